@@ -1,0 +1,181 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A library target and its tests. A target exists to keep an import out: the list of dependencies is the architecture.
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [])
+    -> Target
+{
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: name + "Tests",
+        dependencies: [.target(name: name)] + dependencies,
+        swiftSettings: settings)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "halyard",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "halyardd", targets: ["halyardd"]),
+        .executable(name: "halyard", targets: ["halyard"]),
+        .executable(name: "halyard-bench", targets: ["Bench"]),
+        .library(name: "Operations", targets: ["OperationTypes", "Operations", "NetworkAdapters"]),
+        .library(
+            name: "Halyard",
+            targets: [
+                "OperationTypes", "Jobs", "JobStoreContract", "SQLiteStore", "Definitions", "Runner",
+                "Kinds", "Control",
+                "Client", "Daemon",
+            ]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
+    ],
+    targets: [
+        // In-process operations: values and closures, no I/O.
+        module("OperationTypes"),
+        module("Operations", ["OperationTypes"]),
+        module(
+            "NetworkAdapters",
+            [
+                "OperationTypes", "Operations", "Kinds",
+                .product(name: "OpenCombine", package: "OpenCombine"),
+                .product(name: "OpenCombineFoundation", package: "OpenCombine"),
+            ]),
+        tests("OperationTypes"),
+        tests("Operations"),
+        tests("NetworkAdapters"),
+
+        // The durable model.
+        module("Jobs", ["OperationTypes"]),
+        tests("Jobs"),
+        module("JobStoreContract", ["Jobs"]),
+        module("Definitions", ["Jobs", .product(name: "Yams", package: "Yams")]),
+        tests("Definitions"),
+
+        // SQLite.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        module("SQLite", ["CSQLite"]),
+        tests("SQLite"),
+        module(
+            "SQLiteStore",
+            ["Jobs", "SQLite", .product(name: "DequeModule", package: "swift-collections")]),
+        tests("SQLiteStore", ["JobStoreContract", "Jobs", "SQLite"]),
+
+        // Running jobs.
+        module(
+            "Runner",
+            [
+                "Jobs", "OperationTypes",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]),
+        tests("Runner", ["SQLiteStore"]),
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        module(
+            "Kinds",
+            [
+                "Jobs", "OperationTypes", "CLibXML2",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        tests(
+            "Kinds",
+            [
+                "Jobs", .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+
+        // Control: the verbs, the socket that carries them, and the command line.
+        module("Control", ["Jobs", "Definitions"]),
+        tests("Control", ["SQLiteStore"]),
+        module(
+            "API",
+            [
+                "Control",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ], resources: [.embedInCode("openapi.json")]),
+        tests("API", ["Client", "SQLiteStore", "Definitions"]),
+        module(
+            "Client",
+            [
+                "Control",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        tests("Client"),
+        module(
+            "Commands",
+            [
+                "Client", "Control", "Definitions", "SQLiteStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+        tests("Commands"),
+
+        // The daemon.
+        .systemLibrary(
+            name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        module("Systemd", ["CSystemd", .product(name: "Logging", package: "swift-log")]),
+        tests("Systemd"),
+        module(
+            "Daemon",
+            [
+                "API", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ]),
+        tests("Daemon", ["Client"]),
+        executable("halyardd", ["Daemon"]),
+        executable("halyard", ["Commands"]),
+
+        // Measuring.
+        .target(name: "CBaseline", dependencies: ["CSQLite"]),
+        executable(
+            "Bench",
+            [
+                "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations", "Runner",
+                "SQLite", "SQLiteStore",
+            ]),
+    ]
+)

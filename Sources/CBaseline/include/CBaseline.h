@@ -1,0 +1,1 @@
+int halyard_baseline_placeholder(void);

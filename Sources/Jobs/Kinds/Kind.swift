@@ -1,0 +1,136 @@
+import OperationTypes
+
+/// Code that can run as a job: a typed operation with a name, whose input, output and failure are JSON.
+///
+/// A job may run more than once (after a crash, or a retry), so a kind documents what makes a second run safe.
+///
+/// An input is put together in this order: the definition's default fields, overlaid by the job's explicit fields. What
+/// a dependency gives fills only what is still missing, through ``accept(_:into:)``.
+public protocol Kind: TypedOperation
+where Input: Codable, Output: Codable, Failure: OperationFailure {
+    /// What this kind can take from a dependency's output. `Never` when it takes nothing, `[T]` to take the
+    /// outputs of all dependencies whose output offers a `T`, ``AnyOutput`` to take whatever a dependency gives.
+    associatedtype Accepted: Codable & Sendable = Never
+    /// What this kind's output gives to a dependent. The output itself unless said otherwise.
+    associatedtype Offered: Codable & Sendable = Output
+
+    /// What is told apart in definitions, results and logs: lower-case, `[a-z][a-z0-9-]*`, at most 64 bytes.
+    static var name: String { get }
+    /// One sentence for people.
+    static var summary: String { get }
+    /// Every field of the input, the ones a person names first at the head.
+    static var inputFields: [InputField] { get }
+    /// The names of the types in messages about edges that do not fit.
+    static var inputType: String { get }
+    static var outputType: String { get }
+
+    /// Puts what a dependency offers into an input that lacks it; does nothing when the input already has it.
+    static func accept(_ value: Accepted, into input: inout Input)
+
+    static func offer(_ output: Output) -> Offered
+
+    /// Runs as part of a job. The default calls ``TypedOperation/run(_:context:)``.
+    func run(_ input: Input, job: JobContext) async throws(Failure) -> Output
+}
+
+extension Kind {
+    public static var inputType: String { "\(Input.self)" }
+    public static var outputType: String { "\(Output.self)" }
+
+    public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
+        try await run(input, context: job.operation)
+    }
+}
+
+extension Kind where Accepted == Never {
+    public static func accept(_ value: Never, into input: inout Input) {}
+}
+
+extension Kind where Offered == Output {
+    public static func offer(_ output: Output) -> Output { output }
+}
+
+/// The ``Kind/Accepted`` of a kind that takes any dependency's output, as the JSON that is stored.
+public struct AnyOutput: Codable, Sendable, Hashable {
+    /// The output as JSON text.
+    public var json: String
+    public init(json: String) { self.json = json }
+}
+
+/// A web address that one job gives to the next: what `unfurl` offers and `enrich` accepts.
+public struct Link: Codable, Sendable, Hashable {
+    public var url: String
+    public init(url: String) { self.url = url }
+}
+
+/// One field of a kind's input, as people see it.
+public struct InputField: Sendable, Hashable, Codable {
+    public enum Shape: String, Sendable, Hashable, Codable {
+        case string, integer, number, boolean, object, array
+    }
+
+    public var name: String
+    public var shape: Shape
+    /// Nil when any value of the shape is taken.
+    public var choices: [String]?
+    public var isRequired: Bool
+    /// Whether a dependency's output fills the field when it is absent; it is then not required.
+    public var isFromDependency: Bool
+    /// What it means, with unit and default.
+    public var summary: String
+
+    public init(
+        _ name: String, _ shape: Shape, choices: [String]? = nil, isRequired: Bool = false,
+        isFromDependency: Bool = false,
+        summary: String
+    ) {
+        self.name = name
+        self.shape = shape
+        self.choices = choices
+        self.isRequired = isRequired
+        self.isFromDependency = isFromDependency
+        self.summary = summary
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case name, shape, choices, summary
+        case isRequired = "required"
+        case isFromDependency = "from_dependency"
+    }
+}
+
+/// What surrounds one attempt of a job.
+public struct JobContext: Sendable {
+    public let lease: Lease
+    public let operation: OperationContext
+    private let onEnqueue: @Sendable (ChildJob) -> Void
+
+    public init(
+        lease: Lease, operation: OperationContext, onEnqueue: @escaping @Sendable (ChildJob) -> Void
+    ) {
+        self.lease = lease
+        self.operation = operation
+        self.onEnqueue = onEnqueue
+    }
+
+    /// Enqueues a job together with this attempt's success, in the same transaction. When the attempt does not succeed,
+    /// nothing is enqueued.
+    public func enqueue(_ child: ChildJob) { onEnqueue(child) }
+}
+
+/// A job that a running job asks for.
+public struct ChildJob: Sendable, Hashable {
+    public var definition: String
+    public var input: JSONText?
+    public var queue: String?
+    public var priority: Priority?
+
+    public init(
+        definition: String, input: JSONText? = nil, queue: String? = nil, priority: Priority? = nil
+    ) {
+        self.definition = definition
+        self.input = input
+        self.queue = queue
+        self.priority = priority
+    }
+}

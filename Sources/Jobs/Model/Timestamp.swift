@@ -1,0 +1,27 @@
+/// A moment of the wall clock: milliseconds since 1970 in UTC, without leap seconds.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    public let milliseconds: Int64
+
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
+
+    public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.milliseconds)
+        return Timestamp(milliseconds: overflow ? .max : sum)
+    }
+
+    public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+        .milliseconds(later.milliseconds - earlier.milliseconds)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, towards zero; the largest `Int64` where they do not fit.
+    public var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow { return seconds < 0 ? .min : .max }
+        return scaled + attoseconds / 1_000_000_000_000_000
+    }
+}
