@@ -20,10 +20,6 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     static var summary: String { get }
     /// Every field of the input, the ones a person names first at the head.
     static var inputFields: [InputField] { get }
-    /// The names of the types in messages about edges that do not fit.
-    static var inputType: String { get }
-    static var outputType: String { get }
-
     /// Puts what a dependency offers into an input that lacks it; does nothing when the input already has it.
     static func accept(_ value: Accepted, into input: inout Input)
 
@@ -34,9 +30,6 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
 }
 
 extension Kind {
-    public static var inputType: String { "\(Input.self)" }
-    public static var outputType: String { "\(Output.self)" }
-
     public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
         try await run(input, context: job.operation)
     }

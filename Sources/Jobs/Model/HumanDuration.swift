@@ -1,0 +1,42 @@
+extension Duration {
+    /// Reads a duration as people write it: `250ms`, `30s`, `5m`, `1h30m`, `2d`; a bare number is refused.
+    public init?(human text: some StringProtocol) {
+        var total = Duration.zero
+        var rest = text[...]
+        guard !rest.isEmpty else { return nil }
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            guard let count = Int64(digits) else { return nil }
+            rest = rest.dropFirst(digits.count)
+            let unit = rest.prefix { $0.isASCII && $0.isLetter }
+            rest = rest.dropFirst(unit.count)
+            let millisecondsPerUnit: Int64
+            switch unit {
+            case "ms": millisecondsPerUnit = 1
+            case "s": millisecondsPerUnit = 1000
+            case "m": millisecondsPerUnit = 60_000
+            case "h": millisecondsPerUnit = 3_600_000
+            case "d": millisecondsPerUnit = 86_400_000
+            default: return nil
+            }
+            let (product, overflow) = count.multipliedReportingOverflow(by: millisecondsPerUnit)
+            guard !overflow else { return nil }
+            total += .milliseconds(product)
+        }
+        self = total
+    }
+
+    /// The shortest text that ``init(human:)`` reads back to the same number of milliseconds.
+    public var human: String {
+        var rest = max(milliseconds, 0)
+        if rest == 0 { return "0s" }
+        var text = ""
+        for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
+            as [(String, Int64)]
+        {
+            if rest >= size { text += "\(rest / size)\(unit)" }
+            rest %= size
+        }
+        return text
+    }
+}

@@ -1,0 +1,87 @@
+/// A JSON object split at its top level: names in order, values as the bytes they came in.
+public struct JSONObject: Hashable, Sendable {
+    public private(set) var fields: [(name: String, value: JSONText)]
+
+    public init() { fields = [] }
+
+    /// Nil when `text` is another kind of value.
+    public init?(_ text: JSONText) {
+        var fields: [(name: String, value: JSONText)] = []
+        var scanner = JSONScanner(text.bytes)
+        scanner.skipSpace()
+        guard scanner.at < text.bytes.count, text.bytes[scanner.at] == UInt8(ascii: "{") else { return nil }
+        do {
+            try scanner.scanMembers(depth: 0) { name, range in
+                fields.append((name, JSONText(trusted: Array(text.bytes[range]))))
+            }
+        } catch {
+            return nil
+        }
+        self.fields = fields
+    }
+
+    public var names: [String] { fields.map(\.name) }
+    public var isEmpty: Bool { fields.isEmpty }
+
+    public subscript(name: String) -> JSONText? {
+        get { fields.first { $0.name == name }?.value }
+        set {
+            guard let index = fields.firstIndex(where: { $0.name == name }) else {
+                if let newValue { fields.append((name, newValue)) }
+                return
+            }
+            if let newValue { fields[index].value = newValue } else { fields.remove(at: index) }
+        }
+    }
+
+    /// This object with the fields of `other` over its own; whole fields, not merged within.
+    public func overlaid(by other: JSONObject) -> JSONObject {
+        var result = self
+        for (name, value) in other.fields { result[name] = value }
+        return result
+    }
+
+    public var text: JSONText {
+        var bytes: [UInt8] = [UInt8(ascii: "{")]
+        for (index, field) in fields.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: JSONText(string: field.name).bytes)
+            bytes.append(UInt8(ascii: ":"))
+            bytes.append(contentsOf: field.value.bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return JSONText(trusted: bytes)
+    }
+
+    public static func == (a: JSONObject, b: JSONObject) -> Bool {
+        a.fields.elementsEqual(b.fields) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for field in fields {
+            hasher.combine(field.name)
+            hasher.combine(field.value)
+        }
+    }
+}
+
+extension JSONText {
+    /// A JSON string.
+    public init(string: some StringProtocol) {
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case UInt8(ascii: "\n"): bytes += Array("\\n".utf8)
+            case UInt8(ascii: "\r"): bytes += Array("\\r".utf8)
+            case UInt8(ascii: "\t"): bytes += Array("\\t".utf8)
+            case 0..<0x20:
+                let digits = Array("0123456789abcdef".utf8)
+                bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+        self.init(trusted: bytes)
+    }
+}

@@ -1,0 +1,215 @@
+/// Reads JSON by RFC 8259 without building values; see ``JSONText/init(checking:limit:)`` for where it is stricter.
+struct JSONScanner {
+    private let bytes: [UInt8]
+    private(set) var at = 0
+    private static let maxDepth = 128
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func scanDocument() throws(JSONProblem) {
+        try scanValue(depth: 0)
+        skipSpace()
+        if at != bytes.count { throw .malformed(offset: at, expected: "the end") }
+    }
+
+    mutating func skipSpace() {
+        while at < bytes.count,
+            bytes[at] == 0x20 || bytes[at] == 0x0A || bytes[at] == 0x0D || bytes[at] == 0x09
+        { at += 1 }
+    }
+
+    mutating func scanValue(depth: Int) throws(JSONProblem) {
+        if depth > Self.maxDepth { throw .tooDeep(limit: Self.maxDepth) }
+        skipSpace()
+        guard at < bytes.count else { throw .malformed(offset: at, expected: "a value") }
+        switch bytes[at] {
+        case UInt8(ascii: "{"): try scanObject(depth: depth)
+        case UInt8(ascii: "["): try scanArray(depth: depth)
+        case UInt8(ascii: "\""): _ = try scanString()
+        case UInt8(ascii: "t"): try scanWord("true")
+        case UInt8(ascii: "f"): try scanWord("false")
+        case UInt8(ascii: "n"): try scanWord("null")
+        default: try scanNumber()
+        }
+    }
+
+    private mutating func scanObject(depth: Int) throws(JSONProblem) {
+        try scanMembers(depth: depth) { _, _ in }
+    }
+
+    /// Scans an object, from its brace, and hands out each name with the range of its value.
+    mutating func scanMembers(depth: Int, _ visit: (String, Range<Int>) -> Void) throws(JSONProblem) {
+        at += 1
+        skipSpace()
+        if at < bytes.count, bytes[at] == UInt8(ascii: "}") {
+            at += 1
+            return
+        }
+        var names: Set<String> = []
+        while true {
+            skipSpace()
+            guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
+                throw .malformed(offset: at, expected: "a name in quotes")
+            }
+            let start = at
+            let name = try scanString()
+            if !names.insert(name).inserted { throw .duplicateName(name, offset: start) }
+            skipSpace()
+            guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else {
+                throw .malformed(offset: at, expected: "':'")
+            }
+            at += 1
+            skipSpace()
+            let valueStart = at
+            try scanValue(depth: depth + 1)
+            visit(name, valueStart..<at)
+            skipSpace()
+            guard at < bytes.count else { throw .malformed(offset: at, expected: "',' or '}'") }
+            if bytes[at] == UInt8(ascii: "}") {
+                at += 1
+                return
+            }
+            guard bytes[at] == UInt8(ascii: ",") else {
+                throw .malformed(offset: at, expected: "',' or '}'")
+            }
+            at += 1
+        }
+    }
+
+    private mutating func scanArray(depth: Int) throws(JSONProblem) {
+        at += 1
+        skipSpace()
+        if at < bytes.count, bytes[at] == UInt8(ascii: "]") {
+            at += 1
+            return
+        }
+        while true {
+            try scanValue(depth: depth + 1)
+            skipSpace()
+            guard at < bytes.count else { throw .malformed(offset: at, expected: "',' or ']'") }
+            if bytes[at] == UInt8(ascii: "]") {
+                at += 1
+                return
+            }
+            guard bytes[at] == UInt8(ascii: ",") else {
+                throw .malformed(offset: at, expected: "',' or ']'")
+            }
+            at += 1
+        }
+    }
+
+    private mutating func scanWord(_ word: StaticString) throws(JSONProblem) {
+        let length = word.utf8CodeUnitCount
+        let found =
+            at + length <= bytes.count
+            && bytes[at..<at + length].elementsEqual(
+                UnsafeBufferPointer(start: word.utf8Start, count: length))
+        guard found else { throw .malformed(offset: at, expected: "\(word)") }
+        at += length
+    }
+
+    private mutating func scanDigits() throws(JSONProblem) {
+        let start = at
+        while at < bytes.count, (0x30...0x39).contains(bytes[at]) { at += 1 }
+        if at == start { throw .malformed(offset: at, expected: "a digit") }
+    }
+
+    private mutating func scanNumber() throws(JSONProblem) {
+        let start = at
+        if bytes[at] == UInt8(ascii: "-") { at += 1 }
+        guard at < bytes.count, (0x30...0x39).contains(bytes[at]) else {
+            throw .malformed(offset: start, expected: "a value")
+        }
+        if bytes[at] == UInt8(ascii: "0") { at += 1 } else { try scanDigits() }
+        if at < bytes.count, bytes[at] == UInt8(ascii: ".") {
+            at += 1
+            try scanDigits()
+        }
+        if at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") {
+            at += 1
+            if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") {
+                at += 1
+            }
+            try scanDigits()
+        }
+    }
+
+    /// Returns the string with its escapes decoded, so that two spellings of one name are found to be the same.
+    mutating func scanString() throws(JSONProblem) -> String {
+        let start = at
+        at += 1
+        var content: [UInt8] = []
+        while at < bytes.count {
+            let byte = bytes[at]
+            switch byte {
+            case UInt8(ascii: "\""):
+                at += 1
+                guard let string = String(validating: content, as: UTF8.self) else {
+                    throw .malformed(offset: start, expected: "a string in UTF-8")
+                }
+                return string
+            case UInt8(ascii: "\\"):
+                try scanEscape(into: &content)
+            case 0..<0x20:
+                throw .malformed(offset: at, expected: "an escape for the control character")
+            default:
+                content.append(byte)
+                at += 1
+            }
+        }
+        throw .malformed(offset: at, expected: "the closing quote of the string at byte \(start)")
+    }
+
+    private mutating func scanEscape(into content: inout [UInt8]) throws(JSONProblem) {
+        let start = at
+        at += 1
+        guard at < bytes.count else { throw .malformed(offset: at, expected: "an escape") }
+        let letter = bytes[at]
+        at += 1
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): content.append(letter)
+        case UInt8(ascii: "b"): content.append(0x08)
+        case UInt8(ascii: "f"): content.append(0x0C)
+        case UInt8(ascii: "n"): content.append(0x0A)
+        case UInt8(ascii: "r"): content.append(0x0D)
+        case UInt8(ascii: "t"): content.append(0x09)
+        case UInt8(ascii: "u"):
+            var code = try scanHex()
+            if (0xD800..<0xDC00).contains(code) {
+                guard at + 1 < bytes.count, bytes[at] == UInt8(ascii: "\\"),
+                    bytes[at + 1] == UInt8(ascii: "u")
+                else {
+                    throw .malformed(offset: start, expected: "the second half of the surrogate pair")
+                }
+                at += 2
+                let low = try scanHex()
+                guard (0xDC00..<0xE000).contains(low) else {
+                    throw .malformed(offset: start, expected: "the second half of the surrogate pair")
+                }
+                code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            }
+            if code == 0 { throw .nulInString(offset: start) }
+            guard let scalar = Unicode.Scalar(code) else {
+                throw .malformed(offset: start, expected: "a Unicode scalar")
+            }
+            content.append(contentsOf: Array(String(Character(scalar)).utf8))
+        default:
+            throw .malformed(offset: start, expected: "an escape of JSON")
+        }
+    }
+
+    private mutating func scanHex() throws(JSONProblem) -> UInt32 {
+        guard at + 4 <= bytes.count else {
+            throw .malformed(offset: at, expected: "four hexadecimal digits")
+        }
+        var code: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = Character(Unicode.Scalar(bytes[at])).hexDigitValue, bytes[at] < 0x80 else {
+                throw .malformed(offset: at, expected: "four hexadecimal digits")
+            }
+            code = code << 4 + UInt32(digit)
+            at += 1
+        }
+        return code
+    }
+}

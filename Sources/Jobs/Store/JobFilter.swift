@@ -1,0 +1,92 @@
+/// Which jobs a listing shows; every field that is set narrows it.
+public struct JobFilter: Sendable, Hashable {
+    public enum Order: Sendable, Hashable { case newestFirst, oldestFirst }
+
+    public var states: Set<JobState>?
+    public var queue: String?
+    public var definition: String?
+    public var kind: String?
+    public var graph: GraphID?
+    /// Only jobs beyond this one, in the listing's order.
+    public var after: JobID?
+    public var order: Order
+    /// 1 to 10,000.
+    public var limit: Int
+
+    public init(
+        states: Set<JobState>? = nil, queue: String? = nil, definition: String? = nil, kind: String? = nil,
+        graph: GraphID? = nil, after: JobID? = nil, order: Order = .newestFirst, limit: Int = 100
+    ) {
+        self.states = states
+        self.queue = queue
+        self.definition = definition
+        self.kind = kind
+        self.graph = graph
+        self.after = after
+        self.order = order
+        self.limit = limit
+    }
+}
+
+/// Which finished jobs to delete.
+public struct PruneRequest: Sendable, Hashable {
+    public var finishedBefore: Timestamp
+    public var outcomes: Set<Outcome>
+
+    public init(finishedBefore: Timestamp, outcomes: Set<Outcome> = Set(Outcome.allCases)) {
+        self.finishedBefore = finishedBefore
+        self.outcomes = outcomes
+    }
+}
+
+/// Settings of one queue to change; nil leaves a setting as it is. A queue that does not exist is made.
+public struct QueueChange: Sendable, Hashable {
+    public var name: String
+    public var limit: Int?
+    public var weight: Int?
+    public var isPaused: Bool?
+
+    public init(name: String, limit: Int? = nil, weight: Int? = nil, isPaused: Bool? = nil) {
+        self.name = name
+        self.limit = limit
+        self.weight = weight
+        self.isPaused = isPaused
+    }
+}
+
+/// Definitions and queues to write together. What equals the current revision makes no new one.
+public struct DefinitionChange: Sendable, Hashable {
+    public var queues: [QueueChange]
+    public var definitions: [Definition]
+    public var graphs: [GraphDefinition]
+    /// Names of definitions and graph definitions that can no longer be enqueued. Jobs that refer to them go on.
+    public var removals: [String]
+
+    public init(
+        queues: [QueueChange] = [], definitions: [Definition] = [], graphs: [GraphDefinition] = [],
+        removals: [String] = []
+    ) {
+        self.queues = queues
+        self.definitions = definitions
+        self.graphs = graphs
+        self.removals = removals
+    }
+}
+
+/// What is known by name: everything a request can refer to.
+public struct DefinitionSet: Sendable, Hashable {
+    public var kinds: [KindDescription]
+    public var queues: [QueueSettings]
+    public var definitions: [StoredDefinition]
+    public var graphs: [StoredGraphDefinition]
+
+    public init(
+        kinds: [KindDescription] = [], queues: [QueueSettings] = [], definitions: [StoredDefinition] = [],
+        graphs: [StoredGraphDefinition] = []
+    ) {
+        self.kinds = kinds
+        self.queues = queues
+        self.definitions = definitions
+        self.graphs = graphs
+    }
+}

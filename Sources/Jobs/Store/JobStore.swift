@@ -1,0 +1,97 @@
+/// Where jobs live.
+///
+/// Every write is atomic and durable when it returns, and observers hear of it after that. The caller's clock is handed
+/// in; the store reads none. Writes of several callers may share one commit.
+///
+/// Invariants, cited by code and tests:
+/// - P2: a final state never changes.
+/// - P3: at most one result for a job; a finish names job, attempt and state, and a stale one changes nothing.
+/// - P4: result, end of attempt, unblocking of dependents and children are one transaction.
+public protocol JobStore: Sendable {
+    // MARK: Jobs
+
+    /// Accepts graphs, each whole or not at all. The outcomes are in the order of `graphs`.
+    ///
+    /// A job starts as `blocked` while a dependency is open, else as `scheduled` when its time is still to come, else as
+    /// `ready`; it is `skipped` at once when a dependency has already failed its condition.
+    func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome]
+
+    /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
+    ///
+    /// A claim takes from each queue that is not paused and is below its limit; between queues by weight, within a queue
+    /// by priority (lifted by ageing) and then by number.
+    ///
+    /// - Parameter claim: Nil to claim nothing.
+    func exchange(
+        _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
+    ) async throws(StoreError) -> Exchange
+
+    /// Returns every running job: the process that ran it is gone. Only to be called before the first claim.
+    ///
+    /// - Parameter maxRescues: A job rescued more often is failed with `crashed`.
+    func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport
+
+    /// Cancels jobs that have not started, and asks for the cancellation of running ones. Results are in order.
+    func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult]
+
+    /// The same for every open job of a graph. Nil when there is no such graph.
+    func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]?
+
+    /// Deletes finished jobs with their results, attempts and edges, at most `limit` in one transaction. A job stays
+    /// while another job of its graph, or a dependent, is open.
+    ///
+    /// - Returns: How many were deleted; fewer than `limit` when none are left.
+    func prune(_ request: PruneRequest, limit: Int, now: Timestamp) async throws(StoreError) -> Int
+
+    // MARK: Settings
+
+    func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
+    func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
+    /// Records what the daemon's kinds are, for people and for checks where their code is not linked.
+    func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)
+    /// Records by name why definitions or graph definitions cannot be used; clears it for all others.
+    func recordProblems(_ problems: [String: String], now: Timestamp) async throws(StoreError)
+
+    // MARK: Reading
+
+    /// The current revisions, in order of name.
+    func definitions() async throws(StoreError) -> DefinitionSet
+    /// Any revision, also one that was replaced or removed.
+    func definition(_ id: DefinitionID) async throws(StoreError) -> StoredDefinition?
+    func job(_ id: JobID) async throws(StoreError) -> JobRecord?
+    func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord]
+    func result(of job: JobID) async throws(StoreError) -> JobResult?
+    /// Attempts that ended, first to last.
+    func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
+    /// In declared order.
+    func dependencies(of job: JobID) async throws(StoreError) -> [DependencyRecord]
+    func dependents(of job: JobID) async throws(StoreError) -> [DependencyRecord]
+    /// In declared order, one for each dependency.
+    func outputs(ofDependenciesOf job: JobID) async throws(StoreError) -> [DependencyOutput]
+    func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord?
+    /// Newest first.
+    func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
+    /// Every edge whose dependent is in the graph.
+    func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord]
+    func queues() async throws(StoreError) -> [QueueRecord]
+    /// When the next scheduled job is due.
+    func nextDueAt() async throws(StoreError) -> Timestamp?
+
+    // MARK: Observing
+
+    /// Calls `observer` after each commit that changed something, in the order of the commits, until the observation is
+    /// cancelled or dropped. It must return quickly and must not wait for the store.
+    func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation
+}
+
+/// Ends an observation when cancelled or dropped.
+public final class StoreObservation: Sendable {
+    private let onCancel: @Sendable () -> Void
+
+    public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+
+    /// After this returns the observer may be running one last time.
+    public func cancel() { onCancel() }
+
+    deinit { onCancel() }
+}

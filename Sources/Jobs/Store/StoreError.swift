@@ -1,0 +1,40 @@
+/// Why the store could not carry out a request. Unless a case says otherwise, nothing was written.
+public enum StoreError: Error, Sendable, Hashable {
+    /// Another process holds the database; retrying is safe.
+    case busy(waitedMilliseconds: Int)
+    case diskFull(path: String)
+    case readOnly(path: String)
+    /// A system call failed; `code` is SQLite's extended result code.
+    case inputOutput(code: Int32, message: String)
+    /// COMMIT returned an error: the transaction may or may not be stored. The store accepts nothing more; start again
+    /// and look. An idempotency key makes repeating an enqueue harmless.
+    case commitUnknown(code: Int32, message: String)
+    case damaged(message: String)
+    /// The store is closed, or stopped after ``commitUnknown(code:message:)``.
+    case closed
+    /// A statement failed as only a defect of ours can make it fail.
+    case internalError(code: Int32, message: String)
+}
+
+extension StoreError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .busy(let waited):
+            "The database was locked by another process for \(waited) ms. End the transaction that holds it (an open sqlite3 shell?), then try again."
+        case .diskFull(let path):
+            "The disk that holds \(path) is full. Free some space; nothing was written."
+        case .readOnly(let path):
+            "The database \(path) cannot be written. Give the daemon's user write permission on the file and its directory."
+        case .inputOutput(let code, let message):
+            "The database could not be read or written (\(message), SQLite code \(code)). Check the disk and the kernel's log."
+        case .commitUnknown(let code, let message):
+            "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start again to find out; repeat the enqueue with its idempotency key."
+        case .damaged(let message):
+            "The database is damaged (\(message)). Stop the daemon, keep a copy, and restore a backup or use \"sqlite3 halyard.db .recover\"."
+        case .closed:
+            "The store is closed. Start the daemon again."
+        case .internalError(let code, let message):
+            "A statement failed (\(message), SQLite code \(code)). This is a defect; please report it."
+        }
+    }
+}
