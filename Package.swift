@@ -120,7 +120,7 @@ let package = Package(
             ]),
 
         // Control: the verbs, the socket that carries them, and the command line.
-        module("Control", ["Jobs", "Definitions"]),
+        module("Control", ["Jobs", "OperationTypes", "Definitions"]),
         tests("Control", ["SQLiteStore"]),
         module(
             "API",

@@ -1,0 +1,71 @@
+import Jobs
+
+/// Every verb of Halyard, as the control socket offers it and the command line uses it.
+///
+/// Two things stand behind it: the daemon (``StoreControl`` over its store, reached through the socket), or, where no
+/// daemon runs, ``StoreControl`` over the database whose lock the caller took. Each verb is atomic; what it reports as
+/// done survives a power cut.
+public protocol JobControl: Sendable {
+    // MARK: Jobs
+
+    /// Accepts each submission whole or not at all. Answers are in order; a refused one does not touch the others.
+    func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
+    func job(_ id: JobID) async throws(ControlProblem) -> JobDetail
+    func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]
+    /// The final result; nil while the job is open.
+    func result(_ id: JobID) async throws(ControlProblem) -> JobResult?
+    func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
+    /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
+    ///
+    /// - Parameter dependents: Repeat also the dependents that were skipped because of it, as one graph.
+    func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt
+    /// What the job waits for.
+    func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation
+    func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int
+
+    // MARK: Graphs
+
+    func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail
+    func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord]
+
+    // MARK: Watching
+
+    /// The present state of everything in scope, then every change and the progress of running attempts, until the scope
+    /// is final (`job`, `graph`) or the caller stops.
+    func watch(_ scope: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error>
+
+    // MARK: Queues and definitions
+
+    func queues() async throws(ControlProblem) -> [QueueRecord]
+    func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord
+    func definitions() async throws(ControlProblem) -> DefinitionSet
+    /// Checks a document whole and, unless `dryRun`, writes it whole.
+    func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine]
+    func removeDefinition(_ name: String) async throws(ControlProblem)
+    /// A document that ``apply(_:dryRun:)`` takes back unchanged.
+    func exportDefinitions() async throws(ControlProblem) -> String
+
+    // MARK: The daemon
+
+    func status() async throws(ControlProblem) -> StatusReport
+    /// Reads configuration and definitions anew, whole or not at all.
+    func reload() async throws(ControlProblem)
+    /// Keeps a file for a job to come. When it returns the file is durable.
+    ///
+    /// - Returns: The name for the input's `file` field, `spool:…`. The file goes when its job is final, or after a day
+    ///   when no job ever named it.
+    func spool<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, size: Int64?
+    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8]
+}
+
+public enum CancelTarget: Sendable, Hashable {
+    case jobs([JobID])
+    case graph(GraphID)
+}
+
+public enum WatchScope: Sendable, Hashable {
+    case job(JobID)
+    case graph(GraphID)
+    case all
+}

@@ -1,0 +1,53 @@
+/// Why a verb could not be carried out: an RFC 9457 problem, and the error of every ``JobControl``.
+public struct ControlProblem: Error, Sendable, Hashable {
+    /// Stable; the last part of the problem's `type` URI.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The request itself is wrong; the message says how.
+        case invalidRequest = "invalid-request"
+        case invalidInput = "invalid-input"
+        case unknownDefinition = "unknown-definition"
+        case unknownQueue = "unknown-queue"
+        case notFound = "not-found"
+        case invalidDefinitions = "invalid-definitions"
+        /// The key was used for another request.
+        case keyReused = "key-reused"
+        /// The job's state does not allow it.
+        case conflict = "conflict"
+        case tooLarge = "too-large"
+        /// The daemon stops or cannot write now; nothing was done, retrying is safe.
+        case unavailable = "unavailable"
+        /// It may or may not have been done; repeat it with an idempotency key.
+        case unknownOutcome = "unknown-outcome"
+        case storage = "storage"
+        /// No daemon answers, and the verb needs one.
+        case noDaemon = "no-daemon"
+        case permission = "permission"
+        case `internal` = "internal"
+    }
+
+    public var code: Code
+    /// One sentence for people that ends with what to do.
+    public var message: String
+    /// Single problems, when there are several.
+    public var details: [String]
+
+    public init(_ code: Code, _ message: String, details: [String] = []) {
+        self.code = code
+        self.message = message
+        self.details = details
+    }
+
+    /// The status of the HTTP answer.
+    public var status: Int {
+        switch code {
+        case .invalidRequest: 400
+        case .permission: 403
+        case .unknownDefinition, .unknownQueue, .notFound: 404
+        case .conflict: 409
+        case .tooLarge: 413
+        case .invalidInput, .invalidDefinitions, .keyReused: 422
+        case .internal, .storage, .unknownOutcome: 500
+        case .unavailable, .noDaemon: 503
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Jobs
+import OperationTypes
+
+/// A job with everything known of it.
+public struct JobDetail: Sendable, Hashable {
+    public var job: JobRecord
+    public var result: JobResult?
+    public var attempts: [AttemptRecord]
+    public var dependencies: [Neighbour]
+    public var dependents: [Neighbour]
+    public var progress: OperationProgress?
+
+    public struct Neighbour: Sendable, Hashable {
+        public var job: JobID
+        public var definition: String
+        public var node: String?
+        public var state: JobState
+        public var condition: DependencyCondition
+
+        public init(
+            job: JobID, definition: String, node: String?, state: JobState, condition: DependencyCondition
+        ) {
+            self.job = job
+            self.definition = definition
+            self.node = node
+            self.state = state
+            self.condition = condition
+        }
+    }
+
+    public init(
+        job: JobRecord, result: JobResult?, attempts: [AttemptRecord], dependencies: [Neighbour],
+        dependents: [Neighbour], progress: OperationProgress?
+    ) {
+        self.job = job
+        self.result = result
+        self.attempts = attempts
+        self.dependencies = dependencies
+        self.dependents = dependents
+        self.progress = progress
+    }
+}
+
+public struct GraphDetail: Sendable, Hashable {
+    public var graph: GraphRecord
+    public var jobs: [JobRecord]
+    public var edges: [DependencyRecord]
+
+    public init(graph: GraphRecord, jobs: [JobRecord], edges: [DependencyRecord]) {
+        self.graph = graph
+        self.jobs = jobs
+        self.edges = edges
+    }
+}
+
+/// Why a job is not running; every reason that holds, the nearest first.
+public struct WaitExplanation: Sendable, Hashable {
+    public var job: JobID
+    public var state: JobState
+    public var reasons: [Reason]
+
+    public enum Reason: Sendable, Hashable {
+        case dependency(JobDetail.Neighbour)
+        case time(until: Timestamp)
+        /// A failed try; the next one is due then.
+        case retry(until: Timestamp, afterCode: String)
+        case queuePaused(queue: String)
+        case queueLimit(queue: String, running: Int64, limit: Int)
+        /// Only other ready jobs of the queue stand before it.
+        case turn(queue: String, ready: Int64)
+        /// No daemon runs that could start it.
+        case noDaemon
+        case running(attempt: Int, since: Timestamp)
+        case final(Outcome)
+    }
+
+    public init(job: JobID, state: JobState, reasons: [Reason]) {
+        self.job = job
+        self.state = state
+        self.reasons = reasons
+    }
+}
+
+public enum WatchEvent: Sendable, Hashable {
+    /// A job of the scope as it stands; told first for each, and again whenever its state changes.
+    case job(JobRecord)
+    case progress(job: JobID, attempt: Int, OperationProgress)
+    /// The consumer was too slow, and changes were left out; the present states follow.
+    case missed
+    /// Everything in scope is final. The last event.
+    case final
+}
+
+public struct StatusReport: Sendable, Hashable {
+    public enum State: String, Sendable, Hashable {
+        case starting, recovering, running, draining, stopped
+    }
+
+    public var state: State
+    /// Nil when no daemon runs.
+    public var pid: Int32?
+    public var version: String
+    public var database: String
+    public var startedAt: Timestamp?
+    public var counts: StateCounts
+    public var queues: [QueueRecord]
+    public var nextDueAt: Timestamp?
+    /// What an administrator should know, in words: refused definitions, a growing log, a full disk.
+    public var problems: [String]
+
+    public init(
+        state: State, pid: Int32?, version: String, database: String, startedAt: Timestamp?, counts: StateCounts,
+        queues: [QueueRecord], nextDueAt: Timestamp?, problems: [String]
+    ) {
+        self.state = state
+        self.pid = pid
+        self.version = version
+        self.database = database
+        self.startedAt = startedAt
+        self.counts = counts
+        self.queues = queues
+        self.nextDueAt = nextDueAt
+        self.problems = problems
+    }
+}
+
+/// One line of the difference a document makes.
+public struct DefinitionLine: Sendable, Hashable {
+    public enum Change: String, Sendable, Hashable { case added, changed, unchanged, removed }
+
+    public var change: Change
+    /// `queue`, `definition` or `graph`.
+    public var type: String
+    public var name: String
+    /// For `changed`: each field as `timeout: 30s → 1m`.
+    public var fields: [String]
+
+    public init(change: Change, type: String, name: String, fields: [String] = []) {
+        self.change = change
+        self.type = type
+        self.name = name
+        self.fields = fields
+    }
+}

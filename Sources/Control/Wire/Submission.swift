@@ -1,0 +1,68 @@
+import Jobs
+
+/// One enqueue: a definition or a graph definition by name, or an own graph of jobs.
+public struct Submission: Sendable, Hashable {
+    public enum Work: Sendable, Hashable {
+        /// A definition or a graph definition, by name. For a graph definition `input` holds its parameters and, as
+        /// `node.field`, any field of any node.
+        case definition(String)
+        /// Jobs named by node, with edges among them.
+        case jobs([JobRequest], name: String?)
+    }
+
+    public var work: Work
+    /// Explicit input fields, a JSON object.
+    public var input: JSONText?
+    /// Nil for what the definition says.
+    public var queue: String?
+    public var priority: Priority?
+    /// Existing jobs to wait for.
+    public var after: [ExistingDependency]
+    public var start: Start
+    /// 1 to 255 bytes; repeating a request with its key is harmless.
+    public var key: String?
+
+    public enum Start: Sendable, Hashable {
+        case now
+        case at(Timestamp)
+        case after(Duration)
+    }
+
+    public struct ExistingDependency: Sendable, Hashable {
+        public var job: JobID
+        public var condition: DependencyCondition
+        public init(job: JobID, condition: DependencyCondition = .succeeded) {
+            self.job = job
+            self.condition = condition
+        }
+    }
+
+    public init(
+        _ work: Work, input: JSONText? = nil, queue: String? = nil, priority: Priority? = nil,
+        after: [ExistingDependency] = [], start: Start = .now, key: String? = nil
+    ) {
+        self.work = work
+        self.input = input
+        self.queue = queue
+        self.priority = priority
+        self.after = after
+        self.start = start
+        self.key = key
+    }
+}
+
+public enum SubmissionAnswer: Sendable, Hashable {
+    case enqueued(EnqueueReceipt)
+    /// The key was used before for the same request; nothing was added.
+    case duplicate(EnqueueReceipt)
+    case refused(ControlProblem)
+}
+
+public struct CancelAnswer: Sendable, Hashable {
+    public var job: JobID
+    public var result: CancelResult
+    public init(job: JobID, result: CancelResult) {
+        self.job = job
+        self.result = result
+    }
+}
