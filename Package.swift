@@ -144,10 +144,10 @@ let package = Package(
         module(
             "Commands",
             [
-                "Client", "Control", "Definitions", "SQLiteStore",
+                "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        tests("Commands"),
+        tests("Commands", ["Client", "Control", "Jobs", "OperationTypes", "SQLiteStore"]),
 
         // The daemon.
         .systemLibrary(

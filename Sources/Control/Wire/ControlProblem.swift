@@ -5,6 +5,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         /// The request itself is wrong; the message says how.
         case invalidRequest = "invalid-request"
         case invalidInput = "invalid-input"
+        /// The input names a file outside the daemon's roots: stream it into the spool and name that instead.
+        case outsideRoots = "outside-roots"
         case unknownDefinition = "unknown-definition"
         case unknownQueue = "unknown-queue"
         case notFound = "not-found"
@@ -45,7 +47,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .unknownDefinition, .unknownQueue, .notFound: 404
         case .conflict: 409
         case .tooLarge: 413
-        case .invalidInput, .invalidDefinitions, .keyReused: 422
+        case .invalidInput, .outsideRoots, .invalidDefinitions, .keyReused: 422
         case .internal, .storage, .unknownOutcome: 500
         case .unavailable, .noDaemon: 503
         }
