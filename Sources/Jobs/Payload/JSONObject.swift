@@ -20,6 +20,9 @@ public struct JSONObject: Hashable, Sendable {
         self.fields = fields
     }
 
+    /// Adds a field whose name is known to be new, without looking for it.
+    mutating func append(_ name: String, _ value: JSONText) { fields.append((name, value)) }
+
     public var names: [String] { fields.map(\.name) }
     public var isEmpty: Bool { fields.isEmpty }
 
@@ -62,26 +65,5 @@ public struct JSONObject: Hashable, Sendable {
             hasher.combine(field.name)
             hasher.combine(field.value)
         }
-    }
-}
-
-extension JSONText {
-    /// A JSON string.
-    public init(string: some StringProtocol) {
-        var bytes: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-            case UInt8(ascii: "\n"): bytes += Array("\\n".utf8)
-            case UInt8(ascii: "\r"): bytes += Array("\\r".utf8)
-            case UInt8(ascii: "\t"): bytes += Array("\\t".utf8)
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-        self.init(trusted: bytes)
     }
 }

@@ -77,6 +77,11 @@ struct JSONScanner {
     }
 
     private mutating func scanArray(depth: Int) throws(JSONProblem) {
+        try scanElements(depth: depth) { _ in }
+    }
+
+    /// Scans an array, from its bracket, and hands out the range of each element.
+    mutating func scanElements(depth: Int, _ visit: (Range<Int>) -> Void) throws(JSONProblem) {
         at += 1
         skipSpace()
         if at < bytes.count, bytes[at] == UInt8(ascii: "]") {
@@ -84,7 +89,10 @@ struct JSONScanner {
             return
         }
         while true {
+            skipSpace()
+            let start = at
             try scanValue(depth: depth + 1)
+            visit(start..<at)
             skipSpace()
             guard at < bytes.count else { throw .malformed(offset: at, expected: "',' or ']'") }
             if bytes[at] == UInt8(ascii: "]") {

@@ -1,0 +1,52 @@
+/// Finds what somebody meant by a name that does not exist.
+public enum NearestName {
+    /// The candidate within a third of the name's length (at least one, at most three changed, added, dropped or
+    /// swapped letters, capitals aside); nil when none is near. Among equals the first in order of the alphabet.
+    public static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+        let word = Array(name.lowercased().utf8)
+        guard word.count <= maxLength else { return nil }
+        var best: (distance: Int, name: String)?
+        for candidate in candidates {
+            let other = Array(candidate.lowercased().utf8)
+            let bound = min(best?.distance ?? 3, max(1, max(word.count, other.count) / 3))
+            guard let distance = distance(word, other, bound: bound) else { continue }
+            if let best, (best.distance, best.name) <= (distance, candidate) { continue }
+            best = (distance, candidate)
+        }
+        return best?.name
+    }
+
+    /// `unknown field "titel"; did you mean "title"?`, or what there is where nothing is near.
+    ///
+    /// - Parameter listing: What stands before the list, e.g. `the fields are`; nil for no list.
+    public static func unknown(
+        _ noun: String, _ name: String, among candidates: some Collection<String>, listing: String? = nil
+    ) -> String {
+        let start = "unknown \(noun) \"\(name)\""
+        if let nearest = nearest(to: name, among: candidates) { return start + "; did you mean \"\(nearest)\"?" }
+        guard let listing, !candidates.isEmpty, candidates.count <= 20 else { return start }
+        return start + "; \(listing) " + candidates.joined(separator: ", ")
+    }
+
+    private static let maxLength = 128
+
+    /// The number of changed, added, dropped or swapped letters between two words, if at most `bound`.
+    static func distance(_ a: [UInt8], _ b: [UInt8], bound: Int) -> Int? {
+        if abs(a.count - b.count) > bound { return nil }
+        var beforeLast: [Int] = []
+        var last = Array(0...b.count)
+        for i in 0..<a.count {
+            var row = [i + 1]
+            row.reserveCapacity(b.count + 1)
+            for j in 0..<b.count {
+                var cost = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, beforeLast[j - 1] + 1) }
+                row.append(cost)
+            }
+            guard let least = row.min(), least <= bound else { return nil }
+            beforeLast = last
+            last = row
+        }
+        return last[b.count] <= bound ? last[b.count] : nil
+    }
+}

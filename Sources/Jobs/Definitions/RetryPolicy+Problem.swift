@@ -1,0 +1,76 @@
+import OperationTypes
+
+/// Why a retry policy cannot be used.
+public struct RetryProblem: Hashable, Sendable {
+    /// The field of the written form.
+    public var field: String
+    public var message: String
+}
+
+extension RetryPolicy {
+    /// The longest wait, and the longest timeout.
+    static let longestDuration = Duration.seconds(365 * 86_400)
+
+    /// Nil when the policy can be used.
+    public var problem: RetryProblem? {
+        guard (1...1000).contains(attempts) else {
+            return RetryProblem(field: "attempts", message: "expected 1 to 1000, found \(attempts)")
+        }
+        return delayProblem ?? failuresProblem
+    }
+
+    private var delayProblem: RetryProblem? {
+        switch delay {
+        case .none:
+            return nil
+        case .constant(let wait):
+            return Self.check(wait, "initial")
+        case .exponential(let initial, let multiplier, let cap):
+            if let problem = Self.check(initial, "initial") ?? Self.check(cap, "cap") { return problem }
+            guard multiplier >= 1, multiplier <= 100 else {
+                return RetryProblem(field: "multiplier", message: "expected 1 to 100, found \(multiplier)")
+            }
+            guard cap >= initial else {
+                return RetryProblem(
+                    field: "cap", message: "\(cap.human) is shorter than the first wait, \(initial.human); raise it")
+            }
+            return nil
+        case .list(let delays):
+            guard (1...100).contains(delays.count) else {
+                return RetryProblem(field: "delays", message: "expected 1 to 100 durations, found \(delays.count)")
+            }
+            return delays.lazy.compactMap { Self.check($0, "delays", least: .zero) }.first
+        }
+    }
+
+    private var failuresProblem: RetryProblem? {
+        guard case .codes(let codes) = failures else { return nil }
+        guard !codes.isEmpty else {
+            return RetryProblem(
+                field: "on", message: "the list is empty; for a job that is never retried write attempts: 1")
+        }
+        for code in codes.sorted() where !isFailureCode(code) {
+            return RetryProblem(
+                field: "on", message: "\"\(code)\" is no failure code; one is written like timed_out")
+        }
+        return nil
+    }
+
+    private static func check(
+        _ wait: Duration, _ field: String, least: Duration = .milliseconds(1)
+    ) -> RetryProblem? {
+        if wait < least {
+            let remedy = least == .zero ? "" : "; for no wait write delay: none"
+            return RetryProblem(field: field, message: "expected at least \(least.human)\(remedy)")
+        }
+        if wait > longestDuration {
+            return RetryProblem(field: field, message: "\(wait.human) is longer than 365d; shorten it")
+        }
+        return nil
+    }
+}
+
+private func isFailureCode(_ code: String) -> Bool {
+    (1...64).contains(code.utf8.count)
+        && code.utf8.allSatisfy { ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == UInt8(ascii: "_") }
+}

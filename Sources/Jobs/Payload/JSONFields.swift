@@ -1,0 +1,118 @@
+/// The fields of one JSON object, read strictly. A field that is null counts as absent.
+public struct JSONFields {
+    public let path: [String]
+    private let object: JSONObject
+
+    /// - Parameter known: Every name the object may have; another one is refused with the nearest of them.
+    public init(_ json: JSONText, at path: [String], known: [String]) throws(ShapeProblem) {
+        self.path = path
+        guard let object = JSONObject(json) else {
+            throw ShapeProblem(path: path, message: "expected an object, found \(json.shape.phrase)")
+        }
+        self.object = object
+        for (name, _) in object.fields where !known.contains(name) {
+            throw ShapeProblem(
+                path: path + [name],
+                message: NearestName.unknown("field", name, among: known, listing: "the fields are"))
+        }
+    }
+
+    public func problem(_ name: String, _ message: String) -> ShapeProblem {
+        ShapeProblem(path: path + [name], message: message)
+    }
+
+    public subscript(name: String) -> JSONText? {
+        guard let value = object[name], !value.isNull else { return nil }
+        return value
+    }
+
+    public func required<Value>(_ name: String, _ value: Value?) throws(ShapeProblem) -> Value {
+        guard let value else { throw problem(name, "is missing; it is required") }
+        return value
+    }
+
+    public func string(_ name: String) throws(ShapeProblem) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let string = value.decodedString else { throw problem(name, "expected a string, found \(found(value))") }
+        return string
+    }
+
+    /// One of a few words.
+    public func word<Value>(_ name: String, of words: [(String, Value)]) throws(ShapeProblem) -> Value? {
+        guard let text = try string(name) else { return nil }
+        if let match = words.first(where: { $0.0 == text }) { return match.1 }
+        throw problem(
+            name, NearestName.unknown("value", text, among: words.map(\.0), listing: "it is one of"))
+    }
+
+    public func integer(_ name: String) throws(ShapeProblem) -> Int? {
+        guard let value = self[name] else { return nil }
+        guard let integer = value.integer, let result = Int(exactly: integer) else {
+            throw problem(name, "expected a whole number, found \(found(value))")
+        }
+        return result
+    }
+
+    public func double(_ name: String) throws(ShapeProblem) -> Double? {
+        guard let value = self[name] else { return nil }
+        guard let double = value.double else { throw problem(name, "expected a number, found \(found(value))") }
+        return double
+    }
+
+    public func boolean(_ name: String) throws(ShapeProblem) -> Bool? {
+        guard let value = self[name] else { return nil }
+        guard let boolean = value.boolean else {
+            throw problem(name, "expected true or false, found \(found(value))")
+        }
+        return boolean
+    }
+
+    /// A duration as people write it.
+    public func duration(_ name: String) throws(ShapeProblem) -> Duration? {
+        guard let value = self[name] else { return nil }
+        return try Self.duration(value, at: path + [name])
+    }
+
+    static func duration(_ value: JSONText, at path: [String]) throws(ShapeProblem) -> Duration {
+        if let text = value.decodedString, let duration = Duration(human: text) { return duration }
+        throw ShapeProblem(
+            path: path,
+            message: "expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found \(Self.found(value))")
+    }
+
+    /// A name of ``Priority`` or its number.
+    public func priority(_ name: String) throws(ShapeProblem) -> Priority? {
+        guard let value = self[name] else { return nil }
+        if let number = value.integer, let priority = Int(exactly: number).flatMap(Priority.init(rawValue:)) {
+            return priority
+        }
+        if let text = value.decodedString, let priority = Priority(text) { return priority }
+        throw problem(
+            name, "expected very_low, low, normal, high or very_high (-2 to 2), found \(found(value))")
+    }
+
+    /// A JSON object, kept as it is.
+    public func objectText(_ name: String) throws(ShapeProblem) -> JSONText? {
+        guard let value = self[name] else { return nil }
+        guard value.shape == .object else { throw problem(name, "expected an object, found \(value.shape.phrase)") }
+        return value
+    }
+
+    public func elements(_ name: String) throws(ShapeProblem) -> [JSONText]? {
+        guard let value = self[name] else { return nil }
+        guard let elements = value.elements else {
+            throw problem(name, "expected a list, found \(value.shape.phrase)")
+        }
+        return elements
+    }
+
+    private func found(_ value: JSONText) -> String { Self.found(value) }
+
+    /// The value where it is short, else its shape.
+    static func found(_ value: JSONText) -> String {
+        switch value.shape {
+        case .array, .object: value.shape.phrase
+        default: value.bytes.count <= 40 ? value.string : value.shape.phrase
+        }
+    }
+}
