@@ -153,7 +153,7 @@ let package = Package(
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         module("Systemd", ["CSystemd", .product(name: "Logging", package: "swift-log")]),
-        tests("Systemd"),
+        tests("Systemd", [.product(name: "Logging", package: "swift-log")]),
         module(
             "Daemon",
             [

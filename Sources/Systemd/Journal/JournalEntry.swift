@@ -1,0 +1,51 @@
+import Logging
+
+/// One entry of the journal: fields in the order they are sent.
+struct JournalEntry {
+    private(set) var fields: [(name: String, value: String)] = []
+
+    /// - Parameter messageIDs: From the value of the metadata key `event` to a `MESSAGE_ID`.
+    init(
+        level: Logger.Level, message: String, metadata: Logger.Metadata, label: String, identifier: String,
+        messageIDs: [String: String]
+    ) {
+        fields = [
+            ("MESSAGE", message), ("PRIORITY", String(level.priority)), ("SYSLOG_IDENTIFIER", identifier),
+            ("LOGGER", label),
+        ]
+        if let event = metadata["event"], let id = messageIDs[event.description] {
+            fields.append(("MESSAGE_ID", id))
+        }
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            fields.append((JournalEntry.fieldName(key), value.description))
+        }
+    }
+
+    /// `duration_usec` becomes `HALYARD_DURATION_USEC`. The journal takes only capitals, digits and underscores, at
+    /// most 64 of them.
+    static func fieldName(_ key: String) -> String {
+        let name = key.utf8.map { byte -> Character in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): Character(Unicode.Scalar(byte - 32))
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                Character(Unicode.Scalar(byte))
+            default: "_"
+            }
+        }
+        return "HALYARD_" + String(name.prefix(56))
+    }
+}
+
+extension Logger.Level {
+    /// As `syslog(3)` numbers them.
+    var priority: Int {
+        switch self {
+        case .critical: 2
+        case .error: 3
+        case .warning: 4
+        case .notice: 5
+        case .info: 6
+        case .debug, .trace: 7
+        }
+    }
+}

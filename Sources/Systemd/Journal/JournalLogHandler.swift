@@ -1,0 +1,53 @@
+import CSystemd
+import Glibc
+import Logging
+
+/// Writes to the journal, each metadata key as a field: `journalctl HALYARD_JOB=42` tells the story of a job.
+public struct JournalLogHandler: LogHandler {
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+    public var logLevel: Logger.Level
+    private let label: String
+    private let identifier: String
+    private let messageIDs: [String: String]
+
+    /// - Parameter messageIDs: From the value of the metadata key `event` to a `MESSAGE_ID` of 32 hexadecimal digits.
+    public init(label: String, level: Logger.Level, identifier: String, messageIDs: [String: String]) {
+        self.label = label
+        self.logLevel = level
+        self.identifier = identifier
+        self.messageIDs = messageIDs
+    }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        JournalEntry(
+            level: event.level, message: event.text, metadata: event.metadata(over: metadata, from: metadataProvider),
+            label: label, identifier: identifier, messageIDs: messageIDs
+        ).send()
+    }
+}
+
+extension JournalEntry {
+    /// When the journal does not take it there is nowhere left to say so.
+    func send() {
+        var bytes: [UInt8] = []
+        var ends: [Int] = []
+        for (name, value) in fields {
+            bytes += "\(name)=\(value)".utf8
+            ends.append(bytes.count)
+        }
+        bytes.withUnsafeMutableBytes { memory in
+            var start = 0
+            let vectors = ends.map { end in
+                defer { start = end }
+                return iovec(iov_base: memory.baseAddress! + start, iov_len: end - start)
+            }
+            _ = sd_journal_sendv(vectors, Int32(vectors.count))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import Logging
+
+/// Writes one line for each message to standard error: for a person with the time, or for the journal's stream with the
+/// level as `<N>`.
+public struct LineLogHandler: LogHandler {
+    public enum Style: Sendable, Hashable {
+        /// `2026-02-03T04:05:06.789Z info  finished job=4 outcome=succeeded`
+        case dated
+        /// `<6>finished job=4 outcome=succeeded`, as `sd-daemon(3)` describes it.
+        case levelPrefix
+    }
+
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+    public var logLevel: Logger.Level
+    private let style: Style
+    private let write: @Sendable (String) -> Void
+
+    public init(
+        level: Logger.Level, style: Style, write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
+    ) {
+        self.logLevel = level
+        self.style = style
+        self.write = write
+    }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        var line =
+            switch style {
+            case .dated: "\(LineLogHandler.now()) \(event.level.padded) "
+            case .levelPrefix: "<\(event.level.priority)>"
+            }
+        line += event.text.singleLine
+        for (key, value) in event.metadata(over: metadata, from: metadataProvider).sorted(by: { $0.key < $1.key })
+        where key != "event" {
+            let text = value.description.singleLine
+            line += text.utf8.contains(UInt8(ascii: " ")) || text.isEmpty ? " \(key)=\"\(text)\"" : " \(key)=\(text)"
+        }
+        write(line + "\n")
+    }
+
+    /// One `write` for a line, so that lines of several threads do not mix.
+    public static func toStandardError(_ line: String) {
+        var line = line
+        line.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                let written = Glibc.write(STDERR_FILENO, rest.baseAddress, rest.count)
+                if written < 0 && errno == EINTR { continue }
+                // Nobody reads; the log is not worth the daemon.
+                guard written > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            }
+        }
+    }
+
+    private static func now() -> String {
+        var moment = timespec()
+        clock_gettime(CLOCK_REALTIME, &moment)
+        var parts = tm()
+        gmtime_r(&moment.tv_sec, &parts)
+        func digits(_ number: Int, _ width: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        return "\(digits(Int(parts.tm_year) + 1900, 4))-\(digits(Int(parts.tm_mon) + 1, 2))-"
+            + "\(digits(Int(parts.tm_mday), 2))T\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):"
+            + "\(digits(Int(parts.tm_sec), 2)).\(digits(moment.tv_nsec / 1_000_000, 3))Z"
+    }
+}
+
+extension Logger.Level {
+    fileprivate var padded: String { rawValue + String(repeating: " ", count: max(0, 7 - rawValue.count)) }
+}
+
+extension LogEvent {
+    /// The message, with the error's own words when it has one.
+    var text: String { error.map { "\(message): \($0)" } ?? "\(message)" }
+
+    func metadata(over base: Logger.Metadata, from provider: Logger.MetadataProvider?) -> Logger.Metadata {
+        var all = base
+        if let provider { all.merge(provider.get()) { _, new in new } }
+        if let metadata { all.merge(metadata) { _, new in new } }
+        return all
+    }
+}
