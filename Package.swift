@@ -121,7 +121,7 @@ let package = Package(
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("Control", ["Jobs", "OperationTypes", "Definitions"]),
-        tests("Control", ["SQLiteStore"]),
+        tests("Control", ["Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
         module(
             "API",
             [
@@ -131,7 +131,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ], resources: [.embedInCode("openapi.json")]),
-        tests("API", ["Client", "SQLiteStore", "Definitions"]),
+        tests("API", ["Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
         module(
             "Client",
             [
@@ -140,7 +140,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        tests("Client"),
+        tests("Client", ["Control", "Jobs"]),
         module(
             "Commands",
             [

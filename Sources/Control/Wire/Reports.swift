@@ -92,7 +92,7 @@ public enum WatchEvent: Sendable, Hashable {
 }
 
 public struct StatusReport: Sendable, Hashable {
-    public enum State: String, Sendable, Hashable {
+    public enum State: String, Sendable, Hashable, CaseIterable {
         case starting, recovering, running, draining, stopped
     }
 
@@ -126,7 +126,7 @@ public struct StatusReport: Sendable, Hashable {
 
 /// One line of the difference a document makes.
 public struct DefinitionLine: Sendable, Hashable {
-    public enum Change: String, Sendable, Hashable { case added, changed, unchanged, removed }
+    public enum Change: String, Sendable, Hashable, CaseIterable { case added, changed, unchanged, removed }
 
     public var change: Change
     /// `queue`, `definition` or `graph`.

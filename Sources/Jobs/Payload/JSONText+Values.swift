@@ -3,7 +3,7 @@ public enum JSONShape: Hashable, Sendable {
     case null, boolean, number, string, array, object
 
     /// As people say it: `a string`.
-    var phrase: String {
+    public var phrase: String {
         switch self {
         case .null: "null"
         case .boolean: "true or false"

@@ -1,0 +1,123 @@
+import Jobs
+
+extension String: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let string = json.decodedString else { throw ShapeProblem("expected a string") }
+        self = string
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: JSONText(string: self).bytes) }
+}
+
+extension Bool: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let bool = json.boolean else { throw ShapeProblem("expected true or false") }
+        self = bool
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: (self ? "true" : "false").utf8) }
+}
+
+extension Int64: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = json.integer else { throw ShapeProblem("expected a whole number") }
+        self = number
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
+}
+
+extension Int: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = Int(exactly: try Int64(json: json)) else { throw ShapeProblem("the number is too large") }
+        self = number
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
+}
+
+extension Int32: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = Int32(exactly: try Int64(json: json)) else { throw ShapeProblem("the number is too large") }
+        self = number
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
+}
+
+extension Double: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = json.double, number.isFinite else { throw ShapeProblem("expected a number") }
+        self = number
+    }
+
+    /// JSON has no infinities; they become null.
+    public func appendJSON(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: (isFinite ? description : "null").utf8)
+    }
+}
+
+extension Timestamp: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let string = json.decodedString, let timestamp = Timestamp(iso8601: string) else {
+            throw ShapeProblem("expected a time as \"2024-05-01T12:30:00.000Z\"")
+        }
+        self = timestamp
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { iso8601.appendJSON(to: &bytes) }
+}
+
+/// Whole milliseconds.
+extension Duration: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = json.integer, number >= 0 else {
+            throw ShapeProblem("expected a whole number of milliseconds, 0 or more")
+        }
+        self = .milliseconds(number)
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { milliseconds.appendJSON(to: &bytes) }
+}
+
+extension JobID: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = json.integer, number > 0 else { throw ShapeProblem("expected the number of a job") }
+        self.init(number)
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { rawValue.appendJSON(to: &bytes) }
+}
+
+extension GraphID: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let number = json.integer, number > 0 else { throw ShapeProblem("expected the number of a graph") }
+        self.init(number)
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { rawValue.appendJSON(to: &bytes) }
+}
+
+extension Array: WireValue where Element: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) {
+        guard let elements = json.elements else { throw ShapeProblem("expected an array in brackets") }
+        self = []
+        reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() {
+            do {
+                append(try Element(json: element))
+            } catch {
+                throw error.inside("\(index)")
+            }
+        }
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            element.appendJSON(to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+}

@@ -1,0 +1,59 @@
+import Jobs
+
+/// A filter as the items of a URL's query: `state=ready,running`, `queue`, `definition`, `kind`, `graph`, `after`, `order`,
+/// `limit`.
+extension JobFilter {
+    public init(query: [(name: String, value: String)]) throws(ShapeProblem) {
+        self.init()
+        for (name, value) in query {
+            try set(name, value)
+        }
+    }
+
+    private mutating func set(_ name: String, _ value: String) throws(ShapeProblem) {
+        do {
+            try setKnown(name, value)
+        } catch {
+            throw error.path.isEmpty ? error.inside(name) : error
+        }
+    }
+
+    private mutating func setKnown(_ name: String, _ value: String) throws(ShapeProblem) {
+        switch name {
+        case "state":
+            var found: Set<JobState> = states ?? []
+            for word in value.split(separator: ",") { found.insert(try JobState(wireName: String(word))) }
+            states = found
+        case "queue": queue = value
+        case "definition": definition = value
+        case "kind": kind = value
+        case "graph": graph = try GraphID(json: JSONText(trusted: Array(value.utf8)))
+        case "after": after = try JobID(json: JSONText(trusted: Array(value.utf8)))
+        case "order": order = try Order(wireName: value)
+        case "limit":
+            guard let number = Int(value), (1...10_000).contains(number) else {
+                throw ShapeProblem("expected a number from 1 to 10000")
+            }
+            limit = number
+        default:
+            throw .unknownField(
+                name, known: ["state", "queue", "definition", "kind", "graph", "after", "order", "limit"])
+        }
+    }
+
+    public var query: [(name: String, value: String)] {
+        var items: [(name: String, value: String)] = []
+        if let states {
+            let names = states.sorted { $0.rawValue < $1.rawValue }.map(\.name)
+            items.append(("state", names.joined(separator: ",")))
+        }
+        if let queue { items.append(("queue", queue)) }
+        if let definition { items.append(("definition", definition)) }
+        if let kind { items.append(("kind", kind)) }
+        if let graph { items.append(("graph", graph.description)) }
+        if let after { items.append(("after", after.description)) }
+        if order != .newestFirst { items.append(("order", order.wireName)) }
+        items.append(("limit", String(limit)))
+        return items
+    }
+}

@@ -1,0 +1,18 @@
+import Jobs
+
+extension ShapeProblem {
+    init(_ message: String, at path: [String] = []) { self.init(path: path, message: message) }
+
+    func inside(_ name: String) -> ShapeProblem { ShapeProblem(path: [name] + path, message: message) }
+
+    static func unknownField(_ name: String, known: [String]) -> ShapeProblem {
+        ShapeProblem(
+            path: [name], message: NearestName.unknown("field", name, among: known, listing: "the fields are"))
+    }
+}
+
+extension ControlProblem {
+    public init(_ problem: ShapeProblem) {
+        self.init(.invalidRequest, "The request is not understood: \(problem).")
+    }
+}
