@@ -165,7 +165,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ]),
-        tests("Daemon", ["Client"]),
+        tests("Daemon", ["Client", "Jobs", "Systemd"]),
         executable("halyardd", ["Daemon"]),
         executable("halyard", ["Commands"]),
 

@@ -1,0 +1,117 @@
+import Configuration
+import Control
+import Glibc
+import Jobs
+import Systemd
+
+/// Where a configuration comes from. Kept, so that a reload can read everything anew.
+public struct ConfigurationSources: Sendable {
+    /// Nil for the standard place, where it may be missing.
+    public var file: String?
+    /// By key; the strongest.
+    public var flags: [String: String]
+    /// Every variable; those that begin with `HALYARD_` count.
+    public var environment: [String: String]
+    public var service: ServiceEnvironment
+
+    public init(
+        file: String? = nil, flags: [String: String] = [:], environment: [String: String] = [:],
+        service: ServiceEnvironment = ServiceEnvironment()
+    ) {
+        self.file = file
+        self.flags = flags
+        self.environment = environment
+        self.service = service
+    }
+
+    var standardFile: String {
+        service.configurationDirectory.map { $0 + "/halyard.yaml" } ?? StandardPaths.configuration
+    }
+}
+
+extension DaemonConfiguration {
+    /// Reads flags over environment over file over defaults, whole or not at all.
+    ///
+    /// - Throws: ``ConfigurationError`` with every problem found, not only the first.
+    public static func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> DaemonConfiguration {
+        let file = try readFile(sources)
+        var problems = file.problems
+        for key in sources.flags.keys.sorted() where !Setting.all.contains(where: { $0.key == key }) {
+            problems.append("--set: " + NearestName.unknown("key", key, among: Setting.all.map(\.key)))
+        }
+
+        // A flag carries a list as the environment does: by commas.
+        let flags = sources.flags.map { key, value -> (String, Setting.Text) in
+            let isList = Setting.all.contains { $0.key == key && $0.isList }
+            return (key, isList ? .list(value.split(separator: ",").map(String.init)) : .scalar(value))
+        }
+        let reader = ConfigReader(providers: [
+            InMemoryProvider(name: "flags", values: values(flags)),
+            EnvironmentVariablesProvider(environmentVariables: sources.environment).prefixKeys(with: "halyard"),
+            InMemoryProvider(name: file.path, values: values(file.values.map { ($0, $1.text) })),
+        ])
+        var configuration = DaemonConfiguration(sources.service)
+        for setting in Setting.all {
+            guard let text = text(of: setting, in: reader) else { continue }
+            do throws(Setting.Refusal) {
+                try setting.apply(text, &configuration)
+            } catch {
+                problems.append("\(place(of: setting, sources, file)): \(setting.key) \(error.reason)")
+            }
+        }
+        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        return configuration
+    }
+
+    /// Variables that look like ours and mean nothing: not errors, since other programs may read them, but worth a word.
+    static func unknownVariables(in environment: [String: String]) -> [String] {
+        let known = Setting.all.map(\.variable) + [StandardPaths.Variable.configuration]
+        return environment.keys.sorted().filter { $0.hasPrefix("HALYARD_") && !known.contains($0) }.map { name in
+            NearestName.unknown("variable", name, among: known) + "; it is ignored"
+        }
+    }
+
+    private static func readFile(_ sources: ConfigurationSources) throws(ConfigurationError) -> ConfigurationFile {
+        let named = sources.file ?? sources.environment[StandardPaths.Variable.configuration]
+        let path = named ?? sources.standardFile
+        switch readText(path) {
+        case .success(let text): return ConfigurationFile(path: path, text: text)
+        case .failure(let failure):
+            if named == nil, failure.code == ENOENT { return ConfigurationFile() }
+            throw ConfigurationError([failure.description])
+        }
+    }
+
+    /// A value of the wrong shape is handed on as it is, so that its setting refuses it with its place.
+    private static func text(of setting: Setting, in reader: ConfigReader) -> Setting.Text? {
+        let key = ConfigKey(setting.key.split(separator: ".").map(String.init))
+        if setting.isList {
+            if let list = reader.stringArray(forKey: key) { return .list(list) }
+            return reader.string(forKey: key).map { .scalar($0) }
+        }
+        if let value = reader.string(forKey: key) { return .scalar(value) }
+        return reader.stringArray(forKey: key).map { .list($0) }
+    }
+
+    private static func values(_ texts: [(String, Setting.Text)]) -> [AbsoluteConfigKey: ConfigValue] {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (key, text) in texts {
+            let content: ConfigContent =
+                switch text {
+                case .scalar(let value): .string(value)
+                case .list(let list): .stringArray(list)
+                }
+            values[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(
+                content, isSecret: false)
+        }
+        return values
+    }
+
+    private static func place(
+        of setting: Setting, _ sources: ConfigurationSources, _ file: ConfigurationFile
+    ) -> String {
+        if sources.flags[setting.key] != nil { return "command line" }
+        if sources.environment[setting.variable] != nil { return setting.variable }
+        return "\(file.path):\(file.values[setting.key]?.line ?? 1)"
+    }
+}

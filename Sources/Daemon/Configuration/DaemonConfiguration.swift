@@ -1,0 +1,64 @@
+import Control
+import Jobs
+import Logging
+import Systemd
+
+/// Everything an administrator sets; `config/halyard.yaml` explains each value.
+public struct DaemonConfiguration: Sendable, Hashable {
+    public var database = StandardPaths.database
+    public var socket = StandardPaths.socket
+    /// The group that may connect to the socket; nil leaves the group of the process.
+    public var socketGroup: String?
+    /// Permission bits of the socket.
+    public var socketMode: UInt16 = 0o660
+    /// The document whose definitions a new database begins with; nil for none.
+    public var definitions: String? = StandardPaths.definitions
+    public var slots = 256
+    public var ageing: Duration = .seconds(300)
+    public var maxRescues = 3
+    public var drainTimeout: Duration = .seconds(30)
+    public var grace: Duration = .seconds(5)
+    public var logLevel: Logger.Level = .info
+    /// The shortest time between two status lines.
+    public var statusInterval: Duration = .seconds(1)
+    public var upload = Upload()
+    public var spool = Spool()
+    public var network = Network()
+
+    public struct Upload: Sendable, Hashable {
+        public var roots: [String] = []
+        /// The folder of secrets, one file each; nil for none.
+        public var credentials: String?
+        public var maxBytes: Int64 = 5 << 40
+    }
+
+    public struct Spool: Sendable, Hashable {
+        /// Nil for `spool` beside the database.
+        public var directory: String?
+        public var maxBytes: Int64 = 16 << 30
+    }
+
+    public struct Network: Sendable, Hashable {
+        public var ports: Set<UInt16> = [80, 443, 8080, 8443]
+        public var allow: [String] = []
+        public var userAgentSuffix = ""
+        public var connectTimeout: Duration = .seconds(10)
+        public var idleTimeout: Duration = .seconds(30)
+    }
+
+    public init() {}
+
+    /// The defaults where systemd gave directories.
+    public init(_ service: ServiceEnvironment) {
+        if let state = service.stateDirectory { database = state + "/halyard.db" }
+        if let runtime = service.runtimeDirectory { socket = runtime + "/halyard.sock" }
+        if let configuration = service.configurationDirectory { definitions = configuration + "/definitions.yaml" }
+        upload.credentials = service.credentialsDirectory
+    }
+
+    public var spoolDirectory: String {
+        if let directory = spool.directory { return directory }
+        guard let slash = database.lastIndex(of: "/") else { return "spool" }
+        return database[...slash] + "spool"
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+
+/// Why a small file could not be read.
+struct FileFailure: Error, CustomStringConvertible {
+    var path: String
+    var code: Int32
+    var description: String {
+        "\(path) cannot be read: \(String(cString: strerror(code))). Check the path and its permissions."
+    }
+}
+
+/// Reads a regular file of at most 1 MiB as text.
+func readText(_ path: String) -> Result<String, FileFailure> {
+    let limit = 1 << 20
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard descriptor >= 0 else { return .failure(FileFailure(path: path, code: errno)) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return .failure(FileFailure(path: path, code: errno)) }
+    guard status.st_mode & S_IFMT == S_IFREG else { return .failure(FileFailure(path: path, code: EISDIR)) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        if count < 0 && errno == EINTR { continue }
+        guard count >= 0 else { return .failure(FileFailure(path: path, code: errno)) }
+        if count == 0 { break }
+        bytes += buffer[..<count]
+        guard bytes.count <= limit else { return .failure(FileFailure(path: path, code: EFBIG)) }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+        return .failure(FileFailure(path: path, code: EILSEQ))
+    }
+    return .success(text)
+}

@@ -1,0 +1,112 @@
+import Jobs
+
+/// One key of the configuration: how its text becomes a value.
+struct Setting: Sendable {
+    enum Text: Sendable, Hashable {
+        case scalar(String)
+        case list([String])
+    }
+
+    /// Why a text is no value of a setting: what it should be, which ends with what to write.
+    struct Refusal: Error {
+        var reason: String
+    }
+
+    typealias Apply = @Sendable (Text, inout DaemonConfiguration) throws(Refusal) -> Void
+
+    /// Dotted: `upload.roots`.
+    var key: String
+    var isList = false
+    /// Whether a reload takes it over; else only a start does.
+    var isLive = false
+    var apply: Apply
+
+    func live() -> Setting {
+        var setting = self
+        setting.isLive = true
+        return setting
+    }
+
+    var variable: String {
+        "HALYARD_" + key.map { $0 == "." ? "_" : $0.uppercased() }.joined()
+    }
+}
+
+/// The ways to read a value. Each refusal says what was found and what to write instead.
+extension Setting {
+    typealias Path<Value> = any WritableKeyPath<DaemonConfiguration, Value> & Sendable
+
+    static func one<Value: Sendable>(
+        _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Value
+    ) -> Setting {
+        Setting(key: key) { text, configuration throws(Refusal) in
+            guard case .scalar(let text) = text else { throw Refusal(reason: "takes one value, not a list") }
+            configuration[keyPath: path] = try read(text)
+        }
+    }
+
+    static func many<Element, Value: RangeReplaceableCollection & Sendable>(
+        _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Element
+    ) -> Setting where Value.Element == Element {
+        list(key) { texts, configuration throws(Refusal) in
+            var values = Value()
+            for text in texts { values.append(try read(text)) }
+            configuration[keyPath: path] = values
+        }
+    }
+
+    static func list(
+        _ key: String, _ apply: @escaping @Sendable ([String], inout DaemonConfiguration) throws(Refusal) -> Void
+    ) -> Setting {
+        Setting(key: key, isList: true) { text, configuration throws(Refusal) in
+            guard case .list(let texts) = text else { throw Refusal(reason: "takes a list; write [a, b] or []") }
+            try apply(texts, &configuration)
+        }
+    }
+
+    static func integer(_ key: String, _ path: Path<Int>, _ range: ClosedRange<Int>) -> Setting {
+        one(key, path) { text throws(Refusal) in
+            guard let value = Int(text), range.contains(value) else {
+                throw Refusal(
+                    reason: "is \"\(text)\"; write a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return value
+        }
+    }
+
+    static func duration(_ key: String, _ path: Path<Duration>, _ range: ClosedRange<Duration>) -> Setting {
+        one(key, path) { text throws(Refusal) in
+            guard let value = Duration(human: text), range.contains(value) else {
+                throw Refusal(
+                    reason:
+                        "is \"\(text)\"; write a number with a unit (ms, s, m, h, d) from \(range.lowerBound.human) to \(range.upperBound.human)"
+                )
+            }
+            return value
+        }
+    }
+
+    static func size(_ key: String, _ path: Path<Int64>, _ range: ClosedRange<Int64>) -> Setting {
+        one(key, path) { text throws(Refusal) in
+            guard let value = ByteSize(text)?.bytes, range.contains(value) else {
+                throw Refusal(
+                    reason:
+                        "is \"\(text)\"; write a number with a unit (B, KiB, MiB, GiB, TiB) from \(ByteSize(range.lowerBound)) to \(ByteSize(range.upperBound))"
+                )
+            }
+            return value
+        }
+    }
+
+    @Sendable static func absolutePath(_ text: String) throws(Refusal) -> String {
+        guard text.hasPrefix("/"), !text.utf8.contains(0), text.utf8.count < 4096 else {
+            throw Refusal(reason: "is \"\(text)\"; write a path that begins with /")
+        }
+        return text
+    }
+
+    /// Empty for none.
+    @Sendable static func optionalPath(_ text: String) throws(Refusal) -> String? {
+        text.isEmpty ? nil : try absolutePath(text)
+    }
+}

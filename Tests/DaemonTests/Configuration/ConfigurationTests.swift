@@ -1,0 +1,187 @@
+import Glibc
+import Systemd
+import Testing
+
+@testable import Daemon
+
+@Suite struct ConfigurationTests {
+    private func load(
+        _ yaml: String? = nil, flags: [String: String] = [:], environment: [String: String] = [:],
+        service: ServiceEnvironment = ServiceEnvironment()
+    ) throws -> DaemonConfiguration {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/halyard.yaml"
+        if let yaml { try folder.write(yaml, to: "halyard.yaml") }
+        let sources = ConfigurationSources(
+            file: yaml == nil ? nil : path, flags: flags, environment: environment, service: service)
+        do throws(ConfigurationError) {
+            return try DaemonConfiguration.load(sources)
+        } catch {
+            throw ConfigurationError(
+                error.problems.map { $0.hasPrefix(folder.path) ? String($0.dropFirst(folder.path.count + 1)) : $0 })
+        }
+    }
+
+    private func problems(
+        _ yaml: String? = nil, flags: [String: String] = [:], environment: [String: String] = [:]
+    ) throws -> [String] {
+        do {
+            _ = try load(yaml, flags: flags, environment: environment)
+            return []
+        } catch let error as ConfigurationError {
+            return error.problems
+        }
+    }
+
+    // MARK: The shipped file
+
+    private static let shipped = repository + "/config/halyard.yaml"
+
+    @Test func theShippedFileSetsNothing() throws {
+        let text = try readText(Self.shipped).get()
+        #expect(try load(text) == DaemonConfiguration())
+    }
+
+    @Test func theShippedFileShowsEveryKeyWithItsDefault() throws {
+        // A commented key has no space after its #, prose has one.
+        let lines = try readText(Self.shipped).get().split(separator: "\n").compactMap { line -> String? in
+            let indent = line.prefix { $0 == " " }
+            let rest = line.dropFirst(indent.count)
+            guard rest.first == "#", let next = rest.dropFirst().first, next != " " else { return nil }
+            return String(indent) + String(rest.dropFirst())
+        }
+        let text = lines.joined(separator: "\n")
+        #expect(try load(text) == DaemonConfiguration())
+        let shown = ConfigurationFile(path: "halyard.yaml", text: text)
+        #expect(shown.values.keys.sorted() == Setting.all.map(\.key).sorted())
+    }
+
+    @Test func theShippedFileMarksWhatAReloadTakesOver() throws {
+        var marked: Set<String> = []
+        var isMarked = false
+        for line in try readText(Self.shipped).get().split(separator: "\n") {
+            let rest = line.drop { $0 == " " }
+            if rest.hasPrefix("# ") {
+                isMarked = isMarked || rest.hasSuffix("[live]")
+            } else if rest.hasPrefix("#"), rest.last != ":" {
+                if isMarked { marked.insert(String(rest.dropFirst().prefix { $0 != ":" })) }
+                isMarked = false
+            }
+        }
+        let live = Setting.all.filter(\.isLive).compactMap { $0.key.split(separator: ".").last.map(String.init) }
+        #expect(marked == Set(live))
+    }
+
+    // MARK: Precedence
+
+    @Test func flagsCountBeforeEnvironmentBeforeFileBeforeDefaults() throws {
+        let yaml = "slots: 2\nmax_rescues: 5\nageing: 1m\n"
+        let environment = ["HALYARD_SLOTS": "3", "HALYARD_MAX_RESCUES": "6"]
+        let configuration = try load(yaml, flags: ["slots": "4"], environment: environment)
+        #expect(configuration.slots == 4)
+        #expect(configuration.maxRescues == 6)
+        #expect(configuration.ageing == .seconds(60))
+        #expect(configuration.grace == .seconds(5))
+    }
+
+    @Test func listsComeFromEverySource() throws {
+        #expect(try load("upload:\n  roots: [/a, /b]\n").upload.roots == ["/a", "/b"])
+        #expect(try load(environment: ["HALYARD_UPLOAD_ROOTS": "/c,/d"]).upload.roots == ["/c", "/d"])
+        #expect(try load(flags: ["upload.roots": "/e,/f"]).upload.roots == ["/e", "/f"])
+        #expect(try load("upload:\n  roots: [/a]\n", flags: ["upload.roots": ""]).upload.roots == [])
+    }
+
+    @Test func directoriesOfSystemdAreDefaults() throws {
+        var service = ServiceEnvironment()
+        service.stateDirectory = "/var/lib/one"
+        service.runtimeDirectory = "/run/one"
+        service.credentialsDirectory = "/run/credentials/one"
+        let configuration = try load("socket: /tmp/x\n", service: service)
+        #expect(configuration.database == "/var/lib/one/halyard.db")
+        #expect(configuration.spoolDirectory == "/var/lib/one/spool")
+        #expect(configuration.socket == "/tmp/x")
+        #expect(configuration.upload.credentials == "/run/credentials/one")
+    }
+
+    // MARK: What is refused
+
+    @Test(arguments: [
+        ("slot: 4", "halyard.yaml:1: unknown key \"slot\"; did you mean \"slots\"?"),
+        ("\nuplaod:\n  roots: []", "halyard.yaml:2: unknown key \"uplaod\"; did you mean \"upload\"?"),
+        ("upload:\n  rots: []", "halyard.yaml:2: unknown key \"upload.rots\"; did you mean \"upload.roots\"?"),
+        (
+            "upload: 3",
+            "halyard.yaml:1: upload is a group of keys; write them indented beneath it: upload.roots, upload.credentials, upload.max_size"
+        ),
+        ("slots:", "halyard.yaml:1: slots has no value; give one, or remove the line"),
+        ("slots: [1]", "halyard.yaml:1: slots takes one value, not a list"),
+        ("slots: {a: 1}", "halyard.yaml:1: slots takes one value, not keys beneath it"),
+        ("slots: 0", "halyard.yaml:1: slots is \"0\"; write a whole number from 1 to 10000"),
+        ("upload:\n  roots: /srv", "halyard.yaml:2: upload.roots takes a list; write [a, b] or []"),
+        ("upload:\n  roots: [srv]", "halyard.yaml:2: upload.roots is \"srv\"; write a path that begins with /"),
+        (
+            "drain_timeout: 30",
+            "halyard.yaml:1: drain_timeout is \"30\"; write a number with a unit (ms, s, m, h, d) from 0s to 1d"
+        ),
+        (
+            "spool:\n  limit: 5 GB",
+            "halyard.yaml:2: spool.limit is \"5 GB\"; write a number with a unit (B, KiB, MiB, GiB, TiB) from 0B to 1024TiB"
+        ),
+        (
+            "socket_mode: \"0666\"",
+            "halyard.yaml:1: socket_mode is \"0666\"; write octal permission bits in quotes, \"0600\" or \"0660\", nothing for others"
+        ),
+        (
+            "log:\n  level: loud",
+            "halyard.yaml:2: log.level is \"loud\"; write one of trace, debug, info, notice, warning, error, critical"
+        ),
+        ("network:\n  ports: [0]", "halyard.yaml:2: network.ports holds \"0\"; write port numbers from 1 to 65535"),
+        ("slots: 4\nslots: 5", "halyard.yaml:1: given more than once: slots; keep one"),
+        ("- a", "halyard.yaml:1: the file holds no keys; write KEY: VALUE on each line"),
+    ])
+    func aBadFileIsRefusedWithLineAndRemedy(yaml: String, problem: String) throws {
+        #expect(try problems(yaml) == [problem])
+    }
+
+    @Test func everyProblemIsToldAtOnce() throws {
+        let found = try problems("slots: many\ngrace: 1\n", flags: ["slot": "1"], environment: ["HALYARD_AGEING": "x"])
+        #expect(found.count == 4)
+        #expect(found.contains { $0.hasPrefix("halyard.yaml:1: slots") })
+        #expect(found.contains { $0.hasPrefix("halyard.yaml:2: grace") })
+        #expect(found.contains { $0.hasPrefix("HALYARD_AGEING: ageing") })
+        #expect(found.contains { $0.hasPrefix("--set: unknown key \"slot\"") })
+    }
+
+    @Test func brokenYAMLIsRefusedWithItsLine() throws {
+        let found = try problems("slots: 1\n\tgrace: 1s\n")
+        #expect(found.count == 1)
+        #expect(found.first?.hasPrefix("halyard.yaml:2: this is not YAML") == true)
+    }
+
+    @Test func aNamedFileMustExist() {
+        let error = #expect(throws: ConfigurationError.self) {
+            try DaemonConfiguration.load(ConfigurationSources(file: "/nonexistent/halyard.yaml"))
+        }
+        #expect(
+            error?.problems == [
+                "/nonexistent/halyard.yaml cannot be read: No such file or directory. Check the path and its permissions."
+            ])
+    }
+
+    @Test func aMisspelledVariableIsTold() {
+        #expect(
+            DaemonConfiguration.unknownVariables(in: ["HALYARD_SLOT": "1", "HALYARD_SLOTS": "1", "HOME": "/"])
+                == ["unknown variable \"HALYARD_SLOT\"; did you mean \"HALYARD_SLOTS\"?; it is ignored"])
+    }
+
+    @Test(arguments: [("0B", 0), ("512B", 512), ("64MiB", 64 << 20), ("5 TiB", 5 << 40)])
+    func sizesAreReadAndWrittenAlike(text: String, bytes: Int64) {
+        #expect(ByteSize(text)?.bytes == bytes)
+        #expect(ByteSize("\(ByteSize(bytes))")?.bytes == bytes)
+    }
+
+    @Test(arguments: ["", "5", "MiB", "-1B", "1.5GiB", "9223372036854775807KiB", "1MB"])
+    func whatIsNoSizeIsRefused(text: String) {
+        #expect(ByteSize(text) == nil)
+    }
+}
