@@ -101,10 +101,15 @@ let package = Package(
             ]),
         tests("Runner", ["SQLiteStore"]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        .systemLibrary(
+            name: "CCompression",
+            providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         module(
             "Kinds",
             [
-                "Jobs", "OperationTypes", "CLibXML2",
+                "Jobs", "OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,0 +1,61 @@
+/// An `http` or `https` address, parsed and resolved as the WHATWG URL standard says.
+///
+/// Written by ourselves because the address that is vetted must be the address that is used: Foundation's parser reads
+/// RFC 3986 and sees other hosts in the same text. User name and password are parsed and dropped: they are never sent,
+/// stored or shown.
+public struct WebURL: Hashable, Sendable, CustomStringConvertible {
+    public enum Scheme: String, Sendable {
+        case http, https
+        var defaultPort: UInt16 { self == .http ? 80 : 443 }
+    }
+
+    public var scheme: Scheme
+    public var host: WebHost
+    /// Nil for the scheme's own port.
+    public var explicitPort: UInt16?
+    /// Begins with `/`.
+    public var path: String
+    /// Without the `?`.
+    public var query: String?
+    /// Without the `#`.
+    public var fragment: String?
+    /// Whether the text named a user or a password.
+    public var hadUserinfo: Bool
+
+    public var port: UInt16 { explicitPort ?? scheme.defaultPort }
+
+    public var origin: String { "\(scheme.rawValue)://\(host)" + (explicitPort.map { ":\($0)" } ?? "") }
+
+    public var description: String { withoutFragment + (fragment.map { "#" + $0 } ?? "") }
+
+    public var withoutFragment: String { origin + path + (query.map { "?" + $0 } ?? "") }
+
+    /// For messages and logs: a query may hold a signature or a token, so it is not shown.
+    public var redacted: String { origin + path + (query == nil ? "" : "?…") }
+
+    /// What the HTTP client is given: the same address in the stricter syntax that it reads.
+    var wireForm: String {
+        let name = if case .domain = host { host.lookupName } else { "\(host)" }
+        return "\(scheme.rawValue)://\(name)" + (explicitPort.map { ":\($0)" } ?? "") + PercentEncoding.strict(path)
+            + (query.map { "?" + PercentEncoding.strict($0) } ?? "")
+    }
+}
+
+/// Why some text is not an address that can be fetched.
+public enum WebURLProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    case empty
+    case relative
+    case unsupportedScheme(String)
+    case badHost
+    case badPort
+
+    public var description: String {
+        switch self {
+        case .empty: "the address is empty"
+        case .relative: "the address does not begin with http:// or https://"
+        case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not http or https"
+        case .badHost: "the host is not a name or an address"
+        case .badPort: "the port is not a number from 0 to 65535"
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import NIOCore
+import NIOHTTP1
+
+/// A body as it is after its content codings are undone.
+struct DecodedBody: Sendable {
+    var bytes: [UInt8]
+    /// Whether there was more than was taken.
+    var isTruncated: Bool
+}
+
+extension OutgoingResponse {
+    /// What is sent as `Accept-Encoding` by whoever reads with ``readDecoded(upTo:received:until:)``.
+    static let acceptedCodings = "gzip, deflate, br, zstd"
+
+    /// Reads at most `limit` decoded and `received` received bytes, and stops early when `isEnough` says so.
+    ///
+    /// A body that is larger is cut, not refused. One whose coding breaks off or is damaged gives what came before.
+    func readDecoded(
+        upTo limit: Int, received: Int, until isEnough: ([UInt8]) -> Bool = { _ in false }
+    ) async throws(KindFailure) -> DecodedBody {
+        var decoders = try contentDecoders()
+        var body = DecodedBody(bytes: [], isTruncated: false)
+        var taken = 0
+        var isFirst = true
+        try await forEachPiece { piece throws(KindFailure) in
+            taken += piece.readableBytes
+            // Some servers name gzip and send the plain page.
+            if isFirst, decoders.first is InflateDecoder,
+                headers["content-encoding"].first?.lowercased().contains("gzip") == true,
+                !piece.readableBytesView.starts(with: [0x1F]), piece.readableBytes > 0
+            {
+                decoders = []
+            }
+            isFirst = false
+            var isOpen = true
+            do throws(CorruptContent) {
+                isOpen = try Self.decode(piece, with: decoders, into: &body.bytes, limit: limit)
+            } catch {
+                if body.bytes.isEmpty {
+                    throw KindFailure(
+                        .protocolError,
+                        "\(url.redacted): the body does not match its Content-Encoding; the server must be corrected.",
+                        url: url)
+                }
+                body.isTruncated = true
+                return false
+            }
+            if body.bytes.count >= limit || taken >= received {
+                body.isTruncated = true
+                return false
+            }
+            return isOpen && !isEnough(body.bytes)
+        }
+        return body
+    }
+
+    private static func decode(
+        _ piece: ByteBuffer, with decoders: [any ContentDecoder], into output: inout [UInt8], limit: Int
+    ) throws(CorruptContent) -> Bool {
+        guard let last = decoders.last else {
+            output.append(contentsOf: piece.readableBytesView.prefix(limit - output.count))
+            return true
+        }
+        var isOpen = true
+        var input = Array(piece.readableBytesView)
+        for decoder in decoders.dropLast() {
+            var next: [UInt8] = []
+            isOpen = try input.decoded(by: decoder, into: &next, limit: limit) && isOpen
+            input = next
+        }
+        return try input.decoded(by: last, into: &output, limit: limit) && isOpen
+    }
+
+    private func contentDecoders() throws(KindFailure) -> [any ContentDecoder] {
+        let codings = headers[canonicalForm: "content-encoding"].map { $0.lowercased() }.filter {
+            !$0.isEmpty && $0 != "identity"
+        }
+        var decoders: [any ContentDecoder] = []
+        for coding in codings.reversed() {
+            switch coding {
+            case "gzip", "x-gzip": decoders.append(InflateDecoder(gzip: true))
+            case "deflate": decoders.append(InflateDecoder(gzip: false))
+            case "br": decoders.append(BrotliDecoder())
+            case "zstd": decoders.append(ZstandardDecoder())
+            default:
+                throw KindFailure(
+                    .protocolError,
+                    "\(url.redacted): the server used a content coding that was not offered; it must be corrected.",
+                    url: url)
+            }
+        }
+        guard decoders.count <= 3 else {
+            throw KindFailure(
+                .protocolError,
+                "\(url.redacted): more than 3 content codings on one body; the server must be corrected.",
+                url: url)
+        }
+        return decoders
+    }
+}
+
+extension [UInt8] {
+    fileprivate func decoded(
+        by decoder: any ContentDecoder, into output: inout [UInt8], limit: Int
+    ) throws(CorruptContent) -> Bool {
+        let result = withUnsafeBytes { bytes in
+            Result { () throws(CorruptContent) in try decoder.decode(bytes, into: &output, limit: limit) }
+        }
+        return try result.get()
+    }
+}

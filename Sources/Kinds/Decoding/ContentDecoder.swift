@@ -1,0 +1,138 @@
+import CCompression
+
+/// Undoes a `Content-Encoding`, a piece at a time, never past a limit of output.
+///
+/// Not thread-safe; belongs to one task.
+protocol ContentDecoder: AnyObject {
+    /// Appends what `input` decodes to; stops when `output` has `limit` bytes.
+    ///
+    /// - Returns: False when the stream has ended and whatever follows does not belong to it.
+    func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
+}
+
+struct CorruptContent: Error {}
+
+/// `gzip`, and `deflate` in both of its readings: with the zlib header that the RFC asks for, and without.
+final class InflateDecoder: ContentDecoder {
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var isReady = false
+    private let isGzip: Bool
+
+    init(gzip: Bool) {
+        isGzip = gzip
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+    }
+
+    deinit {
+        if isReady { inflateEnd(stream) }
+        stream.deallocate()
+    }
+
+    private func start(_ input: UnsafeRawBufferPointer) throws(CorruptContent) {
+        let hasHeader =
+            isGzip || input.count < 2 || Int(input[0]) & 15 == 8 && (Int(input[0]) << 8 | Int(input[1])) % 31 == 0
+        let window: Int32 = isGzip ? 15 + 16 : hasHeader ? 15 : -15
+        guard inflateInit2_(stream, window, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            throw CorruptContent()
+        }
+        isReady = true
+    }
+
+    func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
+    {
+        if input.isEmpty { return true }
+        if !isReady { try start(input) }
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(input.count)
+        while output.count < limit {
+            let (written, status) = output.appendUninitialized(min(64 << 10, limit - output.count)) { space in
+                stream.pointee.next_out = space.baseAddress
+                stream.pointee.avail_out = UInt32(space.count)
+                let status = inflate(stream, Z_NO_FLUSH)
+                return (space.count - Int(stream.pointee.avail_out), status)
+            }
+            switch status {
+            case Z_STREAM_END:
+                // A gzip stream may have several members; anything else behind the end is noise.
+                guard isGzip, stream.pointee.avail_in > 0, inflateReset(stream) == Z_OK else { return false }
+            case Z_OK, Z_BUF_ERROR:
+                if written == 0 || stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0 { return true }
+            default:
+                throw CorruptContent()
+            }
+        }
+        return true
+    }
+}
+
+final class BrotliDecoder: ContentDecoder {
+    private let state: OpaquePointer?
+
+    init() { state = BrotliDecoderCreateInstance(nil, nil, nil) }
+
+    deinit { BrotliDecoderDestroyInstance(state) }
+
+    func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
+    {
+        guard let state else { throw CorruptContent() }
+        var available = input.count
+        var next = input.bindMemory(to: UInt8.self).baseAddress
+        while output.count < limit {
+            let (_, result) = output.appendUninitialized(min(64 << 10, limit - output.count)) { space in
+                var free = space.count
+                var target = space.baseAddress
+                let result = BrotliDecoderDecompressStream(state, &available, &next, &free, &target, nil)
+                return (space.count - free, result)
+            }
+            switch result {
+            case BROTLI_DECODER_RESULT_SUCCESS: return false
+            case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT: return true
+            case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT: continue
+            default: throw CorruptContent()
+            }
+        }
+        return true
+    }
+}
+
+final class ZstandardDecoder: ContentDecoder {
+    private let stream: OpaquePointer?
+
+    init() {
+        stream = ZSTD_createDCtx()
+        // RFC 8878 asks decoders of HTTP to take windows of 8 MiB, and no more.
+        ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, 23)
+    }
+
+    deinit { ZSTD_freeDCtx(stream) }
+
+    func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
+    {
+        var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+        while output.count < limit {
+            let (written, status) = output.appendUninitialized(min(64 << 10, limit - output.count)) { space in
+                var target = ZSTD_outBuffer(dst: space.baseAddress, size: space.count, pos: 0)
+                let status = ZSTD_decompressStream(stream, &target, &source)
+                return (target.pos, status)
+            }
+            if ZSTD_isError(status) != 0 { throw CorruptContent() }
+            // A frame that ended may be followed by another one.
+            if source.pos == source.size, written < min(64 << 10, limit) { return true }
+        }
+        return true
+    }
+}
+
+extension [UInt8] {
+    /// Grows by what `fill` writes into `capacity` fresh bytes.
+    fileprivate mutating func appendUninitialized<R>(
+        _ capacity: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> (count: Int, R)
+    ) -> (count: Int, R) {
+        let start = count
+        append(contentsOf: repeatElement(0, count: capacity))
+        let answer = withUnsafeMutableBufferPointer { fill(UnsafeMutableBufferPointer(rebasing: $0[start...])) }
+        removeLast(capacity - answer.count)
+        return answer
+    }
+}

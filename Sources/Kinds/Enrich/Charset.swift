@@ -1,0 +1,84 @@
+/// Finds out how a page is encoded and turns it into UTF-8.
+///
+/// In order: byte order mark, the header, a `meta` in the head (all of it, not only the first 1,024 bytes), whether the bytes
+/// are valid UTF-8, and the standard's fallback windows-1252.
+enum Charset {
+    /// - Returns: Valid UTF-8 without byte order mark and without U+0000, and the encoding's name by the Encoding standard.
+    static func decode(_ bytes: [UInt8], contentType: String?) -> (utf8: [UInt8], name: String) {
+        let (name, skip) = find(in: bytes, contentType: contentType)
+        var utf8 = decode(bytes[skip...], from: name)
+        // libxml2 ends at a NUL; the standard replaces it.
+        if utf8.contains(0) { utf8 = utf8.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] } }
+        return (utf8, name)
+    }
+
+    static func find(in bytes: [UInt8], contentType: String?) -> (name: String, skip: Int) {
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return ("utf-8", 3) }
+        if bytes.starts(with: [0xFE, 0xFF]) { return ("utf-16be", 2) }
+        if bytes.starts(with: [0xFF, 0xFE]) { return ("utf-16le", 2) }
+        if let name = contentType.flatMap(parameter).flatMap(EncodingLabel.name) { return (name, 0) }
+        if let name = bytes.withUnsafeBufferPointer(metaCharset) { return (name, 0) }
+        if isUTF8(bytes) { return ("utf-8", 0) }
+        return ("windows-1252", 0)
+    }
+
+    /// The `charset` parameter of a media type.
+    static func parameter(of contentType: String) -> String? {
+        for part in contentType.split(separator: ";").dropFirst() {
+            let pair = part.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
+            guard pair.count == 2, pair[0].lowercased() == "charset" else { continue }
+            let value = pair[1].trimmingPrefix("\"").trimmingPrefix("'")
+            return String(value.prefix { $0 != "\"" && $0 != "'" })
+        }
+        return nil
+    }
+
+    /// Valid, but for a character that the end of a truncated body may have cut.
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool {
+        let tail = bytes.suffix(3).lastIndex { $0 & 0xC0 == 0xC0 } ?? bytes.endIndex
+        return String(validating: bytes, as: UTF8.self) != nil
+            || String(validating: bytes[..<tail], as: UTF8.self) != nil
+    }
+
+    private static func metaCharset(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        var reader = TagReader(bytes)
+        while let token = reader.next() {
+            guard case .start(let name) = token else { continue }
+            if reader.equals(name, "body") { return nil }
+            for raw in ["script", "style", "title", "textarea", "noscript"] as [StaticString]
+            where reader.equals(name, raw) {
+                _ = reader.rawText(until: raw)
+            }
+            guard reader.equals(name, "meta") else { continue }
+            let isContentType = reader.attribute("http-equiv").map { reader.equals($0, "content-type") } ?? false
+            let label =
+                reader.attribute("charset").map(reader.text)
+                ?? (isContentType ? reader.attribute("content").flatMap { parameter(of: reader.text($0)) } : nil)
+            guard let name = label.flatMap(EncodingLabel.name) else { continue }
+            // By the standard: a page whose `meta` could be read is not UTF-16.
+            if name.hasPrefix("utf-16") { return "utf-8" }
+            return name == "x-user-defined" ? "windows-1252" : name
+        }
+        return nil
+    }
+
+    private static func decode(_ bytes: ArraySlice<UInt8>, from name: String) -> [UInt8] {
+        switch name {
+        case "utf-8":
+            if String(validating: bytes, as: UTF8.self) != nil { return Array(bytes) }
+            return Array(String(decoding: bytes, as: UTF8.self).utf8)
+        case "utf-16le", "utf-16be":
+            let isBig = name == "utf-16be"
+            let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map { index in
+                let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+                return isBig ? first << 8 | second : second << 8 | first
+            }
+            return Array(String(decoding: units, as: UTF16.self).utf8)
+        case "replacement":
+            return [0xEF, 0xBF, 0xBD]
+        default:
+            if let table = SingleByteTable.of(name) { return table.decode(bytes) }
+            return SystemDecoder.decode(bytes, from: name) ?? Array(String(decoding: bytes, as: UTF8.self).utf8)
+        }
+    }
+}

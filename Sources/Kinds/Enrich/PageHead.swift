@@ -1,0 +1,50 @@
+/// What `unfurl` wants to know of a page.
+struct PageHead: Sendable {
+    var title: String?
+    /// As written.
+    var canonical: String?
+    /// The content of `meta http-equiv=refresh`.
+    var refresh: String?
+    private var baseHref: String?
+
+    init() {}
+
+    init(_ bytes: [UInt8], contentType: String?) {
+        let facts = PageParser.parse(Charset.decode(bytes, contentType: contentType).utf8)
+        title = facts.title
+        canonical = facts.link("canonical")?.href
+        refresh = facts.meta("refresh")
+        baseHref = facts.base
+    }
+
+    func base(at url: WebURL) -> WebURL {
+        // A base that cannot be read is as if there were none.
+        baseHref.flatMap { try? WebURL(parsing: $0, base: url) } ?? url
+    }
+
+    static func isPage(_ contentType: String?) -> Bool {
+        guard let contentType else { return true }
+        let type = contentType.prefix { $0 != ";" }.trimmingSpaces.lowercased()
+        return type == "text/html" || type == "application/xhtml+xml" || type.isEmpty
+    }
+
+    /// Whether the head is over, so that nothing more need be read.
+    static func isComplete(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBufferPointer { bytes in
+            var reader = TagReader(bytes)
+            while let token = reader.next() {
+                switch token {
+                case .start(let name):
+                    if reader.equals(name, "body") { return true }
+                    for raw in ["script", "style", "title", "noscript"] as [StaticString] where reader.equals(name, raw)
+                    {
+                        _ = reader.rawText(until: raw)
+                    }
+                case .end(let name): if reader.equals(name, "head") { return true }
+                case .text, .other: break
+                }
+            }
+            return false
+        }
+    }
+}

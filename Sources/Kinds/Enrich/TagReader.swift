@@ -1,0 +1,211 @@
+import Glibc
+
+/// Finds tags in bytes the way the HTML standard's tokenizer does: comments, quoted values and raw text included.
+///
+/// One pass, no backtracking; every byte is looked at a bounded number of times. Works on any encoding that keeps ASCII.
+struct TagReader {
+    struct Attribute {
+        /// As written; compare without regard to case.
+        var name: Range<Int>
+        /// Empty when there is none.
+        var value: Range<Int>
+    }
+
+    enum Token {
+        case text(Range<Int>)
+        /// `attributes` of the reader hold its attributes, each name's first one.
+        case start(name: Range<Int>)
+        case end(name: Range<Int>)
+        /// Comments, document types, processing instructions.
+        case other
+    }
+
+    /// Attributes of one tag that are kept; more are read and dropped.
+    static let maxAttributes = 64
+
+    let bytes: UnsafeBufferPointer<UInt8>
+    private(set) var at: Int
+    private(set) var attributes: [Attribute] = []
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) {
+        self.bytes = bytes
+        at = start
+    }
+
+    private var end: Int { bytes.count }
+
+    mutating func next() -> Token? {
+        guard at < end else { return nil }
+        let start = at
+        if bytes[at] != 0x3C {
+            skipText()
+            return .text(start..<at)
+        }
+        guard at + 1 < end else {
+            at = end
+            return .text(start..<at)
+        }
+        switch bytes[at + 1] {
+        case UInt8(ascii: "!"):
+            skipMarkupDeclaration()
+            return .other
+        case UInt8(ascii: "?"):
+            skip(past: 0x3E, from: at + 2)
+            return .other
+        case UInt8(ascii: "/"):
+            guard at + 2 < end else {
+                at = end
+                return .text(start..<at)
+            }
+            guard Self.isLetter(bytes[at + 2]) else {
+                skip(past: 0x3E, from: at + 2)
+                return .other
+            }
+            at += 2
+            let name = readName()
+            readAttributes()
+            return .end(name: name)
+        case let letter where Self.isLetter(letter):
+            at += 1
+            let name = readName()
+            readAttributes()
+            return .start(name: name)
+        default:
+            at += 1
+            skipText()
+            return .text(start..<at)
+        }
+    }
+
+    /// Reads what stands until `</name`, as raw text, and leaves the reader before that end tag.
+    mutating func rawText(until name: StaticString) -> Range<Int> {
+        let start = at
+        let count = name.utf8CodeUnitCount
+        while at < end {
+            guard let less = find(0x3C, from: at) else { break }
+            let after = less + 2 + count
+            if after <= end, bytes[less + 1] == UInt8(ascii: "/"), equals(less + 2..<after, name),
+                after == end || bytes[after].isSpace || bytes[after] == UInt8(ascii: "/") || bytes[after] == 0x3E
+            {
+                at = less
+                return start..<less
+            }
+            at = less + 1
+        }
+        at = end
+        return start..<end
+    }
+
+    func equals(_ range: Range<Int>, _ text: StaticString) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        for (offset, index) in range.enumerated() {
+            var byte = bytes[index]
+            if (0x41...0x5A).contains(byte) { byte |= 0x20 }
+            if byte != text.utf8Start[offset] { return false }
+        }
+        return true
+    }
+
+    func attribute(_ name: StaticString) -> Range<Int>? { attributes.first { equals($0.name, name) }?.value }
+
+    func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    private mutating func skipText() {
+        at = find(0x3C, from: at) ?? end
+    }
+
+    private mutating func skip(past byte: UInt8, from start: Int) {
+        at = find(byte, from: start).map { $0 + 1 } ?? end
+    }
+
+    private func find(_ byte: UInt8, from start: Int) -> Int? {
+        guard start < end, let base = bytes.baseAddress, let found = memchr(base + start, Int32(byte), end - start)
+        else {
+            return nil
+        }
+        return found.assumingMemoryBound(to: UInt8.self) - UnsafeMutablePointer(mutating: base)
+    }
+
+    private mutating func skipMarkupDeclaration() {
+        guard at + 3 < end, bytes[at + 2] == UInt8(ascii: "-"), bytes[at + 3] == UInt8(ascii: "-") else {
+            skip(past: 0x3E, from: at + 2)
+            return
+        }
+        // `<!-->` and `<!--->` are whole comments.
+        var from = at + 4
+        if from < end, bytes[from] == 0x3E {
+            at = from + 1
+            return
+        }
+        if from + 1 < end, bytes[from] == UInt8(ascii: "-"), bytes[from + 1] == 0x3E {
+            at = from + 2
+            return
+        }
+        while let close = find(0x3E, from: from) {
+            let isEnd =
+                close - 2 >= at + 4 && bytes[close - 1] == UInt8(ascii: "-") && bytes[close - 2] == UInt8(ascii: "-")
+                || close - 3 >= at + 4 && bytes[close - 1] == UInt8(ascii: "!") && bytes[close - 2] == UInt8(ascii: "-")
+                    && bytes[close - 3] == UInt8(ascii: "-")
+            from = close + 1
+            if isEnd {
+                at = from
+                return
+            }
+        }
+        at = end
+    }
+
+    private mutating func readName() -> Range<Int> {
+        let start = at
+        while at < end, !bytes[at].isSpace, bytes[at] != UInt8(ascii: "/"), bytes[at] != 0x3E { at += 1 }
+        return start..<at
+    }
+
+    private mutating func readAttributes() {
+        attributes.removeAll(keepingCapacity: true)
+        while at < end {
+            let byte = bytes[at]
+            if byte == 0x3E {
+                at += 1
+                return
+            }
+            if byte.isSpace || byte == UInt8(ascii: "/") {
+                at += 1
+                continue
+            }
+            let start = at
+            at += 1
+            while at < end, !bytes[at].isSpace, bytes[at] != UInt8(ascii: "/"), bytes[at] != 0x3E,
+                bytes[at] != UInt8(ascii: "=")
+            {
+                at += 1
+            }
+            let name = start..<at
+            let value = readValue()
+            if attributes.count < Self.maxAttributes { attributes.append(Attribute(name: name, value: value)) }
+        }
+    }
+
+    private mutating func readValue() -> Range<Int> {
+        var look = at
+        while look < end, bytes[look].isSpace { look += 1 }
+        guard look < end, bytes[look] == UInt8(ascii: "=") else { return at..<at }
+        look += 1
+        while look < end, bytes[look].isSpace { look += 1 }
+        guard look < end else {
+            at = end
+            return end..<end
+        }
+        let quote = bytes[look]
+        if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+            let close = find(quote, from: look + 1) ?? end
+            at = min(close + 1, end)
+            return look + 1..<close
+        }
+        at = look
+        while at < end, !bytes[at].isSpace, bytes[at] != 0x3E { at += 1 }
+        return look..<at
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) && byte >= 0x41 }
+}

@@ -1,0 +1,127 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+extension KindFailure {
+    static var cancelled: KindFailure {
+        KindFailure(.cancelled, "The work was cancelled; enqueue it again if it is still wanted.", isRetryable: true)
+    }
+
+    static func invalidURL(_ problem: WebURLProblem, field: String) -> KindFailure {
+        KindFailure(.invalidURL, "\(field): \(problem). Give a full http or https address.")
+    }
+
+    static func timeout(_ what: String, after limit: Duration, at url: WebURL?) -> KindFailure {
+        KindFailure(
+            .timeout,
+            "\(url.map { "\($0.redacted): " } ?? "")\(what) took longer than \(limit); try again, or raise the limit.",
+            isRetryable: true, url: url)
+    }
+
+    /// Turns what the HTTP client threw into a failure. Its own text is not taken over: it may quote headers.
+    init(_ error: any Error, at url: WebURL, limits: OutgoingLimits) {
+        switch error {
+        case let failure as KindFailure: self = failure
+        case is CancellationError: self = .cancelled
+        case let error as HTTPClientError: self.init(client: error, at: url, limits: limits)
+        case is NIOConnectionError, is ChannelError:
+            self = .connectFailed(url)
+        case let error as IOError where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT].contains(error.errnoCode):
+            self = .connectFailed(url)
+        case is IOError: self = .connectionLost(url)
+        case HTTPParserError.invalidEOFState: self = .connectionLost(url)
+        case HTTPParserError.headerOverflow: self = .headersTooLarge(url, limit: limits.headerBytes)
+        case is HTTPParserError:
+            self.init(
+                .protocolError,
+                "\(url.redacted): the answer is not HTTP; check that the address leads to a web server.",
+                url: url)
+        default:
+            let type = String(reflecting: Swift.type(of: error))
+            if type.hasPrefix("NIOSSL") {
+                self.init(
+                    .tlsFailed,
+                    "\(url.redacted): no secure connection (certificate not valid for this name, or no common protocol); "
+                        + "check the server's certificate.",
+                    isRetryable: false, url: url)
+            } else {
+                self.init(
+                    .connectionLost, "\(url.redacted): the exchange failed (\(type)); try again.", isRetryable: true,
+                    url: url)
+            }
+        }
+    }
+
+    private init(client error: HTTPClientError, at url: WebURL, limits: OutgoingLimits) {
+        switch error {
+        case .cancelled: self = .cancelled
+        case .connectTimeout, .getConnectionFromPoolTimeout:
+            self = .timeout("connecting", after: limits.connect, at: url)
+        case .tlsHandshakeTimeout: self = .timeout("the TLS handshake", after: limits.connect, at: url)
+        case .readTimeout: self = .timeout("waiting for the server", after: limits.idle, at: url)
+        case .writeTimeout: self = .timeout("sending", after: limits.idle, at: url)
+        case .deadlineExceeded: self = .timeout("the exchange", after: limits.idle, at: url)
+        case .invalidURL, .emptyHost, .emptyScheme:
+            self.init(.invalidURL, "\(url.redacted): not an address the client takes; check its spelling.", url: url)
+        default:
+            let text = error.description
+            if text.contains("invalidHeaderField") {
+                self.init(
+                    .invalidInput, "A header has a name or a value that HTTP does not allow; correct `headers`.",
+                    url: url)
+            } else {
+                self = .connectionLost(url)
+            }
+        }
+    }
+
+    static func connectFailed(_ url: WebURL) -> KindFailure {
+        KindFailure(
+            .connectFailed,
+            "\(url.redacted): no connection to the server; check that it runs and is reachable from here, or try later.",
+            isRetryable: true, url: url)
+    }
+
+    static func connectionLost(_ url: WebURL) -> KindFailure {
+        KindFailure(
+            .connectionLost,
+            "\(url.redacted): the server ended the connection before its answer was complete; try again.",
+            isRetryable: true, url: url)
+    }
+
+    static func headersTooLarge(_ url: WebURL, limit: Int) -> KindFailure {
+        KindFailure(
+            .headersTooLarge,
+            "\(url.redacted): the answer's headers are larger than \(limit) bytes; use another address.",
+            url: url)
+    }
+
+    /// A status that is not success, by the matrix of what a retry may help.
+    static func status(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
+        let status = response.status
+        let isSigned =
+            url.query.map { query in
+                ["X-Amz-Signature=", "Signature=", "sig=", "X-Goog-Signature="].contains { query.contains($0) }
+            } ?? false
+        switch status {
+        case 401, 403:
+            return isSigned
+                ? KindFailure(
+                    .urlExpired, "\(url.redacted): the signed address is not taken (\(status)); make a new one.",
+                    status: status, url: url)
+                : KindFailure(
+                    .unauthorized,
+                    "\(url.redacted): the server refuses access (\(status)); check the credential and its rights.",
+                    status: status, url: url)
+        case 408, 425, 429, 500, 502, 503, 504:
+            return KindFailure(
+                .httpStatus, "\(url.redacted): the server answered \(status); try again later.", isRetryable: true,
+                status: status, url: url, retryAfter: response.retryAfter)
+        default:
+            return KindFailure(
+                .httpStatus, "\(url.redacted): the server answered \(status); check the address.", status: status,
+                url: url)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import OperationTypes
+
+/// Why `upload`, `unfurl` or `enrich` did not succeed.
+///
+/// The message says what to do about it and holds no secret: no credential, no header and no query of an address.
+public struct KindFailure: OperationFailure, Hashable {
+    public let reason: Reason
+    public let message: String
+    public let isRetryable: Bool
+    /// What the server answered, when it answered.
+    public let status: Int?
+    /// The address concerned, without its query.
+    public let url: String?
+    /// The wait that the server asked for, in milliseconds.
+    public let retryAfterMs: Int64?
+
+    public var code: String { reason.rawValue }
+    public var description: String { message }
+    public var retryAfter: Duration? { retryAfterMs.map { .milliseconds($0) } }
+
+    init(
+        _ reason: Reason, _ message: String, isRetryable: Bool = false, status: Int? = nil, url: WebURL? = nil,
+        retryAfter: Duration? = nil
+    ) {
+        self.reason = reason
+        self.message = message
+        self.isRetryable = isRetryable
+        self.status = status
+        self.url = url?.redacted
+        retryAfterMs = retryAfter.map {
+            $0.components.seconds * 1000 + $0.components.attoseconds / 1_000_000_000_000_000
+        }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case reason = "code"
+        case message
+        case isRetryable = "retryable"
+        case status, url
+        case retryAfterMs = "retry_after_ms"
+    }
+
+    /// The codes. They never change; new ones may be added.
+    public enum Reason: String, Codable, Sendable, CaseIterable {
+        /// A field of the input is missing or cannot be used.
+        case invalidInput = "invalid_input"
+        /// An address cannot be parsed, or is not http or https.
+        case invalidURL = "invalid_url"
+        /// The address, or what a name resolves to, lies in a network that is refused.
+        case addressRefused = "address_refused"
+        case portRefused = "port_refused"
+        /// The name does not exist, or has no address.
+        case nameNotFound = "name_not_found"
+        /// The name could not be looked up now.
+        case lookupFailed = "lookup_failed"
+        case connectFailed = "connect_failed"
+        case tlsFailed = "tls_failed"
+        /// The server took longer than a limit of ours.
+        case timeout = "timeout"
+        case connectionLost = "connection_lost"
+        /// What the server sent is not HTTP, or its body does not match its content coding.
+        case protocolError = "protocol_error"
+        case headersTooLarge = "headers_too_large"
+        case tooManyRedirects = "too_many_redirects"
+        case redirectLoop = "redirect_loop"
+        /// A redirect without a usable target.
+        case redirectInvalid = "redirect_invalid"
+        /// A redirect that must not be followed with what is being sent.
+        case redirectRefused = "redirect_refused"
+        /// A status that says no.
+        case httpStatus = "http_status"
+        /// The server did not let us in, or only with other rights.
+        case unauthorized
+        /// A signed address that is no longer taken.
+        case urlExpired = "url_expired"
+        /// A robot check, consent page or similar stands in front of the page.
+        case blocked
+        case fileNotFound = "file_not_found"
+        /// The file lies outside the allowed folders, behind a symbolic link, or is not a regular file.
+        case fileRefused = "file_refused"
+        case fileUnreadable = "file_unreadable"
+        /// The file changed while it was sent.
+        case sourceChanged = "source_changed"
+        /// What the server says it stored is not what was sent.
+        case checksumMismatch = "checksum_mismatch"
+        case credentialNotFound = "credential_not_found"
+        case cancelled
+    }
+}

@@ -1,0 +1,119 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// The one way out: every request that Halyard sends goes through here.
+///
+/// The host is resolved once, each address is judged by the ``AddressPolicy``, and the connection goes to exactly the
+/// address that was judged. Redirects are never followed here: each hop is a new request with its own judgement.
+public final class OutgoingClient: Sendable {
+    let configuration: OutgoingConfiguration
+    /// For lookups and for reading files, both of which block.
+    let threads: NIOThreadPool
+    private let resolver: Resolver
+    private let servers: ServerPool
+
+    public init(
+        _ configuration: OutgoingConfiguration = OutgoingConfiguration(),
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) {
+        self.configuration = configuration
+        threads = NIOThreadPool(numberOfThreads: 8)
+        threads.start()
+        resolver = Resolver(threads: threads)
+        servers = ServerPool(configuration: configuration, group: group)
+    }
+
+    /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.
+    public func shutdown() async {
+        await servers.shutdown()
+        // It fails only when it is shut down already.
+        try? await threads.shutdownGracefully()
+    }
+
+    /// Sends a request and hands over the answer as soon as its headers are there.
+    ///
+    /// The body can be read only inside `use`; what is left of it when `use` returns is not received.
+    func exchange<T>(
+        _ request: OutgoingRequest, _ use: (OutgoingResponse) async throws(KindFailure) -> T
+    ) async throws(KindFailure) -> T {
+        let candidates = try await vettedAddresses(for: request.url)
+        var last = KindFailure.connectFailed(request.url)
+        for address in candidates.prefix(4) {
+            let server = ServerPool.Server(
+                scheme: request.url.scheme, host: request.url.host.lookupName, port: request.url.port, address: address)
+            guard let client = servers.borrow(server) else { throw .cancelled }
+            defer { servers.giveBack(server) }
+            do throws(KindFailure) {
+                let response = try await head(of: request, from: client, at: address)
+                return try await use(response)
+            } catch {
+                guard error.reason == .connectFailed, error.status == nil else { throw error }
+                last = error
+            }
+        }
+        throw last
+    }
+
+    /// The addresses of the host that may be connected to, in order of preference.
+    func vettedAddresses(for url: WebURL) async throws(KindFailure) -> [IPAddress] {
+        let host = url.host.lookupName
+        let all: [IPAddress] =
+            if case .address(let address) = url.host {
+                [address]
+            } else {
+                try await resolver.addresses(of: host, for: url)
+            }
+        var permitted: [IPAddress] = []
+        var isPortAtFault = true
+        for address in all {
+            switch configuration.policy.judge(host: host, address: address, port: url.port) {
+            case .permitted, .permittedByRule: permitted.append(address)
+            case .addressRefused: isPortAtFault = false
+            case .portRefused: break
+            }
+        }
+        if !permitted.isEmpty { return permitted }
+        throw isPortAtFault
+            ? KindFailure(
+                .portRefused,
+                "\(url.redacted): port \(url.port) is not in the list of allowed ports; "
+                    + "the administrator can add it, or allow `\(host):\(url.port)`.", url: url)
+            : KindFailure(
+                .addressRefused,
+                "\(url.redacted): the host is in a private or otherwise special network; "
+                    + "the administrator can allow `\(host):\(url.port)`.", url: url)
+    }
+
+    private func head(
+        of request: OutgoingRequest, from client: HTTPClient, at address: IPAddress
+    ) async throws(KindFailure) -> OutgoingResponse {
+        var message = HTTPClientRequest(url: request.url.wireForm)
+        message.method = request.method
+        message.headers = request.headers
+        message.headers.replaceOrAdd(name: "user-agent", value: configuration.userAgent)
+        message.body = request.body
+        let start = ContinuousClock.now
+        let limits = configuration.limits
+        var isSecondTry = false
+        while true {
+            do {
+                let answer = try await client.execute(message, deadline: .distantFuture)
+                let response = OutgoingResponse(
+                    answer, url: request.url, address: address, duration: .now - start, limits: limits)
+                let size = answer.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+                if size > limits.headerBytes {
+                    throw KindFailure.headersTooLarge(request.url, limit: limits.headerBytes)
+                }
+                return response
+            } catch {
+                let failure = Task.isCancelled ? .cancelled : KindFailure(error, at: request.url, limits: limits)
+                // A kept connection may have been closed by the server at the moment it was used again.
+                let isWorthAgain = failure.reason == .connectionLost && request.body == nil && !isSecondTry
+                guard isWorthAgain else { throw failure }
+                isSecondTry = true
+            }
+        }
+    }
+}

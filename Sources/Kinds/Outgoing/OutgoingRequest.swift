@@ -1,0 +1,69 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+
+struct OutgoingRequest: Sendable {
+    var method: HTTPMethod
+    var url: WebURL
+    var headers: HTTPHeaders = [:]
+    var body: HTTPClientRequest.Body?
+}
+
+/// An answer whose body has not been read.
+struct OutgoingResponse: Sendable {
+    let status: Int
+    let headers: HTTPHeaders
+    let url: WebURL
+    /// What the connection went to.
+    let address: IPAddress
+    /// From the request to the answer's headers, connecting included.
+    let duration: Duration
+    private let body: HTTPClientResponse.Body
+    private let limits: OutgoingLimits
+
+    init(
+        _ response: HTTPClientResponse, url: WebURL, address: IPAddress, duration: Duration, limits: OutgoingLimits
+    ) {
+        status = Int(response.status.code)
+        headers = response.headers
+        self.url = url
+        self.address = address
+        self.duration = duration
+        self.limits = limits
+        body = response.body
+    }
+
+    var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// The wait the server asks for, capped; nil when it does not ask or asks for the past.
+    var retryAfter: Duration? {
+        guard let text = headers["retry-after"].first else { return nil }
+        guard let wait = RetryAfter.parse(text, serverDate: headers["date"].first) else { return nil }
+        return min(wait, limits.retryAfter)
+    }
+
+    /// Hands over the body piece by piece until it ends or `use` returns false.
+    func forEachPiece(_ use: (ByteBuffer) throws(KindFailure) -> Bool) async throws(KindFailure) {
+        var pieces = body.makeAsyncIterator()
+        while true {
+            let piece: ByteBuffer?
+            do {
+                piece = try await pieces.next()
+            } catch {
+                throw Task.isCancelled ? .cancelled : KindFailure(error, at: url, limits: limits)
+            }
+            if Task.isCancelled { throw .cancelled }
+            guard let piece, try use(piece) else { return }
+        }
+    }
+
+    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body.
+    func discard(upTo limit: Int = 64 << 10) async {
+        var left = limit
+        // What is dropped may as well not arrive.
+        try? await forEachPiece { piece throws(KindFailure) in
+            left -= piece.readableBytes
+            return left > 0
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import NIOHTTP1
+
+/// What an answer's status and `Location` say about where to go (RFC 9110, 15.4).
+enum Redirect {
+    /// 300, 304 and 305 are not followed: they offer choices, say nothing changed, or name a proxy.
+    static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+
+    /// - Returns: The target; it inherits the fragment when it has none of its own.
+    static func target(of response: OutgoingResponse) throws(KindFailure) -> WebURL {
+        let url = response.url
+        let given = response.headers["location"].map(\.trimmingSpaces)
+        guard let text = given.first, Set(given).count == 1 else {
+            let problem = given.isEmpty ? "without a Location" : "with several Locations"
+            throw invalid("a redirect \(problem)", response)
+        }
+        if text.isEmpty { throw invalid("a redirect with an empty Location", response) }
+        do throws(WebURLProblem) {
+            var target = try WebURL(parsing: text, base: url)
+            if target.fragment == nil { target.fragment = url.fragment }
+            return target
+        } catch {
+            throw invalid("a redirect to an address that cannot be followed (\(error))", response)
+        }
+    }
+
+    private static func invalid(_ what: String, _ response: OutgoingResponse) -> KindFailure {
+        KindFailure(
+            .redirectInvalid, "\(response.url.redacted): \(what); the server must be corrected.",
+            status: response.status,
+            url: response.url)
+    }
+}
+
+/// One request on the way to the final address.
+public struct Hop: Codable, Sendable, Hashable {
+    public var url: String
+    public var method: String
+    public var status: Int
+    /// The IP address that answered.
+    public var address: String
+    /// From the request to the answer's headers, connecting included.
+    public var durationMs: Int64
+    /// What led on from here; nil for the last one.
+    public var via: Via?
+
+    public enum Via: String, Codable, Sendable {
+        case location
+        case refreshHeader = "refresh_header"
+        case metaRefresh = "meta_refresh"
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case url, method, status, address, via
+        case durationMs = "duration_ms"
+    }
+
+    init(_ response: OutgoingResponse, method: HTTPMethod) {
+        url = response.url.description
+        self.method = method.rawValue
+        status = response.status
+        address = "\(response.address)"
+        durationMs =
+            response.duration.components.seconds * 1000 + response.duration.components.attoseconds
+            / 1_000_000_000_000_000
+    }
+}
+
+/// The way so far: refuses to go on for ever.
+///
+/// 1. Every hop is recorded. 2. No address is visited twice with the same cookies. 3. At most `limit` redirects are followed.
+struct RedirectTrail: Sendable {
+    private(set) var hops: [Hop] = []
+    private(set) var cookies = CookieJar()
+    private var visited: Set<String> = []
+    private(set) var redirects = 0
+    private(set) var isDowngraded = false
+    let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func record(_ response: OutgoingResponse, method: HTTPMethod) {
+        hops.append(Hop(response, method: method))
+        visited.insert(key(response.url))
+        cookies.take(from: response)
+    }
+
+    /// The same address was asked again with another method: one hop, told by its last answer.
+    mutating func replaceLast(_ response: OutgoingResponse, method: HTTPMethod) {
+        hops.removeLast()
+        record(response, method: method)
+    }
+
+    mutating func follow(from: WebURL, to: WebURL, via: Hop.Via) throws(KindFailure) {
+        if !hops.isEmpty { hops[hops.count - 1].via = via }
+        redirects += 1
+        guard redirects <= limit else {
+            throw KindFailure(
+                .tooManyRedirects,
+                "\(from.redacted): more than \(limit) redirects; raise `max_redirects` if that is right for this link.",
+                url: from)
+        }
+        guard !visited.contains(key(to)) else {
+            throw KindFailure(
+                .redirectLoop, "\(to.redacted): the redirects lead back here; the link cannot be resolved.", url: to)
+        }
+        if from.scheme == .https, to.scheme == .http { isDowngraded = true }
+    }
+
+    private func key(_ url: WebURL) -> String { "\(cookies.header(for: url) ?? "")\n\(url.withoutFragment)" }
+}

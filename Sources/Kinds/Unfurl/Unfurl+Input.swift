@@ -1,0 +1,87 @@
+import Jobs
+
+extension Unfurl {
+    public struct Input: Codable, Sendable, Hashable {
+        /// The link to resolve.
+        public var url: String?
+        /// 20 unless set.
+        public var maxRedirects: Int?
+        /// Whether the head of the final page is read, for its canonical address, its title and a meta refresh. True unless set.
+        public var readPage: Bool?
+        /// Milliseconds for the whole chain. 60,000 unless set.
+        public var timeoutMs: Int64?
+
+        public init(url: String? = nil, maxRedirects: Int? = nil, readPage: Bool? = nil, timeoutMs: Int64? = nil) {
+            self.url = url
+            self.maxRedirects = maxRedirects
+            self.readPage = readPage
+            self.timeoutMs = timeoutMs
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case url
+            case maxRedirects = "max_redirects"
+            case readPage = "read_page"
+            case timeoutMs = "timeout_ms"
+        }
+    }
+
+    public struct Output: Codable, Sendable, Hashable {
+        /// Where the link leads.
+        public var finalURL: String
+        /// Of the final answer.
+        public var status: Int
+        public var contentType: String?
+        /// What the final page calls its own address, when it is an http or https address.
+        public var canonicalURL: String?
+        /// The final address without its tracking parameters.
+        public var cleanedURL: String
+        public var title: String?
+        /// Whether a redirect led from https to http.
+        public var isDowngraded: Bool
+        public var hops: [Hop]
+
+        enum CodingKeys: String, CodingKey {
+            case finalURL = "final_url"
+            case status
+            case contentType = "content_type"
+            case canonicalURL = "canonical_url"
+            case cleanedURL = "cleaned_url"
+            case title, hops
+            case isDowngraded = "downgraded"
+        }
+    }
+
+    public static var inputFields: [InputField] {
+        [
+            InputField("url", .string, isFromDependency: true, summary: "Link to resolve (http or https)"),
+            InputField("max_redirects", .integer, summary: "Redirects to follow; 20 unless set, at most 50"),
+            InputField(
+                "read_page", .boolean,
+                summary:
+                    "Read the head of the final page for canonical address, title and meta refresh; true unless set"),
+            InputField("timeout_ms", .integer, summary: "Limit for the whole chain in milliseconds; 60000 unless set"),
+        ]
+    }
+
+    public static func accept(_ value: Link, into input: inout Input) {
+        if input.url == nil { input.url = value.url }
+    }
+
+    /// The final address.
+    public static func offer(_ output: Output) -> Link { Link(url: output.finalURL) }
+}
+
+/// What an administrator sets for `unfurl`.
+public struct UnfurlConfiguration: Sendable {
+    /// Redirects followed when the input does not say. 20 unless set.
+    public var maxRedirects = 20
+    /// For a whole chain when the input does not say. 60 s unless set.
+    public var timeout: Duration = .seconds(60)
+    /// What is read of a final page, decoded. 256 KiB unless set.
+    public var pageBytes = 256 << 10
+    /// Parameters dropped from the cleaned address besides ``TrackingParameters/known``; `*` at the end stands for any ending.
+    public var trackingParameters: [String] = []
+
+    public init() {}
+}

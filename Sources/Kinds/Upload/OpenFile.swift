@@ -1,0 +1,140 @@
+import CLinux
+import Glibc
+
+/// A regular file, opened once beneath a folder and held open: neither a symbolic link nor `..` can lead out of the folder,
+/// and replacing the name afterwards changes nothing.
+final class OpenFile: Sendable {
+    /// What tells whether it is still the same content.
+    struct Identity: Hashable, Sendable {
+        var device: UInt64
+        var inode: UInt64
+        var size: Int64
+        var modifiedNs: Int64
+        var changedNs: Int64
+    }
+
+    private let descriptor: Int32
+    /// As it was when it was opened.
+    let identity: Identity
+    /// For messages: as it was asked for.
+    let name: String
+
+    var size: Int64 { identity.size }
+
+    /// - Parameter path: Relative to `root`.
+    init(beneath root: String, at path: String) throws(KindFailure) {
+        let folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else {
+            throw KindFailure(
+                .fileUnreadable,
+                "the folder \(root.printable) cannot be opened (\(Self.reason(errno))); the administrator must correct the "
+                    + "configuration.")
+        }
+        defer { close(folder) }
+        // O_NONBLOCK: opening a FIFO must not wait for its writer.
+        var how = open_how(
+            flags: UInt64(O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), mode: 0,
+            resolve: UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
+        let opened = halyard_openat2(folder, path, &how)
+        guard opened >= 0 else { throw Self.failure(errno, path: path, root: root) }
+        var facts = stat()
+        guard fstat(opened, &facts) == 0 else {
+            let code = errno
+            close(opened)
+            throw Self.failure(code, path: path, root: root)
+        }
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            close(opened)
+            throw KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
+        }
+        descriptor = opened
+        identity = Identity(facts)
+        name = path
+    }
+
+    deinit { close(descriptor) }
+
+    /// Whether the content may have changed since it was opened.
+    func hasChanged() -> Bool {
+        var facts = stat()
+        return fstat(descriptor, &facts) != 0 || Identity(facts) != identity
+    }
+
+    /// Reads up to `count` bytes; fewer only at the end of the file. Blocks.
+    func read(at offset: Int64, upTo count: Int) throws(KindFailure) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            failure = fill(UnsafeMutableRawBufferPointer(buffer), at: offset, filled: &filled)
+        }
+        if failure != 0 { throw unreadable(failure) }
+        return bytes
+    }
+
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64, filled: inout Int) -> Int32 {
+        while filled < buffer.count {
+            let got = pread(
+                descriptor, buffer.baseAddress! + filled, buffer.count - filled, off_t(offset) + off_t(filled))
+            if got < 0 {
+                if errno == EINTR { continue }
+                return errno
+            }
+            if got == 0 { break }
+            filled += got
+        }
+        return 0
+    }
+
+    /// Tells the kernel that the file is read once from front to back.
+    func adviseSequential() { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
+
+    func unreadable(_ code: Int32) -> KindFailure {
+        KindFailure(
+            .fileUnreadable,
+            "\(name.printable) cannot be read (\(Self.reason(code))); check the disk and the file's rights.",
+            isRetryable: code == EIO || code == EAGAIN)
+    }
+
+    private static func failure(_ code: Int32, path: String, root: String) -> KindFailure {
+        switch code {
+        case ENOENT, ENOTDIR:
+            KindFailure(.fileNotFound, "\(path.printable) does not exist beneath \(root.printable); check the path.")
+        case ELOOP, EXDEV:
+            KindFailure(
+                .fileRefused,
+                "\(path.printable) leads through a symbolic link or out of \(root.printable); name the file itself.")
+        case ENXIO, ENODEV:
+            KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
+        default:
+            KindFailure(
+                .fileUnreadable,
+                "\(path.printable) cannot be opened (\(reason(code))); check the file's rights and the daemon's user.",
+                isRetryable: code == EMFILE || code == ENFILE || code == ENOMEM || code == EAGAIN)
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+}
+
+extension OpenFile.Identity {
+    init(_ facts: stat) {
+        device = UInt64(facts.st_dev)
+        inode = UInt64(facts.st_ino)
+        size = Int64(facts.st_size)
+        modifiedNs = Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
+        changedNs = Int64(facts.st_ctim.tv_sec) * 1_000_000_000 + Int64(facts.st_ctim.tv_nsec)
+    }
+}
+
+extension String {
+    /// Without control, format and bidirectional characters, and not endless: for messages.
+    var printable: String {
+        let scalars = unicodeScalars.prefix(200).map { scalar -> Unicode.Scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+                "\u{FFFD}"
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}

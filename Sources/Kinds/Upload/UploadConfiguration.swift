@@ -1,0 +1,31 @@
+/// What an administrator sets for `upload`.
+public struct UploadConfiguration: Sendable {
+    /// Folders whose files may be sent, absolute. None unless set: then only the spool and bodies are sent.
+    public var roots: [String] = []
+    /// Where the daemon keeps files that users handed over; they are named `spool:NAME`.
+    public var spool: String?
+    /// Gives the secret of a name; nil when there is none of that name. Knows none unless set.
+    public var credentials: CredentialLookup = { _ in nil }
+    /// The largest file, in bytes. 5 TiB unless set.
+    public var maxBytes: Int64 = 5 << 40
+
+    public init() {}
+}
+
+/// Gives the secret of a name; nil when there is none of that name.
+public typealias CredentialLookup = @Sendable (_ name: String) throws(KindFailure) -> String?
+
+/// The secrets of a folder, one file each, as systemd keeps them in `$CREDENTIALS_DIRECTORY`. At most 64 KiB are read.
+public func credentials(inDirectory path: String) -> CredentialLookup {
+    { name throws(KindFailure) in
+        guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else { return nil }
+        let file: OpenFile
+        do throws(KindFailure) {
+            file = try OpenFile(beneath: path, at: name)
+        } catch {
+            if error.reason == .fileNotFound { return nil }
+            throw error
+        }
+        return String(decoding: try file.read(at: 0, upTo: 64 << 10), as: UTF8.self).trimmingSpaces
+    }
+}

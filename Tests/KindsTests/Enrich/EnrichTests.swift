@@ -1,0 +1,105 @@
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+@Suite struct EnrichTests {
+    private func enrich(_ answer: LoopbackServer.Answer, maxBytes: Int? = nil) async throws -> Enrich.Output {
+        try await LoopbackServer.with { _ in
+            answer
+        } _: { server in
+            try await withClient { client in
+                try await Enrich(client: client).run(
+                    Enrich.Input(url: server.origin + "/dir/page", maxBytes: maxBytes), context: OperationContext())
+            }
+        }
+    }
+
+    @Test func fieldsComeFromTheDocument() async throws {
+        let output = try await enrich(
+            .text(
+                """
+                <!doctype html><html lang=de-AT><head><base href="/base/"><title> Plain
+                 title </title>
+                <meta name=description content="Words &amp; more"><meta property="og:title" content="The title">
+                <meta property="og:site_name" content="Site"><meta property="og:type" content="article">
+                <meta property="og:image" content="pic.jpg"><meta property="article:published_time" content="2024-02-03T04:05:06Z">
+                <meta name="author" content="Ada L."><meta name="twitter:card" content="summary">
+                <link rel="Canonical" href="../canon"><link rel="shortcut icon" href="/f.ico"></head><body><h1>Head</h1>
+                """))
+        #expect(output.title == "The title")
+        #expect(output.sources["title"] == "og:title")
+        #expect(output.description == "Words & more")
+        #expect(output.language == "de-AT")
+        #expect(output.siteName == "Site")
+        #expect(output.type == "article")
+        #expect(output.author == "Ada L.")
+        #expect(output.published == "2024-02-03T04:05:06Z")
+        #expect(output.image?.hasSuffix("/base/pic.jpg") == true)
+        #expect(
+            output.canonicalURL?.hasSuffix(
+                ":" + (output.url.split(separator: ":").last?.prefix { $0 != "/" } ?? "") + "/canon") == true)
+        #expect(output.icon?.hasSuffix("/f.ico") == true)
+        #expect(output.twitter == ["twitter:card": "summary"])
+        #expect(output.openGraph["og:title"] == ["The title"])
+    }
+
+    @Test func bodyIsCutAtTheLimitAndNeverRefused() async throws {
+        let page = "<title>T</title>" + String(repeating: "<p>x", count: 100_000)
+        let output = try await enrich(.text(page), maxBytes: 1000)
+        #expect(output.title == "T")
+        #expect(output.isTruncated)
+        #expect(output.bytes == 1000)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "windows-1252", [0xE9]), (nil, "utf-8", [0xC3, 0xA9]), ("iso-8859-1", "windows-1252", [0xE9]),
+            ("utf-8", "utf-8", [0xC3, 0xA9]), ("koi8-r", "koi8-r", [0xC5]), ("Shift_JIS", "shift_jis", [0x83, 0x65]),
+            ("gb2312", "gbk", [0xC4, 0xE3]), ("windows-1251", "windows-1251", [0xE5]),
+        ] as [(String?, String, [UInt8])])
+    func charsetIsHonoured(label: String?, name: String, bytes: [UInt8]) async throws {
+        let expected = [
+            "windows-1252": "é", "utf-8": "é", "koi8-r": "е", "shift_jis": "テ", "gbk": "你", "windows-1251": "е",
+        ]
+        let body = Array("<title>".utf8) + bytes + Array("</title>".utf8)
+        let type = "text/html" + (label.map { "; charset=\($0)" } ?? "")
+        let output = try await enrich(.respond(200, [("content-type", type)], body))
+        #expect(output.charset == name)
+        #expect(output.title == expected[name])
+        guard let label else { return }
+        let meta = Array("<meta charset='\(label)'>".utf8) + body
+        #expect(try await enrich(.respond(200, [("content-type", "text/html")], meta)).title == expected[name])
+        let old = Array("<meta content='text/html; charset=\(label)' http-equiv=Content-Type>".utf8) + body
+        #expect(try await enrich(.respond(200, [("content-type", "text/html")], old)).title == expected[name])
+    }
+
+    @Test func byteOrderMarkWins() async throws {
+        let utf16: [UInt8] =
+            [0xFF, 0xFE]
+            + "<title>é</title>".utf16.flatMap { unit -> [UInt8] in [UInt8(unit & 255), UInt8(unit >> 8)] }
+        let output = try await enrich(.respond(200, [("content-type", "text/html; charset=utf-8")], utf16))
+        #expect(output.title == "é")
+        #expect(output.charset == "utf-16le")
+    }
+
+    @Test func redirectToAPrivateAddressIsRefused() async throws {
+        let failure = await #expect(throws: KindFailure.self) {
+            _ = try await self.enrich(.redirect(302, to: "http://192.168.0.1/"))
+        }
+        #expect(failure?.code == "address_refused")
+    }
+
+    @Test func whatBrowsersDoNotShowIsNotTaken() {
+        let facts = PageParser.parse(
+            Array(
+                """
+                <svg><title>svg</title></svg><template><title>template</title></template><noscript><title>no</title></noscript>
+                <iframe><title>frame</title></iframe><textarea><title>area</title></textarea><select><title>s</title></select>
+                <script>"<title>script</title>"</script><!-- <title>comment</title> --><style><title>style</title></style>
+                <title>right <meta name=author content=spoof></title><meta name=author content=real>
+                """.utf8))
+        #expect(facts.title == "right <meta name=author content=spoof>")
+        #expect(facts.metaAll("author") == ["real"])
+    }
+}

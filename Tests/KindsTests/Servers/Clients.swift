@@ -1,0 +1,64 @@
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// A configuration that may reach loopback.
+func loopbackConfiguration() -> OutgoingConfiguration {
+    var configuration = OutgoingConfiguration()
+    configuration.policy.allow = [AllowRule("127.0.0.1"), AllowRule("[::1]")].compactMap { $0 }
+    return configuration
+}
+
+/// Runs `body` with a client that is shut down afterwards.
+func withClient<T>(
+    _ configuration: OutgoingConfiguration = loopbackConfiguration(), _ body: (OutgoingClient) async throws -> T
+) async throws -> T {
+    let client = OutgoingClient(configuration)
+    do {
+        let result = try await body(client)
+        await client.shutdown()
+        return result
+    } catch {
+        await client.shutdown()
+        throw error
+    }
+}
+
+/// The failure that `body` ends with; records an issue when it does not fail.
+func failure<T>(
+    _ body: () async throws(KindFailure) -> T, sourceLocation: SourceLocation = #_sourceLocation
+) async -> KindFailure? {
+    do throws(KindFailure) {
+        let value = try await body()
+        Issue.record("succeeded with \(value)", sourceLocation: sourceLocation)
+        return nil
+    } catch {
+        return error
+    }
+}
+
+/// A signal that tests await in place of waiting some time.
+final class Signal: Sendable {
+    private let state = Mutex<(isSent: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+
+    func send() {
+        let waiting = state.withLock { state in
+            state.isSent = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isSent = state.withLock { state in
+                if !state.isSent { state.waiting.append(continuation) }
+                return state.isSent
+            }
+            if isSent { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A web server on loopback that does what a test says, right or wrong.
+final class LoopbackServer: Sendable {
+    struct Request: Sendable {
+        var method: String
+        var target: String
+        /// Names in lower case.
+        var headers: [(name: String, value: String)]
+        var body: [UInt8]
+
+        func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+        var path: String { String(target.prefix { $0 != "?" }) }
+    }
+
+    enum Answer: Sendable {
+        case respond(Int, [(String, String)] = [], [UInt8] = [])
+        /// Bytes as they are; then the connection stays open, or not.
+        case raw([UInt8], closes: Bool)
+        case close
+        /// Nothing, ever.
+        case silence
+
+        static func text(_ text: String, type: String = "text/html; charset=utf-8", status: Int = 200) -> Answer {
+            .respond(status, [("content-type", type)], Array(text.utf8))
+        }
+
+        static func redirect(_ status: Int, to location: String) -> Answer {
+            .respond(status, [("location", location)])
+        }
+    }
+
+    typealias Handler = @Sendable (Request) -> Answer
+
+    private let channel: any Channel
+    private let log = Mutex<[Request]>([])
+    private let connectionCount = Mutex(0)
+    let port: Int
+
+    var requests: [Request] { log.withLock { $0 } }
+    var connections: Int { connectionCount.withLock { $0 } }
+    var origin: String { "http://127.0.0.1:\(port)" }
+
+    private init(channel: any Channel) {
+        self.channel = channel
+        port = channel.localAddress?.port ?? 0
+    }
+
+    /// Runs `body` beside a server, which is stopped when it returns.
+    static func with<T>(
+        _ handler: @escaping Handler, _ body: (LoopbackServer) async throws -> T
+    ) async throws -> T {
+        let place = Mutex<LoopbackServer?>(nil)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let server = place.withLock { $0 }
+                    server?.connectionCount.withLock { $0 += 1 }
+                    try channel.pipeline.syncOperations.addHandler(Talk(handler: handler, server: server))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let server = LoopbackServer(channel: channel)
+        place.withLock { $0 = server }
+        do {
+            let result = try await body(server)
+            try await channel.close().get()
+            place.withLock { $0 = nil }
+            return result
+        } catch {
+            try await channel.close().get()
+            place.withLock { $0 = nil }
+            throw error
+        }
+    }
+
+    fileprivate func record(_ request: Request) { log.withLock { $0.append(request) } }
+
+    private final class Talk: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let handler: Handler
+        private weak let server: LoopbackServer?
+        private var received = ByteBuffer()
+
+        init(handler: @escaping Handler, server: LoopbackServer?) {
+            self.handler = handler
+            self.server = server
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.writeImmutableBuffer(unwrapInboundIn(data))
+            while let request = takeRequest() {
+                server?.record(request)
+                answer(handler(request), to: request, context: context)
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        private func takeRequest() -> Request? {
+            let view = received.readableBytesView
+            guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+            let lines = String(decoding: view[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+            let words = lines[0].split(separator: " ")
+            let headers = lines.dropFirst().map { line -> (name: String, value: String) in
+                let colon = line.firstIndex(of: ":") ?? line.endIndex
+                return (line[..<colon].lowercased(), line[colon...].dropFirst().drop { $0 == " " }.description)
+            }
+            let length = headers.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
+            let body = view[end.upperBound...].prefix(length)
+            guard body.count == length else { return nil }
+            let request = Request(
+                method: String(words[0]), target: words.count > 1 ? String(words[1]) : "", headers: headers,
+                body: Array(body))
+            received.moveReaderIndex(to: end.upperBound + length)
+            return request
+        }
+
+        private func answer(_ answer: Answer, to request: Request, context: ChannelHandlerContext) {
+            switch answer {
+            case .silence: break
+            case .close: context.close(promise: nil)
+            case .raw(let bytes, let closes):
+                let written = context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)))
+                if closes {
+                    let channel = context.channel
+                    written.whenComplete { _ in channel.close(promise: nil) }
+                }
+            case .respond(let status, let headers, let body):
+                var head = "HTTP/1.1 \(status) X\r\n"
+                for (name, value) in headers { head += "\(name): \(value)\r\n" }
+                if !headers.contains(where: { $0.0 == "content-length" }) {
+                    head += "content-length: \(body.count)\r\n"
+                }
+                var buffer = ByteBuffer(string: head + "\r\n")
+                if request.method != "HEAD" { buffer.writeBytes(body) }
+                context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import Crypto
+import Foundation
+import Jobs
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+@Suite struct UploadTests {
+    /// A folder of its own, removed afterwards.
+    private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
+        let path = FileManager.default.temporaryDirectory.path + "/halyard-upload-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path + "/in", withIntermediateDirectories: true)
+        defer {
+            // Left behind in the temporary folder, it does no harm.
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        return try await body(path)
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    @Test func fileArrivesWholeWithItsDigest() async throws {
+        var random = SplitMix(seed: 7)
+        let bytes = (0..<(3 << 20) + 17).map { _ in UInt8.random(in: 0...255, using: &random) }
+        try await withFolder { folder in
+            try write(bytes, to: folder + "/in/photo.jpg")
+            try await LoopbackServer.with { _ in
+                .respond(201, [("etag", "\"e\""), ("location", "/stored/1")])
+            } _: { server in
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder + "/in"]
+                    let reported = Mutex<[OperationProgress]>([])
+                    let output = try await Upload(client: client, configuration: configuration).run(
+                        Upload.Input(
+                            file: folder + "/in/photo.jpg", to: server.origin + "/photo.jpg", headers: ["X-A": "b"]),
+                        context: OperationContext { progress in reported.withLock { $0.append(progress) } })
+                    #expect(output.bytes == Int64(bytes.count))
+                    #expect(output.sha256 == SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined())
+                    #expect(output.status == 201)
+                    #expect(output.etag == "\"e\"")
+                    #expect(output.location == server.origin + "/stored/1")
+                    let request = try #require(server.requests.first)
+                    #expect(request.body == bytes)
+                    #expect(request.method == "PUT")
+                    #expect(request.header("content-type") == "image/jpeg")
+                    #expect(request.header("content-length") == "\(bytes.count)")
+                    #expect(request.header("x-a") == "b")
+                    #expect(request.header("user-agent") == "Halyard/0.1.0")
+                    let counts = reported.withLock { $0.map(\.completed) }
+                    #expect(counts == counts.sorted() && counts.last == Int64(bytes.count))
+                }
+            }
+        }
+    }
+
+    @Test func outputOfADependencyIsSentAsJSON() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(200)
+        } _: { server in
+            try await withClient { client in
+                var input = Upload.Input(to: server.origin + "/x", method: .post)
+                Upload.accept(AnyOutput(json: #"{"a":1}"#), into: &input)
+                let output = try await Upload(client: client).run(input, context: OperationContext())
+                #expect(output.bytes == 7)
+                #expect(server.requests.first?.header("content-type") == "application/json")
+                #expect(server.requests.first?.body == Array(#"{"a":1}"#.utf8))
+            }
+        }
+    }
+
+    @Test func onlyRegularFilesBeneathTheRootsAreOpened() async throws {
+        try await withFolder { folder in
+            try write([1], to: folder + "/secret")
+            try write([1], to: folder + "/in/plain")
+            let manager = FileManager.default
+            try manager.createSymbolicLink(atPath: folder + "/in/link", withDestinationPath: "plain")
+            try manager.createSymbolicLink(atPath: folder + "/in/out", withDestinationPath: folder)
+            try manager.createDirectory(atPath: folder + "/in/dir", withIntermediateDirectories: true)
+            #expect(mkfifo(folder + "/in/fifo", 0o600) == 0)
+            var configuration = UploadConfiguration()
+            configuration.roots = [folder + "/in"]
+            configuration.spool = folder + "/in"
+            for (file, code) in [
+                (folder + "/secret", "file_refused"), (folder + "/in/../secret", "file_refused"),
+                (folder + "/in/link", "file_refused"), (folder + "/in/out/secret", "file_refused"),
+                (folder + "/in/dir", "file_refused"), (folder + "/in/fifo", "file_refused"),
+                (folder + "/in/none", "file_not_found"), ("in/plain", "invalid_input"),
+                (folder + "/inside", "file_refused"),
+                ("spool:../secret", "file_refused"), ("spool:", "file_not_found"), ("spool:link", "file_refused"),
+                ("/proc/self/environ", "file_refused"), (folder + "/in/plain\0x", "invalid_input"),
+            ] {
+                let failure = await failure { () async throws(KindFailure) in try configuration.open(file) }
+                #expect(failure?.code == code, "\(file)")
+            }
+            #expect(try configuration.open(folder + "/in/plain").size == 1)
+            #expect(try configuration.open("spool:plain").size == 1)
+        }
+    }
+
+    @Test func fileThatChangesWhileItIsSentIsNoticed() async throws {
+        try await withFolder { folder in
+            let path = folder + "/in/f"
+            try write(Array(repeating: 1, count: 1000), to: path)
+            try await LoopbackServer.with { _ in
+                // Sound as a test server: the body has arrived, and now the file grows before the answer.
+                try? Data(repeating: 2, count: 2000).write(to: URL(fileURLWithPath: path), options: [])
+                return .respond(200)
+            } _: { server in
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder + "/in"]
+                    let upload = Upload(client: client, configuration: configuration)
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await upload.run(Upload.Input(file: path, to: server.origin), context: OperationContext())
+                    }
+                    #expect(failure?.code == "source_changed")
+                    #expect(failure?.isRetryable == true)
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (401, "unauthorized", false), (403, "unauthorized", false), (404, "http_status", false),
+            (408, "http_status", true),
+            (409, "http_status", false), (425, "http_status", true), (429, "http_status", true),
+            (500, "http_status", true),
+            (501, "http_status", false), (502, "http_status", true), (503, "http_status", true),
+            (504, "http_status", true),
+            (302, "redirect_refused", false), (304, "redirect_refused", false),
+        ])
+    func statusDecidesWhetherARetryMayHelp(status: Int, code: String, isRetryable: Bool) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(status, [("location", "/x")])
+        } _: { server in
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Upload(client: client).run(
+                        Upload.Input(to: server.origin, body: "x"), context: OperationContext())
+                }
+                #expect(failure?.code == code)
+                #expect(failure?.isRetryable == isRetryable)
+                #expect(failure?.status == status)
+            }
+        }
+    }
+
+    @Test func redirectThatKeepsTheMethodIsFollowedOnTheSameServerOnly() async throws {
+        try await LoopbackServer.with { request in
+            switch request.path {
+            case "/a": .redirect(307, to: "/b")
+            case "/away": .redirect(308, to: "http://127.0.0.1:1/")
+            default: .respond(204)
+            }
+        } _: { server in
+            try await withClient { client in
+                let upload = Upload(client: client)
+                let output = try await upload.run(
+                    Upload.Input(to: server.origin + "/a", body: "again"), context: OperationContext())
+                #expect(output.status == 204)
+                #expect(server.requests.map(\.body) == [Array("again".utf8), Array("again".utf8)])
+                let failure = await failure { () async throws(KindFailure) in
+                    try await upload.run(
+                        Upload.Input(to: server.origin + "/away", body: "x"), context: OperationContext())
+                }
+                #expect(failure?.code == "redirect_refused")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("user:pass word", "user:pass word"), ("user:canary", "Basic dXNlcjpjYW5hcnk="),
+            ("canary", "Bearer canary"),
+            ("Bearer canary", "Bearer canary"),
+        ])
+    func credentialIsSentAndNeverShown(secret: String, header: String) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(403, [], Array("canary".utf8))
+        } _: { server in
+            try await withClient { client in
+                var configuration = UploadConfiguration()
+                configuration.credentials = { name throws(KindFailure) in name == "store" ? secret : nil }
+                let upload = Upload(client: client, configuration: configuration)
+                let failure = await failure { () async throws(KindFailure) in
+                    try await upload.run(
+                        Upload.Input(to: server.origin + "/?sig=canary", credential: "store", body: "x"),
+                        context: OperationContext())
+                }
+                #expect(server.requests.first?.header("authorization") == header)
+                #expect(failure?.code == "url_expired")
+                let stored = String(decoding: try JSONEncoder().encode(failure), as: UTF8.self)
+                #expect(!stored.contains("canary"))
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["Content-Length": "1"], ["host": "x"], ["Authorization": "x"], ["Cookie": "x"], ["a b": "x"],
+            ["a": "x\r\ny: z"],
+            ["Transfer-Encoding": "chunked"],
+        ])
+    func headersThatAreNotTheUsersAreRefused(headers: [String: String]) async throws {
+        try await withClient { client in
+            let failure = await failure { () async throws(KindFailure) in
+                try await Upload(client: client).run(
+                    Upload.Input(to: "http://127.0.0.1:1/", headers: headers, body: "x"), context: OperationContext())
+            }
+            #expect(failure?.code == "invalid_input")
+        }
+    }
+
+    @Test func digestThatTheServerNamesIsCompared() async throws {
+        let right = Data(SHA256.hash(data: Array("x".utf8))).base64EncodedString()
+        let wrong = Data(SHA256.hash(data: Array("y".utf8))).base64EncodedString()
+        for (header, value, isMatch) in [
+            ("repr-digest", "sha-256=:\(right):", true), ("x-amz-checksum-sha256", right, true),
+            ("repr-digest", "sha-256=:\(wrong):", false), ("x-amz-checksum-sha256", wrong, false),
+        ] {
+            try await LoopbackServer.with { _ in
+                .respond(200, [(header, value)])
+            } _: { server in
+                try await withClient { client in
+                    let upload = Upload(client: client)
+                    let input = Upload.Input(to: server.origin, body: "x")
+                    if isMatch {
+                        let output = try await upload.run(input, context: OperationContext())
+                        #expect(output.isChecksumConfirmed)
+                    } else {
+                        let failure = await failure { () async throws(KindFailure) in
+                            try await upload.run(input, context: OperationContext())
+                        }
+                        #expect(failure?.code == "checksum_mismatch")
+                    }
+                }
+            }
+        }
+    }
+}
