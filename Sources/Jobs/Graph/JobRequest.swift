@@ -39,16 +39,3 @@ public struct JobRequest: Sendable, Hashable {
         self.after = after
     }
 }
-
-/// Jobs to enqueue together, by names.
-public struct GraphRequest: Sendable, Hashable {
-    public var name: String?
-    public var jobs: [JobRequest]
-    public var key: String?
-
-    public init(name: String? = nil, jobs: [JobRequest], key: String? = nil) {
-        self.name = name
-        self.jobs = jobs
-        self.key = key
-    }
-}

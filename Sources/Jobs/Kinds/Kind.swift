@@ -66,8 +66,10 @@ public struct InputField: Sendable, Hashable, Codable {
     public var shape: Shape
     /// Nil when any value of the shape is taken.
     public var choices: [String]?
+    /// Whether the input is nothing without it; see ``isFromDependency``.
     public var isRequired: Bool
-    /// Whether a dependency's output fills the field when it is absent; it is then not required.
+    /// Whether a dependency's output fills the field when it is absent. A required one must then be given either way: an
+    /// edge that does not fit is refused.
     public var isFromDependency: Bool
     /// What it means, with unit and default.
     public var summary: String

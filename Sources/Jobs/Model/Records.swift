@@ -187,9 +187,9 @@ public struct StateCounts: Hashable, Sendable {
 /// slots.
 public struct QueueSettings: Hashable, Sendable {
     public var name: String
-    /// At least 1.
+    /// 1 to ``maxLimit``.
     public var limit: Int
-    /// At least 1; a queue of weight 3 gets three slots for each one of a queue of weight 1.
+    /// 1 to ``maxWeight``; a queue of weight 3 gets three slots for each one of a queue of weight 1.
     public var weight: Int
 
     public init(name: String, limit: Int = QueueSettings.defaultLimit, weight: Int = 1) {
@@ -199,6 +199,8 @@ public struct QueueSettings: Hashable, Sendable {
     }
 
     public static let defaultLimit = 16
+    public static let maxLimit = 10_000
+    public static let maxWeight = 1000
     /// The queue that every database has.
     public static let defaultName = "default"
 }

@@ -40,7 +40,20 @@ public struct JSONObject: Hashable, Sendable {
     /// This object with the fields of `other` over its own; whole fields, not merged within.
     public func overlaid(by other: JSONObject) -> JSONObject {
         var result = self
-        for (name, value) in other.fields { result[name] = value }
+        if fields.count + other.fields.count < 32 {
+            for (name, value) in other.fields { result[name] = value }
+            return result
+        }
+        var places = Dictionary(
+            fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for (name, value) in other.fields {
+            if let place = places[name] {
+                result.fields[place].value = value
+            } else {
+                places[name] = result.fields.count
+                result.append(name, value)
+            }
+        }
         return result
     }
 

@@ -1,5 +1,3 @@
-import Jobs
-
 /// One enqueue: a definition or a graph definition by name, or an own graph of jobs.
 public struct Submission: Sendable, Hashable {
     public enum Work: Sendable, Hashable {
@@ -11,12 +9,12 @@ public struct Submission: Sendable, Hashable {
     }
 
     public var work: Work
-    /// Explicit input fields, a JSON object.
+    /// Explicit input fields, a JSON object; nil with ``Work/jobs(_:name:)``, where each job has its own.
     public var input: JSONText?
-    /// Nil for what the definition says.
+    /// Over what the definitions say, for every job; with ``Work/jobs(_:name:)`` only for jobs that say nothing.
     public var queue: String?
     public var priority: Priority?
-    /// Existing jobs to wait for.
+    /// Existing jobs to wait for. In a graph, the jobs wait that have no dependency in it, and so the rest.
     public var after: [ExistingDependency]
     public var start: Start
     /// 1 to 255 bytes; repeating a request with its key is harmless.
@@ -48,21 +46,5 @@ public struct Submission: Sendable, Hashable {
         self.after = after
         self.start = start
         self.key = key
-    }
-}
-
-public enum SubmissionAnswer: Sendable, Hashable {
-    case enqueued(EnqueueReceipt)
-    /// The key was used before for the same request; nothing was added.
-    case duplicate(EnqueueReceipt)
-    case refused(ControlProblem)
-}
-
-public struct CancelAnswer: Sendable, Hashable {
-    public var job: JobID
-    public var result: CancelResult
-    public init(job: JobID, result: CancelResult) {
-        self.job = job
-        self.result = result
     }
 }

@@ -1,0 +1,110 @@
+extension Catalog {
+    /// Checks a change before it is written. When nothing is returned, everything that could be used before or is part of
+    /// the change can be used after it.
+    public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
+        var problems = checkQueues(change) + checkNames(change)
+        let touched = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
+        let refusedBefore = Set(self.problems.map(\.subject))
+        for problem in Catalog(definitions.applying(change)).problems {
+            guard touched.contains(problem.subject.name) || !refusedBefore.contains(problem.subject) else { continue }
+            // Told as a duplicate already.
+            if problem.reason == .duplicate, problems.contains(where: { $0.subject.name == problem.subject.name }) {
+                continue
+            }
+            problems.append(problem.naming(removals: change.removals))
+        }
+        return problems
+    }
+
+    private func checkQueues(_ change: DefinitionChange) -> [DefinitionProblem] {
+        var problems: [DefinitionProblem] = []
+        var names: Set<String> = []
+        for queue in change.queues {
+            func report(_ reason: DefinitionProblem.Reason) { problems.append(.init(.queue(queue.name), reason)) }
+            if !Names.isName(queue.name) { report(.badName) }
+            if !names.insert(queue.name).inserted { report(.duplicate) }
+            if let limit = queue.limit, !(1...QueueSettings.maxLimit).contains(limit) {
+                report(.limitOutOfRange(limit))
+            }
+            if let weight = queue.weight, !(1...QueueSettings.maxWeight).contains(weight) {
+                report(.weightOutOfRange(weight))
+            }
+        }
+        return problems
+    }
+
+    private func checkNames(_ change: DefinitionChange) -> [DefinitionProblem] {
+        let removals = Set(change.removals)
+        let definitionNames = Set(definitions.definitions.map(\.definition.name))
+        let graphNames = Set(definitions.graphs.map(\.definition.name))
+        var problems: [DefinitionProblem] = []
+        var names: Set<String> = []
+        for definition in change.definitions {
+            let isGraph = graphNames.contains(definition.name) && !removals.contains(definition.name)
+            if !names.insert(definition.name).inserted || isGraph {
+                problems.append(.init(.definition(definition.name), .duplicate))
+            }
+        }
+        for graph in change.graphs {
+            let isDefinition = definitionNames.contains(graph.name) && !removals.contains(graph.name)
+            if !names.insert(graph.name).inserted || isDefinition {
+                problems.append(.init(.graph(graph.name), .duplicate))
+            }
+        }
+        let known = definitionNames.union(graphNames)
+        for name in change.removals where !known.contains(name) {
+            problems.append(.init(.definition(name), .unknownRemoval(known: known.sorted())))
+        }
+        return problems
+    }
+}
+
+extension DefinitionProblem {
+    /// Says that a definition is missing because of the change itself, where that is so.
+    fileprivate func naming(removals: [String]) -> DefinitionProblem {
+        guard case .badNode(let node, .unknownDefinition(let name, _)) = reason, removals.contains(name) else {
+            return self
+        }
+        return DefinitionProblem(subject, .badNode(node, .removedDefinition(name)))
+    }
+}
+
+extension DefinitionSet {
+    /// What the store would hold after a change: removals first, then the rest over what is there. Revisions and times
+    /// are not those that the store will give.
+    public func applying(_ change: DefinitionChange) -> DefinitionSet {
+        var result = self
+        let removals = Set(change.removals)
+        var definitions = Dictionary(
+            self.definitions.map { ($0.definition.name, $0) }, uniquingKeysWith: { _, last in last })
+        var graphs = Dictionary(
+            self.graphs.map { ($0.definition.name, $0) }, uniquingKeysWith: { _, last in last })
+        var queues = Dictionary(self.queues.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+        for name in removals {
+            definitions[name] = nil
+            graphs[name] = nil
+        }
+        let never = Timestamp(milliseconds: 0)
+        for definition in change.definitions where definitions[definition.name]?.definition != definition {
+            let old = definitions[definition.name]
+            definitions[definition.name] = StoredDefinition(
+                id: old?.id ?? DefinitionID(0), revision: (old?.revision ?? 0) + 1, definition: definition,
+                updatedAt: old?.updatedAt ?? never)
+        }
+        for graph in change.graphs where graphs[graph.name]?.definition != graph {
+            let old = graphs[graph.name]
+            graphs[graph.name] = StoredGraphDefinition(
+                revision: (old?.revision ?? 0) + 1, definition: graph, updatedAt: old?.updatedAt ?? never)
+        }
+        for queue in change.queues {
+            var settings = queues[queue.name] ?? QueueSettings(name: queue.name)
+            settings.limit = queue.limit ?? settings.limit
+            settings.weight = queue.weight ?? settings.weight
+            queues[queue.name] = settings
+        }
+        result.definitions = definitions.values.sorted { $0.definition.name < $1.definition.name }
+        result.graphs = graphs.values.sorted { $0.definition.name < $1.definition.name }
+        result.queues = queues.values.sorted { $0.name < $1.name }
+        return result
+    }
+}

@@ -1,0 +1,126 @@
+extension Catalog {
+    /// Resolves the names of a submission to revisions of definitions, queues, priorities and edges, and checks all that
+    /// can be known before the jobs run: names, inputs, cycles, and whether dependencies give what is missing.
+    ///
+    /// Takes time linear in jobs and edges.
+    ///
+    /// - Parameters:
+    ///   - kindsOfJobs: The kinds of existing jobs that the submission depends on. A job that is not in it is taken to
+    ///     give whatever is missing.
+    ///   - now: The moment from which a wait counts.
+    public func plan(
+        _ submission: Submission, kindsOfJobs: [JobID: String] = [:], now: Timestamp
+    ) throws(RequestProblem) -> NewGraph {
+        if case .after(let wait) = submission.start, wait < .zero || wait > Submission.longestWait {
+            throw .waitOutOfRange
+        }
+        let start: Timestamp? =
+            switch submission.start {
+            case .now: nil
+            case .at(let moment): moment
+            case .after(let wait): now + wait
+            }
+        if let key = submission.key, !(1...Submission.maxNameBytes).contains(key.utf8.count) {
+            throw .badKey(bytes: key.utf8.count)
+        }
+        let (jobs, name, isGraph) = try requests(of: submission)
+        var planner = Planner(
+            catalog: self, requests: jobs, start: start, kindsOfJobs: kindsOfJobs,
+            existing: submission.after.map { NewDependency(on: .existing($0.job), condition: $0.condition) },
+            isLone: jobs.count == 1 && !isGraph)
+        return NewGraph(
+            name: name, isGraph: isGraph, jobs: try planner.plan(),
+            key: submission.key.map { IdempotencyKey(name: $0, fingerprint: submission.fingerprint) })
+    }
+
+    /// Plans a job that a running job asks for.
+    public func plan(_ child: ChildJob, now: Timestamp) throws(RequestProblem) -> NewGraph {
+        try plan(
+            Submission(
+                .definition(child.definition), input: child.input, queue: child.queue, priority: child.priority),
+            now: now)
+    }
+
+    private func requests(
+        of submission: Submission
+    ) throws(RequestProblem) -> (jobs: [JobRequest], name: String?, isGraph: Bool) {
+        switch submission.work {
+        case .jobs(var jobs, let name):
+            if submission.input != nil { throw .inputForJobs }
+            if let name, !(1...Submission.maxNameBytes).contains(name.utf8.count) {
+                throw .badGraphName(bytes: name.utf8.count)
+            }
+            if submission.queue != nil || submission.priority != nil {
+                for index in jobs.indices {
+                    jobs[index].queue = jobs[index].queue ?? submission.queue
+                    jobs[index].priority = jobs[index].priority ?? submission.priority
+                }
+            }
+            return (jobs, name, jobs.count > 1 || name != nil)
+        case .definition(let name):
+            if let graph = graphs[name] { return (try expand(graph, submission), name, true) }
+            let job = JobRequest(
+                definition: name, input: submission.input, queue: submission.queue, priority: submission.priority)
+            return ([job], nil, false)
+        }
+    }
+
+    /// The jobs of a graph definition, with the submission's input given to its nodes.
+    private func expand(
+        _ graph: GraphDefinition, _ submission: Submission
+    ) throws(RequestProblem) -> [JobRequest] {
+        let given = try distribute(submission.input, over: graph)
+        return graph.nodes.map { node in
+            var input = node.input.flatMap(JSONObject.init) ?? JSONObject()
+            if let explicit = given[node.name] { input = input.overlaid(by: explicit) }
+            return JobRequest(
+                node: node.name, definition: node.definition, input: input.isEmpty ? nil : input.text,
+                queue: submission.queue ?? node.queue, priority: submission.priority ?? node.priority,
+                after: node.after.map { .init(.node($0.node), condition: $0.condition) })
+        }
+    }
+
+    private func distribute(
+        _ input: JSONText?, over graph: GraphDefinition
+    ) throws(RequestProblem) -> [String: JSONObject] {
+        guard let input else { return [:] }
+        guard let object = JSONObject(input) else {
+            throw .badInput(.notAnObject(found: input.shape), job: nil)
+        }
+        let targets = targets(of: graph)
+        var given: [String: JSONObject] = [:]
+        for (name, value) in object.fields {
+            guard let target = targets[name] else {
+                throw .unknownParameter(name, graph: graph.name, known: parameterNames(of: graph))
+            }
+            if given[target.node]?[target.field] != nil { throw .givenTwice("\(target.node).\(target.field)") }
+            given[target.node, default: JSONObject()][target.field] = value
+        }
+        return given
+    }
+
+    struct Target { let node: String, field: String, kind: KindEntry }
+
+    /// What can be given to a graph definition: each `node.field`, and its parameters.
+    func targets(of graph: GraphDefinition) -> [String: Target] {
+        var targets: [String: Target] = [:]
+        for node in graph.nodes {
+            guard let kind = entries[node.definition]?.kind else { continue }
+            for field in kind.fieldNames {
+                targets["\(node.name).\(field)"] = Target(node: node.name, field: field, kind: kind)
+            }
+        }
+        for parameter in graph.parameters {
+            targets[parameter.name] = targets["\(parameter.node).\(parameter.field)"]
+        }
+        return targets
+    }
+
+    /// Parameters first, in their order, then each `node.field`.
+    func parameterNames(of graph: GraphDefinition) -> [String] {
+        graph.parameters.map(\.name)
+            + graph.nodes.flatMap { node in
+                (entries[node.definition]?.kind.fieldNames ?? []).map { "\(node.name).\($0)" }
+            }
+    }
+}

@@ -1,0 +1,62 @@
+import OperationTypes
+
+/// Everything a submission can name, checked and ready for planning.
+///
+/// A definition that cannot be used is refused by name, and the others go on.
+public struct Catalog: Sendable {
+    public let definitions: DefinitionSet
+    /// What cannot be used, and why; definitions first, then graph definitions.
+    public let problems: [DefinitionProblem]
+
+    let kinds: [String: KindEntry]
+    let queueNames: Set<String>
+    let entries: [String: DefinitionEntry]
+    let graphs: [String: GraphDefinition]
+
+    /// A definition with its kind and the fields its defaults give.
+    struct DefinitionEntry: Sendable {
+        let stored: StoredDefinition
+        let kind: KindEntry
+        let present: Set<String>
+    }
+
+    public init(_ definitions: DefinitionSet) {
+        let kinds = Dictionary(
+            definitions.kinds.map { ($0.name, KindEntry($0)) }, uniquingKeysWith: { _, last in last })
+        let queueNames = Set(definitions.queues.map(\.name)).union([QueueSettings.defaultName])
+        var problems: [DefinitionProblem] = []
+        var entries: [String: DefinitionEntry] = [:]
+        var checker = DefinitionChecker(kinds: kinds, queueNames: queueNames)
+        for stored in definitions.definitions {
+            let (entry, found) = checker.check(stored)
+            problems += found.map { DefinitionProblem(.definition(stored.definition.name), $0) }
+            if let entry { entries[stored.definition.name] = entry }
+        }
+        checker.entries = entries
+        checker.definitionNames = Set(definitions.definitions.map(\.definition.name))
+        checker.graphNames = Set(definitions.graphs.map(\.definition.name))
+        var graphs: [String: GraphDefinition] = [:]
+        for stored in definitions.graphs {
+            let found = checker.check(stored.definition)
+            problems += found.map { DefinitionProblem(.graph(stored.definition.name), $0) }
+            if found.isEmpty { graphs[stored.definition.name] = stored.definition }
+        }
+        self.definitions = definitions
+        self.problems = problems
+        self.kinds = kinds
+        self.queueNames = queueNames
+        self.entries = entries
+        self.graphs = graphs
+    }
+
+    /// For the store: the reason by the name of what is refused, several joined.
+    public var problemsByName: [String: String] {
+        Dictionary(
+            problems.map { ($0.subject.name, $0.reason.description) }, uniquingKeysWith: { "\($0). \($1)" })
+    }
+
+    /// The names of what can be enqueued, in order.
+    public var names: [String] { (Array(entries.keys) + graphs.keys).sorted() }
+
+    var sortedQueueNames: [String] { queueNames.sorted() }
+}

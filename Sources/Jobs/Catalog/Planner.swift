@@ -1,0 +1,164 @@
+/// Turns requests by name into jobs by number.
+struct Planner {
+    let catalog: Catalog
+    let requests: [JobRequest]
+    /// For jobs that wait for no other job of the graph, and say no time of their own.
+    let start: Timestamp?
+    let kindsOfJobs: [JobID: String]
+    /// What such jobs wait for besides.
+    let existing: [NewDependency]
+    let isLone: Bool
+    private var indexes: [String: Int] = [:]
+    private var entries: [Catalog.DefinitionEntry] = []
+
+    init(
+        catalog: Catalog, requests: [JobRequest], start: Timestamp?, kindsOfJobs: [JobID: String],
+        existing: [NewDependency], isLone: Bool
+    ) {
+        self.catalog = catalog
+        self.requests = requests
+        self.start = start
+        self.kindsOfJobs = kindsOfJobs
+        self.existing = existing
+        self.isLone = isLone
+    }
+
+    mutating func plan() throws(RequestProblem) -> [NewJob] {
+        if requests.isEmpty { throw .noJobs }
+        try numberNodes()
+        try resolveDefinitions()
+        var jobs: [NewJob] = []
+        jobs.reserveCapacity(requests.count)
+        for index in requests.indices { jobs.append(try job(index)) }
+        let dependencies = jobs.map { job in
+            job.dependencies.compactMap { if case .new(let index) = $0.job { index } else { nil } }
+        }
+        if let cycle = findCycle(dependencies) { throw .badGraph(.cycle(cycle.map(name))) }
+        // Types come after cycles: what a cycle would give to itself is no news.
+        for index in requests.indices { try checkInput(index, jobs[index].dependencies) }
+        return jobs
+    }
+
+    /// The node's name, or its place.
+    private func name(_ index: Int) -> String { requests[index].node ?? "#\(index + 1)" }
+    /// For messages: nil where there is only one job.
+    private func label(_ index: Int) -> String? { isLone ? requests[index].node : name(index) }
+
+    private mutating func numberNodes() throws(RequestProblem) {
+        indexes.reserveCapacity(requests.count)
+        for (index, request) in requests.enumerated() {
+            guard let node = request.node else { continue }
+            if !Names.isNodeName(node) { throw .badGraph(.badNodeName(node)) }
+            if indexes.updateValue(index, forKey: node) != nil { throw .badGraph(.duplicateNode(node)) }
+        }
+    }
+
+    private mutating func resolveDefinitions() throws(RequestProblem) {
+        entries.reserveCapacity(requests.count)
+        for (index, request) in requests.enumerated() {
+            let name = request.definition
+            guard let entry = catalog.entries[name] else {
+                if let reason = catalog.problemsByName[name] {
+                    throw .refusedDefinition(name, job: label(index), reason: reason)
+                }
+                if catalog.graphs[name] != nil { throw .graphDefinition(name, job: label(index)) }
+                // A graph definition can stand in the place of a lone definition only.
+                let known = isLone ? catalog.names : catalog.entries.keys.sorted()
+                throw .unknownDefinition(name, job: label(index), known: known)
+            }
+            entries.append(entry)
+        }
+    }
+
+    private func job(_ index: Int) throws(RequestProblem) -> NewJob {
+        let request = requests[index]
+        let definition = entries[index].stored.definition
+        let queue = request.queue ?? definition.queue
+        if !catalog.queueNames.contains(queue) {
+            throw .unknownQueue(queue, job: label(index), known: catalog.sortedQueueNames)
+        }
+        let dependencies = try dependencies(index)
+        let isRoot = !dependencies.contains { if case .new = $0.job { true } else { false } }
+        return NewJob(
+            definition: entries[index].stored.id, node: request.node, input: request.input, queue: queue,
+            priority: request.priority ?? definition.priority, dueAt: request.startAt ?? (isRoot ? start : nil),
+            dependencies: dependencies)
+    }
+
+    private func dependencies(_ index: Int) throws(RequestProblem) -> [NewDependency] {
+        let request = requests[index]
+        if request.after.isEmpty && existing.isEmpty { return [] }
+        var result: [NewDependency] = []
+        result.reserveCapacity(request.after.count)
+        var isRoot = true
+        for dependency in request.after {
+            switch dependency.parent {
+            case .job(let id):
+                result.append(NewDependency(on: .existing(id), condition: dependency.condition))
+            case .node(let node):
+                guard let parent = indexes[node] else {
+                    throw .badGraph(.unknownNode(node, from: name(index), known: requests.compactMap(\.node)))
+                }
+                isRoot = false
+                result.append(NewDependency(on: .new(parent), condition: dependency.condition))
+            }
+        }
+        if isRoot { result += existing }
+        try checkOnce(result, index)
+        return result
+    }
+
+    private func checkOnce(_ dependencies: [NewDependency], _ index: Int) throws(RequestProblem) {
+        if dependencies.count < 2 { return }
+        var seen: Set<NewDependency.Job> = []
+        for dependency in dependencies where !seen.insert(dependency.job).inserted {
+            let parent =
+                switch dependency.job {
+                case .new(let parent): name(parent)
+                case .existing(let id): "job \(id)"
+                }
+            throw .badGraph(.dependsTwice(node: name(index), on: parent))
+        }
+    }
+
+    /// Checks the fields that are there, and that each required one is there or can come from a dependency.
+    private func checkInput(_ index: Int, _ dependencies: [NewDependency]) throws(RequestProblem) {
+        let entry = entries[index]
+        var given: Set<String> = []
+        if let input = requests[index].input {
+            let (present, problems) = entry.kind.problems(of: input)
+            if let problem = problems.first { throw .badInput(problem, job: label(index)) }
+            given = present
+        }
+        for field in entry.kind.required where !entry.present.contains(field.name) && !given.contains(field.name) {
+            let accepts = field.isFromDependency ? entry.kind.description.accepts : nil
+            if !field.isFromDependency || dependencies.isEmpty {
+                throw .badInput(.missingField(field.name, accepts: accepts), job: label(index))
+            }
+            if dependencies.contains(where: { fits($0, entry.kind.description) }) { continue }
+            throw .badGraph(
+                .doesNotFit(
+                    node: name(index), field: field.name, accepts: accepts, offers: dependencies.compactMap(offer)))
+        }
+    }
+
+    private func kind(of dependency: NewDependency) -> KindDescription? {
+        switch dependency.job {
+        case .new(let index): entries[index].kind.description
+        case .existing(let id): kindsOfJobs[id].flatMap { catalog.kinds[$0]?.description }
+        }
+    }
+
+    private func fits(_ dependency: NewDependency, _ description: KindDescription) -> Bool {
+        guard let offered = kind(of: dependency) else { return true }
+        return description.accepts(outputOf: offered)
+    }
+
+    private func offer(_ dependency: NewDependency) -> GraphProblem.Offer? {
+        guard let kind = kind(of: dependency) else { return nil }
+        switch dependency.job {
+        case .new(let index): return .init(node: name(index), type: kind.offers)
+        case .existing(let id): return .init(node: "job \(id)", type: kind.offers)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// Finds a cycle among nodes numbered from 0, in time linear in nodes and edges, without recursion.
+///
+/// - Parameter dependencies: For each node, the nodes it waits for.
+/// - Returns: A cycle in which each node waits for the one before it and the first for the last, beginning with its
+///   lowest number; nil when there is none.
+func findCycle(_ dependencies: [[Int]]) -> [Int]? {
+    enum Mark { case unseen, onPath, done }
+    var marks = [Mark](repeating: .unseen, count: dependencies.count)
+    var path: [(node: Int, next: Int)] = []
+    for root in dependencies.indices where marks[root] == .unseen {
+        marks[root] = .onPath
+        path.append((root, 0))
+        while let (node, next) = path.last {
+            guard next < dependencies[node].count else {
+                marks[node] = .done
+                path.removeLast()
+                continue
+            }
+            path[path.count - 1].next += 1
+            let dependency = dependencies[node][next]
+            switch marks[dependency] {
+            case .done: continue
+            case .unseen:
+                marks[dependency] = .onPath
+                path.append((dependency, 0))
+            case .onPath:
+                let start = path.lastIndex { $0.node == dependency } ?? 0
+                // The path runs against the flow: each node waits for the next one.
+                let cycle = Array(path[start...].map(\.node).reversed())
+                let lowest = cycle.indices.min { cycle[$0] < cycle[$1] } ?? 0
+                return Array(cycle[lowest...] + cycle[..<lowest])
+            }
+        }
+    }
+    return nil
+}

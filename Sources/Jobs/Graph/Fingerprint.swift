@@ -1,0 +1,104 @@
+/// A 64-bit FNV-1a over a request in its canonical form: it tells whether a key is used for the same request again. It
+/// guards against mistakes, not against malice.
+struct Fingerprint {
+    private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    var value: Int64 { Int64(bitPattern: hash) }
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+    }
+
+    mutating func add(_ number: Int64) {
+        for shift in stride(from: 0, to: 64, by: 8) { add(CollectionOfOne(UInt8(truncatingIfNeeded: number >> shift))) }
+    }
+
+    /// Its length goes first, so that no two sequences of texts run into each other.
+    mutating func add(_ text: String?) {
+        add(text.map { Int64($0.utf8.count) } ?? -1)
+        if let text { add(text.utf8) }
+    }
+
+    /// The order of names and the space between values do not matter.
+    mutating func add(_ json: JSONText?) {
+        let canonical = json?.canonical
+        add(canonical.map { Int64($0.bytes.count) } ?? -1)
+        if let canonical { add(canonical.bytes) }
+    }
+}
+
+extension JSONText {
+    /// The same value with names sorted, no space, and strings escaped in one way; numbers stay as written.
+    public var canonical: JSONText {
+        switch shape {
+        case .object:
+            var object = JSONObject()
+            let fields = (JSONObject(self) ?? JSONObject()).fields
+            for (name, value) in fields.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+                object.append(name, value.canonical)
+            }
+            return object.text
+        case .array: return JSONText(elements: (elements ?? []).map(\.canonical))
+        case .string: return JSONText(string: decodedString ?? "")
+        case .number: return JSONText(trusted: Array(numberToken.utf8))
+        case .boolean: return JSONText(boolean: boolean ?? false)
+        case .null: return .null
+        }
+    }
+}
+
+extension Submission {
+    /// Of what was asked for, before names and times are resolved. The key itself is not part of it.
+    public var fingerprint: Int64 {
+        var print = Fingerprint()
+        switch work {
+        case .definition(let name):
+            print.add(Int64(0))
+            print.add(name)
+        case .jobs(let jobs, let name):
+            print.add(Int64(1))
+            print.add(name)
+            print.add(Int64(jobs.count))
+            for job in jobs { job.add(to: &print) }
+        }
+        print.add(input)
+        print.add(queue)
+        print.add(priority.map { Int64($0.rawValue) } ?? .min)
+        print.add(Int64(after.count))
+        for dependency in after {
+            print.add(dependency.job.rawValue)
+            print.add(Int64(dependency.condition.rawValue))
+        }
+        switch start {
+        case .now: print.add(Int64(0))
+        case .at(let moment):
+            print.add(Int64(1))
+            print.add(moment.milliseconds)
+        case .after(let wait):
+            print.add(Int64(2))
+            print.add(wait.milliseconds)
+        }
+        return print.value
+    }
+}
+
+extension JobRequest {
+    fileprivate func add(to print: inout Fingerprint) {
+        print.add(node)
+        print.add(definition)
+        print.add(input)
+        print.add(queue)
+        print.add(priority.map { Int64($0.rawValue) } ?? .min)
+        print.add(startAt?.milliseconds ?? .min)
+        print.add(Int64(after.count))
+        for dependency in after {
+            switch dependency.parent {
+            case .node(let name): print.add(name)
+            case .job(let id):
+                print.add(nil as String?)
+                print.add(id.rawValue)
+            }
+            print.add(Int64(dependency.condition.rawValue))
+        }
+    }
+}
