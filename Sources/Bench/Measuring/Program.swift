@@ -1,0 +1,43 @@
+import Foundation
+
+/// Another program, started and awaited.
+enum Program {
+    /// Runs a program to its end and returns the wall time in milliseconds.
+    static func milliseconds(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Double {
+        var pid = pid_t()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] =
+            ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let code = posix_spawn(&pid, path, &actions, nil, &argv, &envp)
+        guard code == 0 else { throw BenchError("cannot start \(path): \(String(cString: strerror(code)))") }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0 {
+            guard errno == EINTR else { throw BenchError("waitpid: \(String(cString: strerror(errno)))") }
+        }
+        let milliseconds = (clock.now - start) / .milliseconds(1)
+        guard status == 0 else { throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)") }
+        return milliseconds
+    }
+
+    /// The resident memory of a process in megabytes (10^6 bytes).
+    static func residentMegabytes(_ pid: Int32) throws -> Double {
+        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        for line in status.split(separator: "\n") where line.hasPrefix("VmRSS:") {
+            let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]
+            return (Double(kibibytes) ?? 0) * 1024 / 1_000_000
+        }
+        throw BenchError("no VmRSS in /proc/\(pid)/status")
+    }
+
+    /// Where a program of this package stands: beside this one.
+    static func sibling(_ name: String) -> String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/" + name
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// One measured row: a ratio against a baseline of the same run where there is one, and the figures behind it.
+struct Row: Codable {
+    var name: String
+    /// Ours divided by the baseline's, both in `unit`; nil without a baseline.
+    var ratio: Double?
+    var ours: Double
+    var baseline: Double?
+    var unit: String
+    /// What must hold, in words: `≥ 0.5`.
+    var limit: String
+    var holds: Bool
+}
+
+/// What a bench prints: a table for people on standard output, and one line of JSON at its end.
+struct Report {
+    private(set) var rows: [Row] = []
+
+    mutating func add(_ row: Row) {
+        rows.append(row)
+        FileHandle.standardError.write(Data("measured \(row.name)\n".utf8))
+    }
+
+    func print() throws {
+        let titles = ["ratio", "what", "ours", "baseline", "unit", "limit", ""]
+        let cells = rows.map { row in
+            [
+                row.ratio.map { Self.number($0) } ?? "-", row.name, Self.number(row.ours),
+                row.baseline.map { Self.number($0) } ?? "-", row.unit, row.limit, row.holds ? "holds" : "MISSED",
+            ]
+        }
+        let widths = titles.indices.map { column in ([titles] + cells).map { $0[column].count }.max() ?? 0 }
+        for line in [titles] + cells {
+            let padded = zip(line, widths).map { $0.0 + String(repeating: " ", count: $0.1 - $0.0.count) }
+            Swift.print(padded.joined(separator: "  ").trimmingCharacters(in: .whitespaces))
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        Swift.print(String(decoding: try encoder.encode(rows), as: UTF8.self))
+    }
+
+    private static func number(_ value: Double) -> String {
+        switch abs(value) {
+        case 1000...: String(format: "%.0f", value)
+        case 10...: String(format: "%.1f", value)
+        default: String(format: "%.3f", value)
+        }
+    }
+}
+
+extension [Double] {
+    var median: Double { percentile(0.5) }
+
+    /// The value below which the share `p` of the values lies.
+    func percentile(_ p: Double) -> Double {
+        precondition(!isEmpty, "a percentile needs a value")
+        return sorted()[Int(Double(count - 1) * p)]
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// A folder of its own for one bench, removed at its end.
+struct Scratch: ~Copyable {
+    let path: String
+
+    init() throws {
+        var template = Array("\(FileManager.default.temporaryDirectory.path)/halyard-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw BenchError("cannot make a folder: \(String(cString: strerror(errno)))") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    deinit {
+        // A folder left in the temporary directory harms nobody.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
