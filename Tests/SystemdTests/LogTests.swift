@@ -15,7 +15,7 @@ import Testing
     @Test func metadataBecomesFieldsOfTheJournal() {
         let entry = JournalEntry(
             level: .warning, message: "finished",
-            metadata: ["job": "42", "duration_usec": "17", "event": "job-finished"],
+            metadata: ["HALYARD_JOB": "42", "duration_usec": "17", "HALYARD_EVENT": "job-finished"],
             label: "runner", identifier: "halyardd", messageIDs: ["job-finished": "0123456789abcdef0123456789abcdef"])
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }
         #expect(
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("job", "HALYARD_JOB"), ("durationMs", "HALYARD_DURATIONMS"), ("a-b.c=d\n", "HALYARD_A_B_C_D_"),
+        ("job", "HALYARD_JOB"), ("HALYARD_JOB", "HALYARD_JOB"), ("durationMs", "HALYARD_DURATIONMS"), ("a-b.c=d\n", "HALYARD_A_B_C_D_"),
         (String(repeating: "x", count: 90), "HALYARD_" + String(repeating: "X", count: 56)),
     ])
     func aFieldNameIsOneTheJournalTakes(key: String, name: String) {
@@ -47,7 +47,7 @@ import Testing
             LineLogHandler(level: .info, style: .levelPrefix, write: lines.append)
         }
         logger[metadataKey: "kind"] = "upload"
-        logger.error("failed", metadata: ["job": "4", "why": "no route", "event": "attempt-failed"])
+        logger.error("failed", metadata: ["HALYARD_JOB": "4", "why": "no route", "HALYARD_EVENT": "attempt-failed"])
         logger.debug("not shown")
         #expect(lines.all == ["<3>failed job=4 kind=upload why=\"no route\"\n"])
     }
@@ -71,7 +71,7 @@ import Testing
     @Test func theDestinationIsFoundFromStandardError() throws {
         var pair: [Int32] = [0, 0]
         #expect(pipe(&pair) == 0)
-        defer { pair.forEach { close($0) } }
+        defer { for end in pair { close(end) } }
         var status = stat()
         #expect(fstat(pair[1], &status) == 0)
         var environment = ServiceEnvironment()

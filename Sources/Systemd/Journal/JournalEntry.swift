@@ -4,7 +4,7 @@ import Logging
 struct JournalEntry {
     private(set) var fields: [(name: String, value: String)] = []
 
-    /// - Parameter messageIDs: From the value of the metadata key `event` to a `MESSAGE_ID`.
+    /// - Parameter messageIDs: From the value of the metadata key `HALYARD_EVENT` to a `MESSAGE_ID`.
     init(
         level: Logger.Level, message: String, metadata: Logger.Metadata, label: String, identifier: String,
         messageIDs: [String: String]
@@ -13,16 +13,13 @@ struct JournalEntry {
             ("MESSAGE", message), ("PRIORITY", String(level.priority)), ("SYSLOG_IDENTIFIER", identifier),
             ("LOGGER", label),
         ]
-        if let event = metadata["event"], let id = messageIDs[event.description] {
+        if let event = metadata["HALYARD_EVENT"], let id = messageIDs[event.description] {
             fields.append(("MESSAGE_ID", id))
         }
-        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            fields.append((JournalEntry.fieldName(key), value.description))
-        }
+        fields += metadata.map { (JournalEntry.fieldName($0), $1.description) }.sorted { $0.0 < $1.0 }
     }
 
-    /// `duration_usec` becomes `HALYARD_DURATION_USEC`. The journal takes only capitals, digits and underscores, at
-    /// most 64 of them.
+    /// `HALYARD_JOB` stays, `job` becomes it. The journal takes only capitals, digits and underscores, at most 64.
     static func fieldName(_ key: String) -> String {
         let name = key.utf8.map { byte -> Character in
             switch byte {
@@ -32,7 +29,8 @@ struct JournalEntry {
             default: "_"
             }
         }
-        return "HALYARD_" + String(name.prefix(56))
+        let text = String(name)
+        return String((text.hasPrefix("HALYARD_") ? text : "HALYARD_" + text).prefix(64))
     }
 }
 

@@ -11,7 +11,7 @@ public struct JournalLogHandler: LogHandler {
     private let identifier: String
     private let messageIDs: [String: String]
 
-    /// - Parameter messageIDs: From the value of the metadata key `event` to a `MESSAGE_ID` of 32 hexadecimal digits.
+    /// - Parameter messageIDs: From the value of the metadata key `HALYARD_EVENT` to a `MESSAGE_ID` of 32 hexadecimal digits.
     public init(label: String, level: Logger.Level, identifier: String, messageIDs: [String: String]) {
         self.label = label
         self.logLevel = level
