@@ -36,37 +36,23 @@ public struct KindDescription: Hashable, Sendable, Codable {
     public func accepts(outputOf dependency: KindDescription) -> Bool {
         guard let accepts else { return false }
         return accepts == nameOfType(AnyOutput.self) || accepts == dependency.offers
-            || accepts == "[\(dependency.offers)]"
+            || accepts == "[\(dependency.offers)]" || accepts == "[\(nameOfType(AnyOutput.self))]"
     }
 }
 
 extension Kind {
     public static var description: KindDescription {
-        let accepts: String? =
-            if Accepted.self == Never.self {
-                nil
-            } else if let list = Accepted.self as? any AcceptedList.Type {
-                "[\(list.elementName)]"
-            } else {
-                nameOfType(Accepted.self)
-            }
-        return KindDescription(
+        KindDescription(
             name: name, summary: summary, inputType: nameOfType(Input.self), outputType: nameOfType(Output.self),
-            accepts: accepts, offers: nameOfType(Offered.self), fields: inputFields)
+            accepts: Accepted.self == Never.self ? nil : nameOfType(Accepted.self), offers: nameOfType(Offered.self),
+            fields: inputFields)
     }
 }
 
-/// The type's name without its module: `Unfurl.Output`.
+/// The type's name without its module: `Unfurl.Output`, `[Link]`.
 func nameOfType(_ type: Any.Type) -> String {
+    if let list = type as? any AcceptedList.Type { return "[\(list.elementName)]" }
     let qualified = String(reflecting: type)
     guard let dot = qualified.firstIndex(of: ".") else { return qualified }
     return String(qualified[qualified.index(after: dot)...])
-}
-
-protocol AcceptedList {
-    static var elementName: String { get }
-}
-
-extension Array: AcceptedList {
-    static var elementName: String { nameOfType(Element.self) }
 }

@@ -20,6 +20,7 @@ public struct JobFailure: Hashable, Sendable, Error {
         public static let cancelled = "cancelled"
         public static let interrupted = "interrupted"
         public static let invalidInput = "invalid_input"
+        public static let invalidOutput = "invalid_output"
         public static let unknownKind = "unknown_kind"
         public static let resultTooLarge = "result_too_large"
         public static let dependencyFailed = "dependency_failed"

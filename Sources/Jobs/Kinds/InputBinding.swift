@@ -1,0 +1,70 @@
+/// Puts the input of one attempt together.
+///
+/// 1. An explicit input that is no object is the input.
+/// 2. Otherwise the definition's fields, overlaid by the explicit ones.
+/// 3. A kind that accepts its own input type gets what a dependency offers beneath those fields.
+/// 4. Any other kind decodes the fields, and then accepts what a dependency offers.
+struct InputBinding<K: Kind> {
+    let payload: JobPayload
+    let kinds: KindRegistry
+
+    func input() throws -> K.Input {
+        let fields: JSONObject
+        switch payload.explicit {
+        case nil: fields = payload.defaults
+        case let explicit?:
+            guard let object = JSONObject(explicit) else {
+                return try PayloadCoding.decode(K.Input.self, from: explicit)
+            }
+            fields = payload.defaults.overlaid(by: object)
+        }
+        let offered = try offered()
+        if K.Accepted.self == K.Input.self, let whole = offered as? K.Input {
+            if fields.isEmpty { return whole }
+            if let beneath = JSONObject(try PayloadCoding.encode(whole)) {
+                return try PayloadCoding.decode(K.Input.self, from: beneath.overlaid(by: fields).text)
+            }
+        }
+        var input = try PayloadCoding.decode(K.Input.self, from: fields.isEmpty ? .emptyObject : fields.text)
+        if let offered { K.accept(offered, into: &input) }
+        return input
+    }
+
+    /// What the dependencies give: the first whose type fits, or all that fit for a list.
+    private func offered() throws -> K.Accepted? {
+        guard K.Accepted.self != Never.self, !payload.dependencies.isEmpty else { return nil }
+        let offers = payload.dependencies.compactMap { dependency in
+            dependency.output.map { Offer(kind: kinds[dependency.kind]?.erased, output: $0) }
+        }
+        if let first = offers.first(where: { $0.fits(K.Accepted.self) }) { return try first.value() }
+        guard let list = K.Accepted.self as? any AcceptedList.Type else { return nil }
+        return try list.collecting(offers) as? K.Accepted
+    }
+}
+
+/// One dependency's output, not yet decoded.
+struct Offer {
+    /// Nil when this process does not know the kind.
+    let kind: (any ErasedKind)?
+    let output: JSONText
+
+    func fits(_ type: Any.Type) -> Bool { type == AnyOutput.self || type == kind?.offeredType }
+
+    /// Nil when the type does not fit.
+    func value<T>(as type: T.Type = T.self) throws -> T? {
+        if type == AnyOutput.self { return AnyOutput(json: output.string) as? T }
+        guard let kind, kind.offeredType == type else { return nil }
+        return try kind.offer(output) as? T
+    }
+}
+
+/// An array that takes what all dependencies offer.
+protocol AcceptedList {
+    static var elementName: String { get }
+    static func collecting(_ offers: [Offer]) throws -> Self
+}
+
+extension Array: AcceptedList {
+    static var elementName: String { nameOfType(Element.self) }
+    static func collecting(_ offers: [Offer]) throws -> [Element] { try offers.compactMap { try $0.value() } }
+}
