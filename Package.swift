@@ -92,10 +92,13 @@ let package = Package(
         tests("SQLiteStore", ["JobStoreContract", "Jobs", "SQLite"]),
 
         // Running jobs.
+        .systemLibrary(name: "CTimerFD"),
         module(
             "Runner",
             [
-                "Jobs", "OperationTypes",
+                "Jobs", "OperationTypes", "CTimerFD",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),

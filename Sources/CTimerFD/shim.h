@@ -1,0 +1,3 @@
+// The C library's timer descriptors, which Swift's Glibc module leaves out.
+#pragma once
+#include <sys/timerfd.h>

@@ -1,0 +1,70 @@
+import Jobs
+import OperationTypes
+
+/// What an operation came to, before anybody decides what follows.
+enum AttemptResult: Sendable {
+    case returned(JSONText, children: [NewGraph])
+    case threw(FailedTry)
+    /// The store did not give what the input is made of; the operation never started.
+    case notRun
+}
+
+/// Why an attempt was told to stop.
+enum StopReason: Sendable, Hashable {
+    case timedOut(after: Duration)
+    case cancelled
+    case interrupted
+
+    var name: String {
+        switch self {
+        case .timedOut: "timeout"
+        case .cancelled: "cancellation"
+        case .interrupted: "the runner stops"
+        }
+    }
+}
+
+extension AttemptEnd.Ending {
+    /// Decides what is recorded.
+    ///
+    /// A value counts, whatever was asked of the operation meanwhile: the work is done and its result is the truth. What
+    /// is thrown after a request to stop is the answer to that request, not a failure of its own.
+    ///
+    /// - Parameters:
+    ///   - tries: Used up before this attempt.
+    ///   - random: Evenly drawn from `0..<1`.
+    init(
+        _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, now: Timestamp,
+        random: Double
+    ) {
+        let failedTry: FailedTry
+        var timedOut = false
+        switch (result, stop) {
+        case (.returned(let output, let children), _):
+            self = .succeeded(output, children: children)
+            return
+        case (_, .cancelled):
+            self = .cancelled
+            return
+        case (_, .interrupted), (.notRun, nil):
+            self = .interrupted
+            return
+        case (_, .timedOut(let limit)):
+            failedTry = FailedTry(
+                JobFailure(
+                    code: JobFailure.Code.timedOut,
+                    message: "the attempt took longer than \(limit.human), the timeout of the definition"),
+                isRetryable: true)
+            timedOut = true
+        case (.threw(let thrown), nil):
+            failedTry = thrown
+        }
+        let decision = definition.retry.decide(
+            afterTry: tries + 1, code: failedTry.failure.code, isRetryable: failedTry.isRetryable,
+            retryAfter: failedTry.retryAfter, random: random)
+        switch decision {
+        case .retry(let wait): self = .retry(failedTry.failure, timedOut: timedOut, at: now + wait)
+        case .stop: self = .failed(failedTry.failure, timedOut: timedOut)
+        }
+    }
+}

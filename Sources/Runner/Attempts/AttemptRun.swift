@@ -1,0 +1,58 @@
+import Jobs
+import OperationTypes
+import Synchronization
+
+extension JobRunner {
+    /// Runs one attempt: input, operation, output, children.
+    func result(of attempt: RunningAttempt) async -> AttemptResult {
+        let definition = attempt.definition
+        guard let kind = definition.kind else {
+            let message =
+                "this daemon has no kind \(definition.definition.kind); use one that has, then run the job again"
+            return .threw(
+                FailedTry(JobFailure(code: JobFailure.Code.unknownKind, message: message), isRetryable: false))
+        }
+        var payload = JobPayload(defaults: definition.defaults, explicit: attempt.job.input)
+        if attempt.job.hasDependencies, kind.takesOutputs {
+            do throws(StoreError) {
+                payload.dependencies = try await store.outputs(ofDependenciesOf: attempt.lease.job)
+            } catch {
+                if !error.isTransient { handle(.storeFailed(error)) }
+                return .notRun
+            }
+        }
+        let children = RequestedChildren()
+        let operation = OperationContext(attempt: attempt.lease.attempt, cancellation: attempt.token) {
+            [weak self] progress in
+            guard let self, attempt.report(progress, now: uptimeClock.now) else { return }
+            events.publish(progress, of: attempt.lease.job, in: attempt.job.graph)
+        }
+        let context = JobContext(lease: attempt.lease, operation: operation) { children.add($0) }
+        switch await kind.run(payload, job: context, kinds: kinds) {
+        case .failure(let failed): return .threw(failed)
+        case .success(let output):
+            guard output.bytes.count <= JSONText.maxBytes else {
+                let message =
+                    "the result has \(output.bytes.count) bytes; at most \(JSONText.maxBytes) are stored. Put large output into a file and return its path."
+                return .threw(
+                    FailedTry(
+                        JobFailure(code: JobFailure.Code.resultTooLarge, message: message), isRetryable: false))
+            }
+            do throws(JobFailure) {
+                var graphs: [NewGraph] = []
+                for child in children.all { graphs.append(try await planChild(child)) }
+                return .returned(output, children: graphs)
+            } catch {
+                return .threw(FailedTry(error, isRetryable: false))
+            }
+        }
+    }
+}
+
+/// What an operation asked to have enqueued with its success, in order.
+private final class RequestedChildren: Sendable {
+    private let children = Mutex<[ChildJob]>([])
+
+    func add(_ child: ChildJob) { children.withLock { $0.append(child) } }
+    var all: [ChildJob] { children.withLock(\.self) }
+}

@@ -1,0 +1,16 @@
+import Jobs
+
+/// A revision of a definition with what every attempt of it needs, worked out once.
+final class PreparedDefinition: Sendable {
+    let definition: Definition
+    let defaults: JSONObject
+    /// Nil when this process does not have the kind.
+    let kind: RunnableKind?
+
+    init(_ definition: Definition, kind: RunnableKind?) {
+        self.definition = definition
+        self.kind = kind
+        // The store takes only objects here.
+        defaults = JSONObject(definition.input) ?? JSONObject()
+    }
+}

@@ -1,0 +1,73 @@
+import Jobs
+import OperationTypes
+import Synchronization
+
+/// One attempt, from its claim to its end: what it runs, and the means to stop it.
+final class RunningAttempt: Sendable {
+    let job: ClaimedJob
+    let definition: PreparedDefinition
+    private let cancellation = CancellationTokenSource()
+    private let task = Mutex<TaskState>(.notStarted)
+    private let progress = Mutex(Progress())
+
+    private enum TaskState {
+        case notStarted
+        case started(Task<Void, Never>)
+        case stopped
+    }
+
+    private struct Progress {
+        var latest: OperationProgress?
+        var toldAt: Duration?
+        var isOver = false
+    }
+
+    /// Between two reports of progress that are told to those who watch.
+    static let progressInterval = Duration.milliseconds(100)
+
+    init(job: ClaimedJob, definition: PreparedDefinition) {
+        self.job = job
+        self.definition = definition
+    }
+
+    var lease: Lease { job.lease }
+    var token: CancellationToken { cancellation.token }
+
+    func adopt(_ started: Task<Void, Never>) {
+        let isStopped = task.withLock { state in
+            if case .stopped = state { return true }
+            state = .started(started)
+            return false
+        }
+        if isStopped { started.cancel() }
+    }
+
+    /// Cancels token and task. Closures registered with the token run on this thread.
+    func stop() {
+        let started = task.withLock { state -> Task<Void, Never>? in
+            defer { state = .stopped }
+            if case .started(let task) = state { return task }
+            return nil
+        }
+        cancellation.cancel()
+        started?.cancel()
+    }
+
+    var latestProgress: OperationProgress? { progress.withLock(\.latest) }
+
+    /// Keeps the report.
+    ///
+    /// - Returns: Whether it is time to tell it.
+    func report(_ report: OperationProgress, now: Duration) -> Bool {
+        progress.withLock { progress in
+            if progress.isOver { return false }
+            progress.latest = report
+            if let toldAt = progress.toldAt, now - toldAt < Self.progressInterval { return false }
+            progress.toldAt = now
+            return true
+        }
+    }
+
+    /// Reports that come after the end are dropped.
+    func endProgress() { progress.withLock { $0.isOver = true } }
+}

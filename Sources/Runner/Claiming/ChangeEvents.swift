@@ -1,0 +1,28 @@
+import Jobs
+
+extension ClaimLoop.Event {
+    /// What the loop must know of one commit: whether it left something ready, the next due time, and which running jobs
+    /// are to be cancelled.
+    static func events(of changes: [JobChange]) -> [ClaimLoop.Event] {
+        var events: [ClaimLoop.Event] = []
+        var ready: Set<JobID> = []
+        var due: Timestamp?
+        for change in changes {
+            if change.isCancelRequest {
+                events.append(.cancelRequested(change.job))
+                continue
+            }
+            switch change.state {
+            case .ready: ready.insert(change.job)
+            // Claimed in the same commit: our own exchange did that.
+            case .running where !ready.isEmpty: ready.remove(change.job)
+            case .scheduled:
+                if let dueAt = change.dueAt { due = min(due ?? dueAt, dueAt) }
+            default: break
+            }
+        }
+        if let due { events.append(.due(due)) }
+        if !ready.isEmpty { events.append(.wake) }
+        return events
+    }
+}

@@ -1,0 +1,389 @@
+import Jobs
+
+/// Decides when the runner talks to the store, and what to do with the answers: events in, actions out; no clock, no I/O.
+///
+/// - I1: At most one exchange is in flight. What happens meanwhile waits and goes with the next (group commit).
+/// - I2: Attempts that run, given up ones included, never outnumber the slots.
+/// - I3: Every claimed job has exactly one end, which is sent until the store has answered it.
+/// - I4: No exchange without a reason: an end to record, a slot with something that may be ready, or a proof asked for.
+/// - I5: A wake-up during an exchange counts for the next one; none is lost.
+/// - I6: Once draining, nothing is claimed or started.
+/// - I7: The first reason to stop an attempt stands, and the attempt is told once.
+struct ClaimLoop {
+    enum Event {
+        /// Something may be ready: a job, or a queue that was changed.
+        case wake
+        /// A job is scheduled for this moment.
+        case due(Timestamp)
+        case wallAlarm(Timestamp)
+        case uptimeAlarm(at: Timestamp, random: Double)
+        /// The answer to the turn taken, with an attempt for each claimed job.
+        case exchanged(Exchange, [RunningAttempt])
+        case exchangeFailed(StoreError)
+        /// The store failed in a way that only a new start can mend.
+        case storeFailed(StoreError)
+        case attemptEnded(RunningAttempt, AttemptResult, at: Timestamp, random: Double)
+        case cancelRequested(JobID)
+        case proofWanted(Signal)
+        case settings(RunnerSettings)
+        case drain(limit: Duration)
+        case interrupt
+    }
+
+    enum Action {
+        case start(RunningAttempt)
+        case stop(RunningAttempt, StopReason)
+        /// It did not stop in time and its end is recorded without it.
+        case abandon(RunningAttempt, StopReason)
+        /// Its operation returned after it was given up.
+        case dropLateEnd(RunningAttempt)
+        /// The store answered after these were asked for; false when the loop has ended instead.
+        case prove([Signal], Bool)
+        /// The last action of all. With an error when ends could not be recorded.
+        case end(StoreError?)
+    }
+
+    /// What goes to the store in one exchange.
+    struct Turn {
+        var ends: [EndedAttempt]
+        var claim: ClaimRequest?
+    }
+
+    struct EndedAttempt {
+        var attempt: RunningAttempt
+        var ending: AttemptEnd.Ending
+        /// From its start to its end; zero when it never started.
+        var took: Duration
+    }
+
+    private struct Running {
+        let attempt: RunningAttempt
+        let startedAt: Duration
+        var stop: StopReason?
+        var abandonAt: Duration?
+        var isAbandoned = false
+    }
+
+    private struct InFlight {
+        var turn: Turn
+        var proofs: [Signal]
+        var earliestDue: Timestamp?
+        var cancelled: Set<JobID> = []
+    }
+
+    private enum Phase {
+        case running
+        case draining(until: Duration)
+        case interrupting(giveUpAt: Duration)
+        case ended
+    }
+
+    private var settings: RunnerSettings
+    private var phase = Phase.running
+    private var attempts: [Lease: Running] = [:]
+    private var abandonedCount = 0
+    private var ends: [EndedAttempt] = []
+    private var proofs: [Signal] = []
+    private var inFlight: InFlight?
+    private var mayClaim = true
+    private var dueAt: Timestamp?
+    private var deadlines = Deadlines()
+    private var backoff = Backoff()
+    private(set) var hasTurned = false
+
+    init(settings: RunnerSettings) { self.settings = settings }
+}
+
+// MARK: What the loop wants
+
+extension ClaimLoop {
+    var hasEnded: Bool {
+        if case .ended = phase { return true }
+        return false
+    }
+
+    private var isRunning: Bool {
+        if case .running = phase { return true }
+        return false
+    }
+
+    private var runningLeases: [Lease] { attempts.keys.sorted { ($0.job, $0.attempt) < ($1.job, $1.attempt) } }
+
+    private var freeSlots: Int { max(0, settings.slots - attempts.count) }
+
+    /// Whether an exchange should begin now. (I1, I4)
+    var wantsTurn: Bool {
+        if hasEnded || inFlight != nil { return false }
+        if !proofs.isEmpty { return true }
+        if backoff.retryAt != nil { return false }
+        return !ends.isEmpty || (mayClaim && isRunning && freeSlots > 0)
+    }
+
+    /// Begins an exchange; nil when none is wanted. Its answer must follow as an event.
+    mutating func takeTurn() -> Turn? {
+        guard wantsTurn else { return nil }
+        var turn = Turn(ends: ends, claim: nil)
+        // Ends free slots and may free a queue's limit, so a claim goes with them.
+        if isRunning, freeSlots > 0 {
+            turn.claim = ClaimRequest(slots: freeSlots, ageing: settings.ageing)
+            mayClaim = false
+        }
+        inFlight = InFlight(turn: turn, proofs: proofs)
+        ends = []
+        proofs = []
+        backoff.retryAt = nil
+        return turn
+    }
+
+    /// When the next scheduled job is due; nil when none is or nothing will be claimed.
+    var wallAlarmAt: Timestamp? { isRunning ? dueAt : nil }
+
+    /// The next moment of the monotonic clock that matters.
+    var uptimeAlarmAt: Duration? {
+        let phaseEnd: Duration?
+        switch phase {
+        case .draining(let until): phaseEnd = until
+        case .running, .interrupting: phaseEnd = nil
+        case .ended: return nil
+        }
+        return [deadlines.next, backoff.retryAt, phaseEnd].compactMap(\.self).min()
+    }
+
+    func snapshot(now: Duration) -> RunnerSnapshot {
+        let phase: RunnerSnapshot.Phase =
+            switch self.phase {
+            case .running: hasTurned ? .running : .starting
+            case .draining(let until): .draining(left: max(until - now, .zero))
+            case .interrupting: .interrupting
+            case .ended: .ended
+            }
+        return RunnerSnapshot(
+            phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
+            unrecorded: ends.count + (inFlight?.turn.ends.count ?? 0), problem: backoff.problem)
+    }
+
+    func attempt(of job: JobID) -> RunningAttempt? {
+        attempts.values.first { $0.attempt.lease.job == job && !$0.isAbandoned }?.attempt
+    }
+}
+
+// MARK: Events
+
+extension ClaimLoop {
+    /// - Parameter now: Of the monotonic clock.
+    mutating func handle(_ event: Event, now: Duration) -> [Action] {
+        if hasEnded { return handleAfterEnd(event) }
+        var actions: [Action] = []
+        switch event {
+        case .wake: mayClaim = true
+        case .due(let moment): noteDue(moment)
+        case .wallAlarm(let moment): wallAlarmRang(moment)
+        case .uptimeAlarm(let moment, let random): uptimeAlarmRang(now, moment, random, &actions)
+        case .exchanged(let answer, let claimed): exchanged(answer, claimed, now, &actions)
+        case .exchangeFailed(let error): exchangeFailed(error, now, &actions)
+        case .storeFailed(let error): fail(error, &actions)
+        case .attemptEnded(let attempt, let result, let moment, let random):
+            attemptEnded(attempt, result, now, moment, random, &actions)
+        case .cancelRequested(let job): cancel(job, now, &actions)
+        case .proofWanted(let proof): proofs.append(proof)
+        case .settings(let settings):
+            self.settings = settings
+            mayClaim = true
+        case .drain(let limit): drain(until: now + limit, now, &actions)
+        case .interrupt: interrupt(now, &actions)
+        }
+        endIfDrained(&actions)
+        return actions
+    }
+
+    private func handleAfterEnd(_ event: Event) -> [Action] {
+        switch event {
+        case .attemptEnded(let attempt, _, _, _): [.dropLateEnd(attempt)]
+        case .proofWanted(let proof): [.prove([proof], false)]
+        default: []
+        }
+    }
+
+    private mutating func noteDue(_ moment: Timestamp) {
+        dueAt = min(dueAt ?? moment, moment)
+        // The answer in flight may not know of this job. (I5)
+        let earlier = inFlight?.earliestDue
+        inFlight?.earliestDue = min(earlier ?? moment, moment)
+    }
+
+    private mutating func wallAlarmRang(_ now: Timestamp) {
+        // Rung early, the clock was set; the alarm stays as it was. (P8)
+        guard let dueAt, dueAt <= now else { return }
+        self.dueAt = nil
+        mayClaim = true
+    }
+
+    private mutating func uptimeAlarmRang(
+        _ now: Duration, _ moment: Timestamp, _ random: Double, _ actions: inout [Action]
+    ) {
+        while let lease = deadlines.popDue(now) {
+            guard let running = attempts[lease], !running.isAbandoned else { continue }
+            if running.stop == nil, let timeout = running.attempt.definition.definition.timeout {
+                stop(lease, .timedOut(after: timeout), now, &actions)
+            } else if let abandonAt = running.abandonAt, abandonAt <= now {
+                abandon(lease, now, moment, random, &actions)
+            }
+        }
+        if let retryAt = backoff.retryAt, retryAt <= now { backoff.retryAt = nil }
+        if case .draining(let until) = phase, until <= now { interrupt(now, &actions) }
+    }
+
+    private mutating func exchanged(
+        _ answer: Exchange, _ claimed: [RunningAttempt], _ now: Duration, _ actions: inout [Action]
+    ) {
+        guard let done = inFlight else { preconditionFailure("I1: an answer without an exchange") }
+        inFlight = nil
+        hasTurned = true
+        backoff = Backoff()
+        if !done.proofs.isEmpty { actions.append(.prove(done.proofs, true)) }
+        dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()
+        if let asked = done.turn.claim?.slots, claimed.count == asked { mayClaim = true }
+        for attempt in claimed {
+            // Claimed while the runner was told to stop, or cancelled before it could be told: never started. (I6)
+            if done.cancelled.contains(attempt.lease.job) {
+                ends.append(EndedAttempt(attempt: attempt, ending: .cancelled, took: .zero))
+            } else if !isRunning {
+                ends.append(EndedAttempt(attempt: attempt, ending: .interrupted, took: .zero))
+            } else {
+                begin(attempt, now)
+                actions.append(.start(attempt))
+            }
+        }
+    }
+
+    private mutating func begin(_ attempt: RunningAttempt, _ now: Duration) {
+        attempts[attempt.lease] = Running(attempt: attempt, startedAt: now)
+        if let timeout = attempt.definition.definition.timeout { addDeadline(attempt.lease, at: now + timeout) }
+    }
+
+    private mutating func addDeadline(_ lease: Lease, at moment: Duration) {
+        let attempts = attempts
+        deadlines.add(lease, at: moment, running: attempts.count) { attempts[$0] != nil }
+    }
+
+    private mutating func exchangeFailed(_ error: StoreError, _ now: Duration, _ actions: inout [Action]) {
+        guard let failed = inFlight else { preconditionFailure("I1: an answer without an exchange") }
+        guard error.isTransient else { return fail(error, &actions) }
+        inFlight = nil
+        ends = failed.turn.ends + ends
+        if failed.turn.claim != nil { mayClaim = true }
+        // The loop turned and the store answered, if only with a refusal that the snapshot shows.
+        if !failed.proofs.isEmpty { actions.append(.prove(failed.proofs, true)) }
+        if case .interrupting(let giveUpAt) = phase, giveUpAt <= now { return fail(error, &actions) }
+        backoff.failed(error, now: now)
+    }
+
+    private mutating func fail(_ error: StoreError, _ actions: inout [Action]) {
+        phase = .ended
+        for lease in runningLeases where attempts[lease]?.stop == nil {
+            if let attempt = attempts[lease]?.attempt { actions.append(.stop(attempt, .interrupted)) }
+        }
+        let unproved = proofs + (inFlight?.proofs ?? [])
+        if !unproved.isEmpty { actions.append(.prove(unproved, false)) }
+        actions.append(.end(error))
+    }
+
+    private mutating func attemptEnded(
+        _ attempt: RunningAttempt, _ result: AttemptResult, _ now: Duration, _ moment: Timestamp, _ random: Double,
+        _ actions: inout [Action]
+    ) {
+        guard let running = attempts.removeValue(forKey: attempt.lease) else {
+            preconditionFailure("I3: an attempt ends once")
+        }
+        if attempts.isEmpty { deadlines.removeAll() }
+        if running.isAbandoned {
+            abandonedCount -= 1
+            mayClaim = true
+            actions.append(.dropLateEnd(attempt))
+            return
+        }
+        recordEnd(of: running, result, now, moment, random)
+    }
+
+    private mutating func recordEnd(
+        of running: Running, _ result: AttemptResult, _ now: Duration, _ moment: Timestamp, _ random: Double
+    ) {
+        let attempt = running.attempt
+        let ending = AttemptEnd.Ending(
+            result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, now: moment,
+            random: random)
+        ends.append(EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt))
+    }
+
+    private mutating func cancel(_ job: JobID, _ now: Duration, _ actions: inout [Action]) {
+        inFlight?.cancelled.insert(job)
+        for lease in attempts.keys where lease.job == job { stop(lease, .cancelled, now, &actions) }
+    }
+
+    /// Tells an attempt to stop, once. (I7)
+    private mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
+        guard let running = attempts[lease], running.stop == nil else { return }
+        attempts[lease]?.stop = reason
+        attempts[lease]?.abandonAt = now + settings.grace
+        addDeadline(lease, at: now + settings.grace)
+        actions.append(.stop(running.attempt, reason))
+    }
+
+    private mutating func abandon(
+        _ lease: Lease, _ now: Duration, _ moment: Timestamp, _ random: Double, _ actions: inout [Action]
+    ) {
+        guard let running = attempts[lease], let reason = running.stop else { return }
+        attempts[lease]?.isAbandoned = true
+        abandonedCount += 1
+        recordEnd(of: running, .notRun, now, moment, random)
+        actions.append(.abandon(running.attempt, reason))
+    }
+
+    private mutating func drain(until: Duration, _ now: Duration, _ actions: inout [Action]) {
+        switch phase {
+        case .running: phase = .draining(until: until)
+        case .draining(let earlier): phase = .draining(until: min(earlier, until))
+        case .interrupting, .ended: return
+        }
+    }
+
+    private mutating func interrupt(_ now: Duration, _ actions: inout [Action]) {
+        switch phase {
+        case .running, .draining: break
+        case .interrupting, .ended: return
+        }
+        // One grace period for the operations, and as long again for a store that cannot record.
+        phase = .interrupting(giveUpAt: now + settings.grace * 2)
+        for lease in runningLeases { stop(lease, .interrupted, now, &actions) }
+    }
+
+    private mutating func endIfDrained(_ actions: inout [Action]) {
+        if isRunning || hasEnded || inFlight != nil || !ends.isEmpty || attempts.count > abandonedCount { return }
+        phase = .ended
+        if !proofs.isEmpty { actions.append(.prove(proofs, true)) }
+        actions.append(.end(nil))
+    }
+}
+
+/// The wait before the store is asked again after it could not answer: 100 ms, doubling to 5 s.
+private struct Backoff {
+    private(set) var problem: StoreError?
+    var retryAt: Duration?
+    private var wait = Duration.milliseconds(100)
+
+    mutating func failed(_ error: StoreError, now: Duration) {
+        problem = error
+        retryAt = now + wait
+        wait = min(wait * 2, .seconds(5))
+    }
+}
+
+extension StoreError {
+    /// Whether the same request may succeed a little later, with nothing lost.
+    var isTransient: Bool {
+        switch self {
+        case .busy, .diskFull: true
+        case .readOnly, .inputOutput, .commitUnknown, .damaged, .closed, .internalError: false
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import CTimerFD
+import Dispatch
+import Glibc
+
+/// One `timerfd`, read by libdispatch's own thread: nothing of ours wakes before it rings.
+final class KernelTimer: Sendable {
+    private let descriptor: Int32
+    // SAFETY: libdispatch allows any thread to use a source.
+    nonisolated(unsafe) private let source: any DispatchSourceRead
+
+    /// - Throws: ``KernelTimerError`` when the process may open no more files.
+    init(clock: clockid_t, ring: @escaping @Sendable () -> Void) throws {
+        let descriptor = timerfd_create(clock, Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC))
+        guard descriptor >= 0 else { throw KernelTimerError(errorNumber: errno) }
+        self.descriptor = descriptor
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+        source.setEventHandler {
+            var expirations: UInt64 = 0
+            let count = read(descriptor, &expirations, MemoryLayout<UInt64>.size)
+            // ECANCELED: the clock was set. EAGAIN: the alarm was moved after it rang.
+            if count > 0 || errno == ECANCELED { ring() }
+        }
+        source.setCancelHandler { _ = close(descriptor) }
+        source.activate()
+    }
+
+    deinit { source.cancel() }
+
+    func set(_ moment: timespec?) {
+        var value = moment ?? timespec()
+        // Zero would silence the timer; the first nanosecond is as much past.
+        if moment != nil, value.tv_sec == 0, value.tv_nsec == 0 { value.tv_nsec = 1 }
+        var setting = itimerspec(it_interval: timespec(), it_value: value)
+        let flags = Int32(TFD_TIMER_ABSTIME) | Int32(TFD_TIMER_CANCEL_ON_SET)
+        let result = timerfd_settime(descriptor, flags, &setting, nil)
+        precondition(result == 0, "the descriptor is a timer and the time is valid")
+    }
+}
+
+struct KernelTimerError: Error, CustomStringConvertible {
+    let errorNumber: Int32
+
+    var description: String {
+        "no timer could be opened (\(String(cString: strerror(errorNumber)))); raise LimitNOFILE"
+    }
+}

@@ -1,0 +1,63 @@
+import CTimerFD
+import Glibc
+import Jobs
+
+/// The machine's wall clock. Its alarms notice when the clock is set (P8).
+public struct SystemWallClock: AlarmClock {
+    public init() {}
+
+    public var now: Timestamp {
+        let time = readClock(CLOCK_REALTIME)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Timestamp> {
+        WallAlarm(timer: try KernelTimer(clock: CLOCK_REALTIME, ring: ring))
+    }
+
+    private struct WallAlarm: Alarm {
+        let timer: KernelTimer
+
+        func set(_ moment: Timestamp?) {
+            timer.set(
+                moment.map { moment in
+                    let milliseconds = max(moment.milliseconds, 0)
+                    return timespec(
+                        tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+                })
+        }
+    }
+}
+
+/// The machine's monotonic clock: the time since it was started.
+public struct SystemUptimeClock: AlarmClock {
+    public init() {}
+
+    public var now: Duration {
+        let time = readClock(CLOCK_MONOTONIC)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Duration> {
+        UptimeAlarm(timer: try KernelTimer(clock: CLOCK_MONOTONIC, ring: ring))
+    }
+
+    private struct UptimeAlarm: Alarm {
+        let timer: KernelTimer
+
+        func set(_ moment: Duration?) {
+            timer.set(
+                moment.map { moment in
+                    let (seconds, attoseconds) = max(moment, .zero).components
+                    return timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+                })
+        }
+    }
+}
+
+private func readClock(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    let result = clock_gettime(clock, &time)
+    precondition(result == 0, "these clocks exist on every Linux")
+    return time
+}

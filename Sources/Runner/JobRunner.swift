@@ -1,0 +1,317 @@
+import Jobs
+import Logging
+import OperationTypes
+import Synchronization
+
+/// Runs the jobs of one store until it is told to stop.
+///
+/// One claim loop exchanges with the store: in one transaction it records the attempts that ended and claims what may
+/// run. It sleeps when there is nothing to record and nothing to claim, and wakes when the store reports a change or the
+/// next scheduled job is due (P10).
+///
+/// An operation may run more than once (P5); its result is recorded once (P3).
+public final class JobRunner: Sendable {
+    /// Makes the job that a running job asks for, checked as any other request is.
+    public typealias ChildPlanner = @Sendable (ChildJob) async throws(JobFailure) -> NewGraph
+
+    /// Changes and progress as they happen.
+    public let events = JobEvents()
+
+    let store: any JobStore
+    let kinds: KindRegistry
+    let planChild: ChildPlanner
+    let wallClock: any AlarmClock<Timestamp>
+    let uptimeClock: any AlarmClock<Duration>
+    let report: AttemptReport
+    private let maxRescues: Int
+    private let random: @Sendable () -> Double
+    private let beforeEachTurn: (@Sendable () async -> Void)?
+    private let core: Mutex<Core>
+    private let alarms = Mutex(Alarms())
+    private let ready = Signal()
+    private let ended = Signal()
+
+    /// What the claim loop's state and its host share.
+    private struct Core {
+        var loop: ClaimLoop
+        /// The claim loop's task, while it has nothing to do.
+        var parked: CheckedContinuation<Void, Never>?
+        var armed = Moments()
+        var failure: StoreError?
+    }
+
+    private struct Moments: Equatable {
+        var wall: Timestamp?
+        var uptime: Duration?
+    }
+
+    private struct Alarms {
+        var wall: (any Alarm<Timestamp>)?
+        var uptime: (any Alarm<Duration>)?
+        var set = Moments()
+    }
+
+    /// - Parameters:
+    ///   - random: Evenly drawn from `0..<1`, for the jitter of retries.
+    ///   - beforeEachTurn: Awaited by the claim loop before each exchange; for tests that hold it up.
+    public init(
+        store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(), logger: Logger,
+        wallClock: any AlarmClock<Timestamp> = SystemWallClock(),
+        uptimeClock: any AlarmClock<Duration> = SystemUptimeClock(),
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        beforeEachTurn: (@Sendable () async -> Void)? = nil,
+        planChild: @escaping ChildPlanner
+    ) {
+        self.store = store
+        self.kinds = kinds
+        self.planChild = planChild
+        self.wallClock = wallClock
+        self.uptimeClock = uptimeClock
+        self.random = random
+        self.beforeEachTurn = beforeEachTurn
+        maxRescues = settings.maxRescues
+        report = AttemptReport(logger: logger)
+        core = Mutex(Core(loop: ClaimLoop(settings: settings)))
+    }
+
+    // MARK: Running
+
+    /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``hurry()`` has come to its end. Cancelling
+    /// the task hurries. To be called once.
+    ///
+    /// When it returns, every end of an attempt is recorded. When it throws, what was running is an orphan, which the
+    /// next start rescues.
+    ///
+    /// - Throws: ``StoreError`` when the store can only be used after a new start, or could not record the last ends; an
+    ///   error of the clocks when no timer can be opened.
+    public func run() async throws {
+        defer { finish() }
+        let observation = store.observe { [weak self] change in self?.observe(change) }
+        defer { observation.cancel() }
+        try openAlarms()
+        defer { alarms.withLock { $0 = Alarms() } }
+        try await rescueOrphans()
+        // Awaited below. Not a child, so that cancelling the caller interrupts attempts but still records their ends.
+        let loop = Task { try await turnUntilEnded() }
+        try await withTaskCancellationHandler {
+            try await loop.value
+        } onCancel: {
+            hurry()
+        }
+    }
+
+    private func finish() {
+        ready.fire(false)
+        ended.fire(true)
+        events.finish()
+    }
+
+    private func rescueOrphans() async throws(StoreError) {
+        let rescued = try await store.rescueOrphans(maxRescues: maxRescues, now: wallClock.now)
+        for job in rescued.failed {
+            report.logger.error("job failed: it was running in too many crashes", metadata: ["HALYARD_JOB": "\(job)"])
+        }
+        let count = rescued.returned.count + rescued.cancelled.count
+        if count > 0 {
+            report.logger.notice(
+                "jobs rescued that were running when the last process ended", metadata: ["HALYARD_COUNT": "\(count)"])
+        }
+    }
+
+    private func turnUntilEnded() async throws {
+        var definitions: [DefinitionID: PreparedDefinition] = [:]
+        while await waitForTurn() {
+            await beforeEachTurn?()
+            guard let turn = core.withLock({ $0.loop.takeTurn() }) else { continue }
+            let startedAt = uptimeClock.now
+            let answer: Exchange
+            do throws(StoreError) {
+                let ends = turn.ends.map { AttemptEnd(lease: $0.attempt.lease, ending: $0.ending) }
+                answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
+            } catch {
+                if error.isTransient { logProblem(error) }
+                handle(.exchangeFailed(error))
+                continue
+            }
+            var claimed: [RunningAttempt] = []
+            claimed.reserveCapacity(answer.claimed.count)
+            do throws(StoreError) {
+                for job in answer.claimed {
+                    let definition = try await prepared(job.definition, in: &definitions)
+                    claimed.append(RunningAttempt(job: job, definition: definition))
+                }
+            } catch {
+                handle(.storeFailed(error))
+                continue
+            }
+            handle(.exchanged(answer, claimed))
+            ready.fire(true)
+            report.exchanged(in: uptimeClock.now - startedAt)
+            for (ended, result) in zip(turn.ends, answer.finished) { report.ended(ended, result) }
+        }
+        if let failure = core.withLock(\.failure) { throw failure }
+    }
+
+    /// A revision never changes, so it is read once.
+    private func prepared(
+        _ id: DefinitionID, in cache: inout [DefinitionID: PreparedDefinition]
+    ) async throws(StoreError) -> PreparedDefinition {
+        if let known = cache[id] { return known }
+        guard let stored = try await store.definition(id) else {
+            throw .damaged(message: "job refers to revision \(id.rawValue) of a definition, which is not there")
+        }
+        let definition = PreparedDefinition(stored.definition, kind: kinds[stored.definition.kind])
+        // Revisions that nobody uses any more must not pile up in a process that runs for years.
+        if cache.count >= 10_000 { cache = [:] }
+        cache[id] = definition
+        return definition
+    }
+
+    /// Returns when an exchange is wanted, false when the loop has ended. The batch is taken after this, so that attempts
+    /// which end before this task gets its thread are still in it.
+    private func waitForTurn() async -> Bool {
+        await withCheckedContinuation { task in
+            let isWanted = core.withLock { core in
+                if core.loop.wantsTurn || core.loop.hasEnded { return true }
+                core.parked = task
+                return false
+            }
+            if isWanted { task.resume() }
+        }
+        return !core.withLock { $0.loop.hasEnded }
+    }
+
+    // MARK: Events and actions
+
+    func handle(_ event: ClaimLoop.Event) {
+        let now = uptimeClock.now
+        let (actions, task, areAlarmsStale) = core.withLock { core in
+            let actions = core.loop.handle(event, now: now)
+            for case .end(let failure) in actions { core.failure = failure }
+            let wanted = Moments(wall: core.loop.wallAlarmAt, uptime: core.loop.uptimeAlarmAt)
+            let areStale = wanted != core.armed
+            core.armed = wanted
+            let isAwake = core.loop.wantsTurn || core.loop.hasEnded
+            return (actions, isAwake ? core.parked.take() : nil, areStale)
+        }
+        for action in actions { perform(action) }
+        task?.resume()
+        if areAlarmsStale { setAlarms() }
+    }
+
+    private func perform(_ action: ClaimLoop.Action) {
+        switch action {
+        case .start(let attempt): start(attempt)
+        case .stop(let attempt, let reason):
+            report.stopping(attempt, reason)
+            attempt.stop()
+        case .abandon(let attempt, let reason):
+            attempt.endProgress()
+            report.abandoned(attempt, reason)
+        case .dropLateEnd(let attempt): report.returnedLate(attempt)
+        case .prove(let proofs, let isProof): for proof in proofs { proof.fire(isProof) }
+        // The claim loop's task sees the end by itself.
+        case .end: break
+        }
+    }
+
+    private func start(_ attempt: RunningAttempt) {
+        // Nobody awaits this task: its end is an event that the claim loop waits for, and gives up after the grace
+        // period, which a child of run() could not be.
+        let task = Task {
+            let result = await result(of: attempt)
+            attempt.endProgress()
+            handle(.attemptEnded(attempt, result, at: wallClock.now, random: random()))
+        }
+        attempt.adopt(task)
+    }
+
+    private func observe(_ change: StoreChange) {
+        switch change {
+        case .queues: handle(.wake)
+        // Jobs keep the revision they were enqueued with.
+        case .definitions: break
+        case .jobs(let changes):
+            for event in ClaimLoop.Event.events(of: changes) { handle(event) }
+            events.publish(changes)
+        }
+    }
+
+    private func logProblem(_ error: StoreError) {
+        if core.withLock({ $0.loop.snapshot(now: .zero).problem }) != nil { return }
+        report.logger.error("the store cannot record now; trying again: \(error)")
+    }
+
+    // MARK: Alarms
+
+    private func openAlarms() throws {
+        let wall = try wallClock.alarm { [weak self] in
+            guard let self else { return }
+            alarms.withLock { $0.set.wall = nil }
+            handle(.wallAlarm(wallClock.now))
+            setAlarms()
+        }
+        let uptime = try uptimeClock.alarm { [weak self] in
+            guard let self else { return }
+            alarms.withLock { $0.set.uptime = nil }
+            handle(.uptimeAlarm(at: wallClock.now, random: random()))
+            setAlarms()
+        }
+        alarms.withLock { $0 = Alarms(wall: wall, uptime: uptime) }
+    }
+
+    /// Sets the alarms to what the loop wants now. Reading that under the alarms' own lock makes the last caller right.
+    private func setAlarms() {
+        alarms.withLock { alarms in
+            let wanted = core.withLock { Moments(wall: $0.loop.wallAlarmAt, uptime: $0.loop.uptimeAlarmAt) }
+            if wanted.wall != alarms.set.wall { alarms.wall?.set(wanted.wall) }
+            if wanted.uptime != alarms.set.uptime { alarms.uptime?.set(wanted.uptime) }
+            alarms.set = wanted
+        }
+    }
+}
+
+// MARK: What others ask of it
+
+extension JobRunner {
+    /// Returns true once the claim loop has turned for the first time; false when it ended before that.
+    public func waitUntilReady() async -> Bool { await ready.wait() }
+
+    /// Claims nothing more, waits for running attempts, and after `limit` interrupts them. Interrupted jobs are ready
+    /// again and have used up no try (P7). Returns when ``run()`` is about to; what it may throw is told there.
+    public func drain(limit: Duration) async {
+        handle(.drain(limit: limit))
+        _ = await ended.wait()
+    }
+
+    /// Interrupts what runs, now; returns at once.
+    public func hurry() { handle(.interrupt) }
+
+    /// Takes effect at once; fewer slots let running attempts end.
+    public func apply(_ settings: RunnerSettings) { handle(.settings(settings)) }
+
+    public var snapshot: RunnerSnapshot {
+        let now = uptimeClock.now
+        return core.withLock { $0.loop.snapshot(now: now) }
+    }
+
+    /// The last report of a running attempt.
+    public func progress(of job: JobID) -> OperationProgress? {
+        core.withLock { $0.loop.attempt(of: job) }?.latestProgress
+    }
+
+    /// Proves that the claim loop makes progress: returns true after it has turned and the store has answered a request
+    /// made after this call. Does not return while either hangs, unless the calling task is cancelled.
+    ///
+    /// - Returns: False when the runner has ended or the calling task was cancelled. A store that answers "busy" or "disk
+    ///   full" is progress; ``snapshot`` tells of it.
+    public func proveProgress() async -> Bool {
+        let proof = Signal()
+        return await withTaskCancellationHandler {
+            handle(.proofWanted(proof))
+            return await proof.wait()
+        } onCancel: {
+            proof.fire(false)
+        }
+    }
+}

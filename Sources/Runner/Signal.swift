@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Something that happens once, or is known never to happen, and that many can wait for.
+final class Signal: Sendable {
+    private struct State {
+        var value: Bool?
+        var waiters: [CheckedContinuation<Bool, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The first call counts.
+    func fire(_ value: Bool) {
+        let waiters = state.withLock { state in
+            if state.value != nil { return [CheckedContinuation<Bool, Never>]() }
+            state.value = value
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume(returning: value) }
+    }
+
+    func wait() async -> Bool {
+        await withCheckedContinuation { waiter in
+            let value = state.withLock { state in
+                if state.value == nil { state.waiters.append(waiter) }
+                return state.value
+            }
+            if let value { waiter.resume(returning: value) }
+        }
+    }
+}

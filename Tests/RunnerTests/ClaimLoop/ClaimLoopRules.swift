@@ -1,0 +1,155 @@
+import Jobs
+import OperationTypes
+import Testing
+
+@testable import Runner
+
+@Suite struct ClaimLoopRules {
+    @Test func endsGatherWhileAnExchangeIsInFlight() {
+        let attempts = (1...3).map { LoopProbe.attempt($0) }
+        var probe = LoopProbe(settings: RunnerSettings(slots: 3))
+        probe.turn(claimed: attempts)
+        #expect(probe.after(LoopProbe.ended(attempts[0])) == "uptime +30s, turn(1 succeeded, claim 1)")
+        #expect(probe.after(LoopProbe.ended(attempts[1])) == "uptime +30s")
+        #expect(probe.after(LoopProbe.ended(attempts[2])) == "-")
+        #expect(probe.after(LoopProbe.exchange()) == "turn(2 succeeded, 3 succeeded, claim 3)")
+    }
+
+    @Test func wakeDuringAnExchangeIsNotLost() {
+        var probe = LoopProbe()
+        _ = probe.loop.takeTurn()
+        #expect(probe.after(.wake) == "-")
+        #expect(probe.after(LoopProbe.exchange()) == "turn(claim 2)")
+        #expect(probe.after(LoopProbe.exchange()) == "-")
+    }
+
+    @Test func dueTimeHeardDuringAnExchangeIsNotLost() {
+        var probe = LoopProbe()
+        _ = probe.loop.takeTurn()
+        probe.send(.due(LoopProbe.wall + .seconds(3)))
+        #expect(probe.after(LoopProbe.exchange(nextDueAt: LoopProbe.wall + .seconds(9))) == "wall +3000")
+    }
+
+    @Test func fullClaimAsksAgain() {
+        let attempts = (1...2).map { LoopProbe.attempt($0, timeout: nil) }
+        var probe = LoopProbe(settings: RunnerSettings(slots: 2))
+        probe.turn(claimed: attempts)
+        #expect(probe.after(.settings(RunnerSettings(slots: 5))) == "turn(claim 3)")
+    }
+
+    @Test func clockSetBackKeepsTheAlarm() {
+        var probe = LoopProbe()
+        probe.turn(nextDueAt: LoopProbe.wall + .seconds(60))
+        #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(-3600))) == "wall +60000")
+    }
+
+    @Test func clockSetForwardClaimsWhatIsDue() {
+        var probe = LoopProbe()
+        probe.turn(nextDueAt: LoopProbe.wall + .seconds(60))
+        #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(3600))) == "turn(claim 2)")
+    }
+
+    @Test func cancelBetweenClaimAndStartStartsNothing() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe()
+        _ = probe.loop.takeTurn()
+        probe.send(.cancelRequested(one.lease.job))
+        #expect(probe.after(LoopProbe.exchange(claimed: [one])) == "turn(1 cancelled, claim 2)")
+    }
+
+    @Test func drainBetweenClaimAndStartStartsNothing() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe()
+        _ = probe.loop.takeTurn()
+        probe.send(.drain(limit: .seconds(10)))
+        #expect(probe.after(LoopProbe.exchange(claimed: [one])) == "uptime +10s, turn(1 interrupted)")
+        #expect(probe.after(LoopProbe.exchange()) == "end, ended")
+    }
+
+    @Test func earlierDrainLimitWinsAndALaterOneDoesNot() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe()
+        probe.turn(claimed: [one])
+        #expect(probe.after(.drain(limit: .seconds(10))) == "uptime +10s")
+        #expect(probe.after(.drain(limit: .seconds(20))) == "uptime +10s")
+        #expect(probe.after(.drain(limit: .seconds(4))) == "uptime +4s")
+    }
+
+    @Test func refusedEndsGoAgainWithWhatCameMeanwhile() {
+        let one = LoopProbe.attempt(1, timeout: nil)
+        let two = LoopProbe.attempt(2, timeout: nil)
+        var probe = LoopProbe()
+        probe.turn(claimed: [one, two])
+        #expect(probe.after(LoopProbe.ended(one)) == "turn(1 succeeded, claim 1)")
+        #expect(probe.after(LoopProbe.ended(two)) == "-")
+        #expect(probe.after(.exchangeFailed(.diskFull(path: "x"))) == "uptime +100ms")
+        #expect(probe.loop.snapshot(now: probe.now).problem == .diskFull(path: "x"))
+        #expect(probe.loop.snapshot(now: probe.now).unrecorded == 2)
+        probe.now += .milliseconds(100)
+        #expect(
+            probe.after(.uptimeAlarm(at: LoopProbe.wall, random: 0)) == "turn(1 succeeded, 2 succeeded, claim 2)")
+        #expect(probe.after(.exchangeFailed(.diskFull(path: "x"))) == "uptime +200ms")
+    }
+
+    @Test func backoffStopsGrowingAtFiveSeconds() {
+        var probe = LoopProbe()
+        var waits: [String] = []
+        for _ in 1...8 {
+            _ = probe.loop.takeTurn()
+            waits.append(probe.after(.exchangeFailed(.busy(waitedMilliseconds: 1))))
+            if let moment = probe.loop.uptimeAlarmAt { probe.now = moment }
+            probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0))
+        }
+        #expect(waits.first == "uptime +100ms")
+        #expect(waits.suffix(2) == ["uptime +5s", "uptime +5s"])
+    }
+
+    @Test func storeThatStaysFullAfterTheInterruptEndsWithAnError() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe()
+        probe.turn(claimed: [one])
+        probe.send(.interrupt)
+        #expect(probe.after(LoopProbe.ended(one, .notRun)) == "turn(1 interrupted)")
+        probe.now += .seconds(10)
+        #expect(probe.after(.exchangeFailed(.diskFull(path: "x"))) == "end with error, ended")
+    }
+
+    @Test func unknownCommitEndsTheLoopAtOnce() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe()
+        probe.turn(claimed: [one])
+        _ = probe.loop.takeTurn()
+        probe.send(.wake)
+        _ = probe.loop.takeTurn()
+        #expect(
+            probe.after(.exchangeFailed(.commitUnknown(code: 10, message: "I/O")))
+                == "stop 1 the runner stops, end with error, ended")
+    }
+
+    @Test func abandonedAttemptIsRecordedOnceAndKeepsItsSlot() {
+        let one = LoopProbe.attempt(1, timeout: .seconds(3), retry: RetryPolicy(attempts: 2))
+        var probe = LoopProbe()
+        probe.turn(claimed: [one])
+        probe.now += .seconds(3)
+        #expect(probe.after(.uptimeAlarm(at: LoopProbe.wall, random: 0)) == "stop 1 timeout, uptime +5s")
+        probe.now += .seconds(5)
+        #expect(
+            probe.after(.uptimeAlarm(at: LoopProbe.wall, random: 0)) == "abandon 1, turn(1 retry timed_out +0, claim 1)"
+        )
+        #expect(probe.loop.snapshot(now: probe.now).abandoned == 1)
+        #expect(probe.after(LoopProbe.exchange()) == "-")
+        #expect(probe.after(LoopProbe.ended(one)) == "late 1, turn(claim 2)")
+        #expect(probe.loop.snapshot(now: probe.now).abandoned == 0)
+    }
+
+    @Test func idleLoopWantsNothing() {
+        let attempts = (1...2).map { LoopProbe.attempt($0) }
+        var probe = LoopProbe()
+        probe.turn(claimed: attempts)
+        for attempt in attempts { probe.send(LoopProbe.ended(attempt)) }
+        #expect(probe.turn() == [])
+        #expect(!probe.loop.wantsTurn)
+        #expect(probe.loop.uptimeAlarmAt == nil)
+        #expect(probe.loop.wallAlarmAt == nil)
+    }
+}

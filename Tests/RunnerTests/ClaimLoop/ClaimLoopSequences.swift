@@ -1,0 +1,189 @@
+import Jobs
+import OperationTypes
+import Testing
+
+@testable import Runner
+
+/// Random events against a model of the store; the seed of a failing sequence is printed with it.
+@Suite struct ClaimLoopSequences {
+    @Test(arguments: 1...300) func invariantsHoldInEverySequence(seed: UInt64) {
+        var model = LoopModel(seed: seed)
+        for _ in 0..<400 { model.step() }
+        model.finish()
+        #expect(model.violations.isEmpty, "seed \(seed): \(model.violations)")
+        #expect(model.hasEnded, "seed \(seed): the loop did not end")
+    }
+}
+
+/// Plays store, operations, clock and callers, and checks I1 to I7.
+private struct LoopModel {
+    var random: SplitMix
+    var loop = ClaimLoop(settings: RunnerSettings(slots: 4, grace: .seconds(5)))
+    var now = Duration.seconds(1)
+    var wall: Timestamp { Timestamp(milliseconds: now.milliseconds) }
+    var nextJob: Int64 = 1
+    var ready: [(job: Int64, attempt: Int)] = []
+    var scheduled: [(job: Int64, attempt: Int, at: Timestamp)] = []
+    /// Claimed in the store, by lease, until an end is recorded.
+    var running: Set<Lease> = []
+    /// Operations that have started and not returned.
+    var operations: [RunningAttempt] = []
+    var stopped: Set<Lease> = []
+    var slots = 4
+    var inFlight: ClaimLoop.Turn?
+    var unproved = 0
+    var isDraining = false
+    var hasEnded = false
+    var violations: [String] = []
+
+    init(seed: UInt64) { random = SplitMix(state: seed) }
+
+    mutating func check(_ holds: Bool, _ rule: String) { if !holds { violations.append(rule) } }
+
+    mutating func send(_ event: ClaimLoop.Event) {
+        for action in loop.handle(event, now: now) {
+            switch action {
+            case .start(let attempt):
+                check(!isDraining, "I6: started while draining")
+                operations.append(attempt)
+                check(operations.count <= max(slots, 6), "I2: more operations than slots")
+            case .stop(let attempt, _):
+                check(stopped.insert(attempt.lease).inserted, "I7: told twice")
+            case .abandon, .dropLateEnd: break
+            case .prove(let proofs, let isProof):
+                unproved -= proofs.count
+                check(isProof || hasEnded || isDraining, "a proof was refused")
+            case .end(let error):
+                check(!hasEnded, "ended twice")
+                check(error == nil, "ended with an error")
+                hasEnded = true
+            }
+        }
+    }
+
+    mutating func step() {
+        switch random.next(14) {
+        case 0, 1:
+            ready.append((nextJob, 1))
+            nextJob += 1
+            send(.wake)
+        case 2:
+            let moment = wall + .milliseconds(Int64(random.next(3000)))
+            scheduled.append((nextJob, 1, moment))
+            nextJob += 1
+            send(.due(moment))
+        case 3, 4: beginExchange()
+        case 5, 6: answer(fails: random.next(6) == 0)
+        case 7, 8: endOne()
+        case 9:
+            guard let lease = running.sorted(by: { $0.job < $1.job }).first else { return }
+            send(.cancelRequested(lease.job))
+        case 10: advance(by: .milliseconds(Int64(random.next(2000))))
+        case 11:
+            if hasEnded { return }
+            unproved += 1
+            send(.proofWanted(Signal()))
+        case 12:
+            slots = 1 + random.next(6)
+            send(.settings(RunnerSettings(slots: slots, grace: .seconds(5))))
+        default: break
+        }
+    }
+
+    mutating func beginExchange() {
+        guard let turn = loop.takeTurn() else { return }
+        check(inFlight == nil, "I1: two exchanges")
+        check(!isDraining || turn.claim == nil, "I6: claims while draining")
+        inFlight = turn
+    }
+
+    mutating func answer(fails: Bool) {
+        guard let turn = inFlight else { return }
+        inFlight = nil
+        if fails { return send(.exchangeFailed(.busy(waitedMilliseconds: 1))) }
+        for end in turn.ends {
+            let lease = end.attempt.lease
+            check(running.remove(lease) != nil, "I3: \(lease) ended twice")
+            switch end.ending {
+            case .retry(_, _, let at): scheduled.append((lease.job.rawValue, lease.attempt + 1, at))
+            case .interrupted: ready.append((lease.job.rawValue, lease.attempt + 1))
+            case .succeeded, .failed, .cancelled: break
+            }
+        }
+        let wall = wall
+        ready += scheduled.filter { $0.at <= wall }.map { ($0.job, $0.attempt) }
+        scheduled.removeAll { $0.at <= wall }
+        let count = min(turn.claim?.slots ?? 0, ready.count)
+        let claimed = ready.prefix(count).map {
+            LoopProbe.attempt(
+                $0.job, attempt: $0.attempt, timeout: .seconds(2),
+                retry: RetryPolicy(attempts: 3, delay: .constant(.seconds(1))))
+        }
+        ready.removeFirst(count)
+        running.formUnion(claimed.map(\.lease))
+        send(
+            .exchanged(
+                Exchange(finished: [], claimed: claimed.map(\.job), nextDueAt: scheduled.map(\.at).min()), claimed))
+    }
+
+    mutating func endOne() {
+        guard !operations.isEmpty else { return }
+        let attempt = operations.remove(at: random.next(operations.count))
+        let failure = FailedTry(JobFailure(code: "x", message: "x"), isRetryable: true)
+        let result: AttemptResult = random.next(3) == 0 ? .threw(failure) : .returned(.emptyObject, children: [])
+        send(.attemptEnded(attempt, result, at: wall, random: 0.5))
+    }
+
+    mutating func advance(by duration: Duration) {
+        now += duration
+        if let moment = loop.wallAlarmAt, moment <= wall { send(.wallAlarm(wall)) }
+        if let moment = loop.uptimeAlarmAt, moment <= now { send(.uptimeAlarm(at: wall, random: 0.5)) }
+        // Rung, an alarm is later or silent: else the runner would spin.
+        check((loop.uptimeAlarmAt ?? .seconds(1 << 40)) > now, "an alarm stays in the past")
+    }
+
+    /// Lets everything come to rest, checks that nothing was forgotten, and drains.
+    mutating func finish() {
+        for _ in 0..<200 {
+            beginExchange()
+            answer(fails: false)
+            while !operations.isEmpty { endOne() }
+            advance(by: .seconds(1))
+        }
+        check(ready.isEmpty && scheduled.isEmpty && running.isEmpty, "I5: work is left that nobody looks at")
+        check(unproved == 0, "a proof is left without an answer")
+        check(loop.uptimeAlarmAt == nil && loop.wallAlarmAt == nil, "P10: an idle loop has an alarm set")
+        for _ in 0..<6 {
+            ready.append((nextJob, 1))
+            nextJob += 1
+        }
+        send(.wake)
+        beginExchange()
+        if random.next(2) == 0 { answer(fails: false) }
+        isDraining = true
+        send(random.next(2) == 0 ? .interrupt : .drain(limit: .seconds(3)))
+        var refusals = 3
+        for _ in 0..<50 where !hasEnded {
+            let isRefused = refusals > 0 && random.next(4) == 0
+            if isRefused { refusals -= 1 }
+            answer(fails: isRefused)
+            beginExchange()
+            // Some operations never heed; they are given up.
+            if random.next(8) == 0 { endOne() }
+            if !hasEnded { advance(by: .milliseconds(400)) }
+        }
+        check(running.isEmpty || !hasEnded, "I3: an end was not recorded")
+    }
+}
+
+private struct SplitMix {
+    var state: UInt64
+
+    mutating func next(_ bound: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((z ^ (z >> 31)) % UInt64(bound))
+    }
+}
