@@ -1,6 +1,8 @@
 import FoundationEssentials
 
 /// How Swift values and JSON become each other: names in order, dates by ISO 8601.
+///
+/// A kind whose input or output is ``JSONText`` gets and gives the stored bytes as they are.
 enum PayloadCoding {
     private static let decoder = {
         let decoder = JSONDecoder()
@@ -15,11 +17,13 @@ enum PayloadCoding {
     }()
 
     static func decode<Value: Decodable>(_ type: Value.Type, from text: JSONText) throws -> Value {
-        try decoder.decode(type, from: Data(text.bytes))
+        if let unread = text as? Value { return unread }
+        return try decoder.decode(type, from: Data(text.bytes))
     }
 
     static func encode(_ value: some Encodable) throws -> JSONText {
-        JSONText(trusted: Array(try encoder.encode(value)))
+        if let written = value as? JSONText { return written }
+        return JSONText(trusted: Array(try encoder.encode(value)))
     }
 
     /// The typed failure as JSON; nil when it has none.
