@@ -154,3 +154,13 @@ extension WatchEvent: WireObjectValue {
         }
     }
 }
+
+extension PruneAnswer: WireObjectValue {
+    init(fields: WireFields) throws(ShapeProblem) { self.init(deleted: try fields.required("deleted")) }
+    func write(to object: inout WireObject) { object.add("deleted", deleted) }
+}
+
+extension SpoolAnswer: WireObjectValue {
+    init(fields: WireFields) throws(ShapeProblem) { self.init(file: try fields.required("file")) }
+    func write(to object: inout WireObject) { object.add("file", file) }
+}

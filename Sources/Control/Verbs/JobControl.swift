@@ -14,6 +14,8 @@ public protocol JobControl: Sendable {
     func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]
     /// The final result; nil while the job is open.
     func result(_ id: JobID) async throws(ControlProblem) -> JobResult?
+    /// The final result; nil when the job is still open after that time.
+    func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult?
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///

@@ -39,6 +39,16 @@ public struct ControlProblem: Error, Sendable, Hashable {
         self.details = details
     }
 
+    /// Whether it is about the submission itself, so that the same one will be refused again; otherwise about the daemon.
+    public var isRefusal: Bool {
+        switch code {
+        case .invalidRequest, .invalidInput, .outsideRoots, .unknownDefinition, .unknownQueue, .notFound,
+            .invalidDefinitions, .keyReused, .conflict, .tooLarge:
+            true
+        case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
+        }
+    }
+
     /// The status of the HTTP answer.
     public var status: Int {
         switch code {

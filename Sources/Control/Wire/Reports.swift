@@ -142,3 +142,15 @@ public struct DefinitionLine: Sendable, Hashable {
         self.fields = fields
     }
 }
+
+/// What a prune came to.
+public struct PruneAnswer: Sendable, Hashable {
+    public var deleted: Int
+    public init(deleted: Int) { self.deleted = deleted }
+}
+
+/// The name of a file in the spool, for the input's `file` field.
+public struct SpoolAnswer: Sendable, Hashable {
+    public var file: String
+    public init(file: String) { self.file = file }
+}

@@ -1,0 +1,63 @@
+import Control
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+/// One request to the daemon.
+struct Call: Sendable {
+    var method: HTTPMethod
+    var path: String
+    var query: [(name: String, value: String)] = []
+    var contentType = "application/json"
+    var body: ByteBuffer?
+    /// Whether doing it twice is the same as doing it once.
+    var isRepeatable = true
+    /// What the daemon may take beyond the usual time.
+    var extraTime = Duration.zero
+
+    init(_ method: HTTPMethod, _ segments: String...) {
+        self.method = method
+        path = "/v1" + segments.map { "/" + percentEncoded($0) }.joined()
+    }
+
+    func with(_ json: JSONText) -> Call {
+        var call = self
+        call.body = ByteBuffer(bytes: json.bytes)
+        return call
+    }
+
+    func with(query: (name: String, value: String)...) -> Call {
+        var call = self
+        call.query += query
+        return call
+    }
+
+    var head: HTTPRequestHead {
+        let items = query.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
+        let uri = items.isEmpty ? path : path + "?" + items.joined(separator: "&")
+        var headers: HTTPHeaders = ["Host": "localhost"]
+        if let body {
+            headers.add(name: "Content-Type", value: contentType)
+            headers.add(name: "Content-Length", value: String(body.readableBytes))
+        } else if method == .POST || method == .PUT || method == .PATCH {
+            headers.add(name: "Content-Length", value: "0")
+        }
+        return HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: headers)
+    }
+}
+
+private func percentEncoded(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "~"):
+            result.unicodeScalars.append(Unicode.Scalar(byte))
+        default:
+            let digits = Array("0123456789ABCDEF".unicodeScalars)
+            result.unicodeScalars.append(contentsOf: ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+        }
+    }
+    return result
+}

@@ -1,0 +1,68 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// One HTTP/1.1 connection to the daemon's socket; it carries one exchange at a time.
+struct Connection: Sendable {
+    private let channel: any Channel
+    private let parts: NIOLoopBound<ResponseParts>
+
+    static func open(path: String, on group: any EventLoopGroup) async throws -> Connection {
+        let (channel, parts) = try await ClientBootstrap(group: group)
+            .channelOption(.autoRead, value: false)
+            .connectTimeout(.seconds(5))
+            .connect(unixDomainSocketPath: path) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let parts = ResponseParts()
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(parts)
+                    return (channel, NIOLoopBound(parts, eventLoop: channel.eventLoop))
+                }
+            }
+        return Connection(channel: channel, parts: parts)
+    }
+
+    var isOpen: Bool { channel.isActive }
+
+    /// Sends a request whole. A failure is told by ``next()``.
+    func send(_ head: HTTPRequestHead, body: ByteBuffer?) {
+        channel.eventLoop.execute {
+            channel.write(HTTPClientRequestPart.head(head), promise: nil)
+            if let body { channel.write(HTTPClientRequestPart.body(.byteBuffer(body)), promise: nil) }
+            channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+        }
+    }
+
+    /// Sends one part; returns when the socket has taken it, and ends the connection when that takes too long.
+    func send(_ part: HTTPClientRequestPart, within timeout: Duration) async throws {
+        let deadline = setDeadline(after: timeout)
+        defer { deadline.cancel() }
+        try await channel.writeAndFlush(part).get()
+    }
+
+    /// The next part of the response. When the caller's task is cancelled, the connection ends.
+    func next() async throws -> HTTPClientResponsePart {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                channel.eventLoop.execute { parts.value.next(continuation) }
+            }
+        } onCancel: {
+            end(with: CancellationError())
+        }
+    }
+
+    func end(with error: any Error = ConnectionEnd.closed) {
+        channel.eventLoop.execute { parts.value.fail(error) }
+    }
+
+    /// Ends the connection after `timeout` unless the deadline is cancelled first.
+    func setDeadline(after timeout: Duration) -> Deadline {
+        Deadline(channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) { parts.value.fail(ConnectionEnd.timedOut) })
+    }
+
+    struct Deadline: Sendable {
+        private let task: Scheduled<Void>
+        init(_ task: Scheduled<Void>) { self.task = task }
+        func cancel() { task.cancel() }
+    }
+}

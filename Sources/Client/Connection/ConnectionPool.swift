@@ -1,0 +1,35 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Opens connections, and keeps those that are free for the next exchange.
+final class ConnectionPool: Sendable {
+    let path: String
+    /// One thread; an exchange waits for the daemon, not for the processor.
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let idle = Mutex<[(connection: Connection, since: NIODeadline)]>([])
+
+    /// Shorter than the daemon's own limit, so that it does not close a connection just as we use it.
+    private static let maxIdle = TimeAmount.seconds(20)
+
+    init(path: String) { self.path = path }
+
+    deinit {
+        // Nobody is left who could be told; the threads end by themselves.
+        group.shutdownGracefully { _ in }
+    }
+
+    /// - Parameter fresh: Never one that was used before.
+    func take(fresh: Bool) async throws -> (connection: Connection, isReused: Bool) {
+        let kept = idle.withLock { idle -> Connection? in
+            idle.removeAll { !$0.connection.isOpen || NIODeadline.now() - $0.since > Self.maxIdle }
+            return fresh ? nil : idle.popLast()?.connection
+        }
+        if let kept { return (kept, true) }
+        return (try await Connection.open(path: path, on: group), false)
+    }
+
+    func giveBack(_ connection: Connection) {
+        idle.withLock { $0.append((connection, .now())) }
+    }
+}

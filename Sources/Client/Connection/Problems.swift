@@ -1,0 +1,57 @@
+import Control
+import NIOCore
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+extension ControlProblem {
+    /// Why no connection came to be.
+    init(connecting error: any Error, to path: String) {
+        if error is CancellationError {
+            self.init(.unavailable, "The request was cancelled before it was sent.")
+            return
+        }
+        switch (error as? IOError)?.errnoCode {
+        case ENOENT:
+            self.init(
+                .noDaemon, "No daemon listens on \(path): there is no such socket. Start halyardd, or give its socket.")
+        case ECONNREFUSED:
+            self.init(
+                .noDaemon, "No daemon listens on \(path) any more. Start halyardd (systemctl start halyardd).")
+        case EACCES, EPERM:
+            self.init(
+                .permission,
+                "You may not use the socket \(path). Join its group (ls -l \(path) shows it) and log in again, or use sudo.")
+        case EAGAIN:
+            self.init(.unavailable, "The daemon on \(path) has more callers than it can answer now. Try again.")
+        default:
+            self.init(.noDaemon, "The socket \(path) cannot be reached: \(error). Give the path of halyardd's socket.")
+        }
+    }
+
+    /// Why an exchange that had begun did not end.
+    init(during call: Call, error: any Error) {
+        if case ConnectionEnd.timedOut = error {
+            self.init(
+                call.isRepeatable ? .unavailable : .unknownOutcome,
+                "The daemon did not answer in time. \(Self.advice(call))")
+        } else if error is CancellationError {
+            self.init(
+                call.isRepeatable ? .unavailable : .unknownOutcome,
+                "The request was cancelled while the daemon worked on it. \(Self.advice(call))")
+        } else {
+            self.init(
+                call.isRepeatable ? .unavailable : .unknownOutcome,
+                "The daemon ended the connection before it answered. \(Self.advice(call))")
+        }
+    }
+
+    private static func advice(_ call: Call) -> String {
+        call.isRepeatable
+            ? "Look at \"halyard status\", then try again."
+            : "It may or may not have been done: look with \"halyard list\"; a request with a key can simply be repeated."
+    }
+}

@@ -1,0 +1,80 @@
+import Control
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+extension SocketControl {
+    public func spool<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, size: Int64?
+    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
+        var call = Call(.POST, "spool")
+        call.contentType = "application/octet-stream"
+        let answer: SpoolAnswer = try await upload(call, chunks: chunks, length: size).value()
+        return answer.file
+    }
+
+    /// Sends a body of any size while it reads the answer, so that a refusal is heard at once.
+    ///
+    /// - Parameter length: What the chunks come to, if that is known.
+    func upload<Chunks: AsyncSequence & Sendable>(
+        _ call: Call, chunks: Chunks, length: Int64?
+    ) async throws(ControlProblem) -> Answer where Chunks.Element == [UInt8] {
+        let connection: Connection
+        do {
+            connection = try await pool.take(fresh: true).connection
+        } catch {
+            throw ControlProblem(connecting: error, to: path)
+        }
+        var head = call.head
+        head.headers.remove(name: "Content-Length")
+        head.headers.add(name: "Content-Type", value: call.contentType)
+        if let length {
+            head.headers.add(name: "Content-Length", value: String(length))
+        } else {
+            head.headers.add(name: "Transfer-Encoding", value: "chunked")
+        }
+        let requestHead = head
+        do {
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await self.write(requestHead, chunks, to: connection) }
+                // The daemon may answer before it has read the whole body; the connection is not used again.
+                let answer = try await readAnswer(on: connection, keeping: false)
+                group.cancelAll()
+                return answer
+            }
+        } catch let problem as ControlProblem {
+            throw problem
+        } catch {
+            throw ControlProblem(during: call, error: error)
+        }
+    }
+
+    /// Whatever goes wrong is told by the connection's end to the one who reads the answer.
+    private func write<Chunks: AsyncSequence & Sendable>(
+        _ head: HTTPRequestHead, _ chunks: Chunks, to connection: Connection
+    ) async where Chunks.Element == [UInt8] {
+        var iterator = chunks.makeAsyncIterator()
+        var part: HTTPClientRequestPart? = .head(head)
+        while let next = part {
+            do {
+                try await connection.send(next, within: timeout)
+            } catch {
+                // The daemon no longer reads; its answer, or the connection's end, says why.
+                return
+            }
+            guard case .end = next else {
+                do {
+                    let chunk = try await iterator.next()
+                    part = chunk.map { .body(.byteBuffer(ByteBuffer(bytes: $0))) } ?? .end(nil)
+                } catch {
+                    connection.end(with: error)
+                    return
+                }
+                continue
+            }
+            part = nil
+        }
+        // The answer follows the last byte; the deadline means nothing to a connection that has ended.
+        _ = connection.setDeadline(after: timeout)
+    }
+}

@@ -1,0 +1,112 @@
+import Control
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+extension SocketControl {
+    public func job(_ id: JobID) async throws(ControlProblem) -> JobDetail {
+        try await value(of: Call(.GET, "jobs", "\(id)"))
+    }
+
+    public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
+        var call = Call(.GET, "jobs")
+        call.query = filter.query
+        return try await value(of: call)
+    }
+
+    public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {
+        try await result(of: Call(.GET, "jobs", "\(id)", "result"))
+    }
+
+    public func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult? {
+        var call = Call(.GET, "jobs", "\(id)", "result").with(query: ("wait", waiting.human))
+        call.extraTime = waiting
+        return try await result(of: call)
+    }
+
+    /// The status 204 says that the job is open.
+    private func result(of call: Call) async throws(ControlProblem) -> JobResult? {
+        let answer = try await send(call)
+        return answer.status == 204 ? nil : try answer.value(JobResult.self)
+    }
+
+    public func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] {
+        switch target {
+        case .graph(let id): return try await value(of: Call(.POST, "graphs", "\(id)", "cancel"))
+        case .jobs(let ids):
+            var answers: [CancelAnswer] = []
+            for id in ids {
+                let answer = try await send(Call(.POST, "jobs", "\(id)", "cancel"))
+                if answer.status == 404 {
+                    answers.append(CancelAnswer(job: id, result: .unknown))
+                } else {
+                    answers.append(try answer.value())
+                }
+            }
+            return answers
+        }
+    }
+
+    public func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt {
+        var call = Call(.POST, "jobs", "\(id)", "retry").with(query: ("dependents", "\(dependents)"))
+        call.isRepeatable = false
+        return try await value(of: call)
+    }
+
+    public func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation {
+        try await value(of: Call(.GET, "jobs", "\(id)", "why"))
+    }
+
+    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int {
+        var call = Call(.POST, "prune").with(request.json)
+        // Millions of rows are deleted in many small transactions.
+        call.extraTime = .seconds(3600)
+        let answer: PruneAnswer = try await value(of: call)
+        return answer.deleted
+    }
+
+    public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
+        try await value(of: Call(.GET, "graphs", "\(id)"))
+    }
+
+    public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
+        var call = Call(.GET, "graphs").with(query: ("limit", "\(limit)"))
+        if let before { call.query.append(("before", "\(before)")) }
+        return try await value(of: call)
+    }
+
+    public func queues() async throws(ControlProblem) -> [QueueRecord] {
+        try await value(of: Call(.GET, "queues"))
+    }
+
+    public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
+        try await value(of: Call(.PATCH, "queues", queue.name).with(queue.json))
+    }
+
+    public func definitions() async throws(ControlProblem) -> DefinitionSet {
+        try await value(of: Call(.GET, "definitions"))
+    }
+
+    public func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
+        var call = Call(.PUT, "definitions").with(query: ("dry_run", "\(dryRun)"))
+        call.contentType = "application/yaml"
+        call.body = ByteBuffer(string: document)
+        return try await value(of: call)
+    }
+
+    public func removeDefinition(_ name: String) async throws(ControlProblem) {
+        try await carryOut(Call(.DELETE, "definitions", name))
+    }
+
+    public func exportDefinitions() async throws(ControlProblem) -> String {
+        let answer = try await send(Call(.GET, "definitions").with(query: ("format", "yaml")))
+        guard answer.isSuccess else { throw answer.problem }
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    public func status() async throws(ControlProblem) -> StatusReport {
+        try await value(of: Call(.GET, "status"))
+    }
+
+    public func reload() async throws(ControlProblem) { try await carryOut(Call(.POST, "reload")) }
+}

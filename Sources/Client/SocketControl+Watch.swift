@@ -1,0 +1,94 @@
+import Control
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+extension SocketControl {
+    public func watch(
+        _ scope: WatchScope
+    ) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
+        let call =
+            switch scope {
+            case .job(let id): Call(.GET, "jobs", "\(id)", "events")
+            case .graph(let id): Call(.GET, "graphs", "\(id)", "events")
+            case .all: Call(.GET, "events")
+            }
+        let connection: Connection
+        do {
+            connection = try await pool.take(fresh: true).connection
+        } catch {
+            throw ControlProblem(connecting: error, to: path)
+        }
+        let head: HTTPResponseHead
+        let refusal: Answer?
+        do {
+            let deadline = connection.setDeadline(after: timeout)
+            defer { deadline.cancel() }
+            connection.send(call.head, body: nil)
+            head = try await readHead(on: connection)
+            refusal = head.status == .ok ? nil : try await readRest(of: head, on: connection, keeping: false)
+        } catch {
+            connection.end()
+            throw ControlProblem(during: call, error: error)
+        }
+        if let refusal { throw refusal.problem }
+        let events = EventLines(connection: connection, call: call)
+        return AsyncThrowingStream { try await events.next() }
+    }
+}
+
+/// Reads one event for each line, only when asked for it. The connection ends when nobody holds the stream any more.
+private actor EventLines {
+    private let connection: Connection
+    private let call: Call
+    private var buffer = ByteBuffer()
+    private var isAtEnd = false
+
+    init(connection: Connection, call: Call) {
+        self.connection = connection
+        self.call = call
+    }
+
+    deinit { connection.end() }
+
+    func next() async throws -> WatchEvent? {
+        while !isAtEnd {
+            if let line = takeLine() {
+                if line.isEmpty { continue }
+                let event = try read(line)
+                if event == .final { isAtEnd = true }
+                return event
+            }
+            do {
+                switch try await connection.next() {
+                case .body(var part): buffer.writeBuffer(&part)
+                case .end: throw ConnectionEnd.closed
+                case .head: continue
+                }
+            } catch {
+                isAtEnd = true
+                if error is CancellationError { throw error }
+                throw ControlProblem(during: call, error: error)
+            }
+        }
+        connection.end()
+        return nil
+    }
+
+    private func takeLine() -> [UInt8]? {
+        guard let end = buffer.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        let line = buffer.readBytes(length: end - buffer.readerIndex)
+        buffer.moveReaderIndex(forwardBy: 1)
+        buffer.discardReadBytes()
+        return line
+    }
+
+    /// A line is an event, or the problem that ended the stream.
+    private func read(_ line: [UInt8]) throws -> WatchEvent {
+        if let problem = try? ControlProblem(json: JSONText(trusted: line)) {  // an event is no problem
+            isAtEnd = true
+            throw problem
+        }
+        return try decode(line)
+    }
+}

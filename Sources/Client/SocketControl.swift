@@ -1,0 +1,87 @@
+import Control
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+/// Every verb through the daemon's control socket.
+///
+/// Connections are opened when needed and used again. Each verb answers within ``timeout`` or fails; streams last as long
+/// as they are read. Cancelling the caller's task ends the exchange.
+public final class SocketControl: JobControl {
+    public let path: String
+    public let timeout: Duration
+    let pool: ConnectionPool
+
+    /// Opens nothing yet.
+    public init(path: String, timeout: Duration = .seconds(30)) {
+        self.path = path
+        self.timeout = timeout
+        pool = ConnectionPool(path: path)
+    }
+
+    /// Sends a call and reads its response whole.
+    func send(_ call: Call) async throws(ControlProblem) -> Answer {
+        var isFresh = false
+        while true {
+            let connection: Connection
+            let isReused: Bool
+            do {
+                (connection, isReused) = try await pool.take(fresh: isFresh)
+            } catch {
+                throw ControlProblem(connecting: error, to: path)
+            }
+            let deadline = connection.setDeadline(after: timeout + call.extraTime)
+            defer { deadline.cancel() }
+            connection.send(call.head, body: call.body)
+            do {
+                return try await readAnswer(on: connection)
+            } catch {
+                connection.end()
+                // The daemon had closed the kept connection; nothing of the request was answered.
+                if isReused, call.isRepeatable, case ConnectionEnd.closed = error {
+                    isFresh = true
+                    continue
+                }
+                throw ControlProblem(during: call, error: error)
+            }
+        }
+    }
+
+    /// Reads one response whole and, if it can be used again, keeps the connection.
+    func readAnswer(on connection: Connection, keeping: Bool = true) async throws -> Answer {
+        try await readRest(of: readHead(on: connection), on: connection, keeping: keeping)
+    }
+
+    func readRest(
+        of head: HTTPResponseHead, on connection: Connection, keeping: Bool
+    ) async throws -> Answer {
+        var body: [UInt8] = []
+        while true {
+            switch try await connection.next() {
+            case .body(let part): body.append(contentsOf: part.readableBytesView)
+            case .end:
+                if keeping, head.isKeepAlive { pool.giveBack(connection) } else { connection.end() }
+                return Answer(status: head.status.code, body: body)
+            case .head: throw ConnectionEnd.closed
+            }
+        }
+    }
+
+    func readHead(on connection: Connection) async throws -> HTTPResponseHead {
+        while true {
+            guard case .head(let head) = try await connection.next() else { continue }
+            if head.status.code >= 200 { return head }
+        }
+    }
+
+    func value<Value: WireValue>(
+        of call: Call, as type: Value.Type = Value.self
+    ) async throws(ControlProblem) -> Value {
+        try await send(call).value()
+    }
+
+    func carryOut(_ call: Call) async throws(ControlProblem) {
+        let answer = try await send(call)
+        guard answer.isSuccess else { throw answer.problem }
+    }
+}
