@@ -9,25 +9,28 @@ struct InputBinding<K: Kind> {
     let kinds: KindRegistry
 
     func input() throws -> K.Input {
-        let fields: JSONObject
-        switch payload.explicit {
-        case nil: fields = payload.defaults
-        case let explicit?:
-            guard let object = JSONObject(explicit) else {
-                return try PayloadCoding.decode(K.Input.self, from: explicit)
-            }
-            fields = payload.defaults.overlaid(by: object)
+        let text = own
+        guard let offered = try offered(), let fields = JSONObject(text) else {
+            return try PayloadCoding.decode(K.Input.self, from: text)
         }
-        let offered = try offered()
         if K.Accepted.self == K.Input.self, let whole = offered as? K.Input {
             if fields.isEmpty { return whole }
             if let beneath = JSONObject(try PayloadCoding.encode(whole)) {
                 return try PayloadCoding.decode(K.Input.self, from: beneath.overlaid(by: fields).text)
             }
         }
-        var input = try PayloadCoding.decode(K.Input.self, from: fields.isEmpty ? .emptyObject : fields.text)
-        if let offered { K.accept(offered, into: &input) }
+        var input = try PayloadCoding.decode(K.Input.self, from: text)
+        K.accept(offered, into: &input)
         return input
+    }
+
+    /// What definition and job say themselves; not looked into when only one of them says anything.
+    private var own: JSONText {
+        guard let explicit = payload.explicit else {
+            return payload.defaults.isEmpty ? .emptyObject : payload.defaults.text
+        }
+        if payload.defaults.isEmpty { return explicit }
+        return JSONObject(explicit).map { payload.defaults.overlaid(by: $0).text } ?? explicit
     }
 
     /// What the dependencies give: the first whose type fits, or all that fit for a list.

@@ -9,12 +9,13 @@ import OperationTypes
 public protocol Kind: TypedOperation
 where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// What this kind can take from a dependency's output. `Never` when it takes nothing, `[T]` to take the
-    /// outputs of all dependencies whose output offers a `T`, ``AnyOutput`` to take whatever a dependency gives.
+    /// outputs of all dependencies whose output offers a `T`, ``AnyOutput`` to take whatever a dependency gives. Where
+    /// it is the input type itself, what a dependency gives lies beneath the fields, and ``accept(_:into:)`` is not asked.
     associatedtype Accepted: Codable & Sendable = Never
     /// What this kind's output gives to a dependent. The output itself unless said otherwise.
     associatedtype Offered: Codable & Sendable = Output
 
-    /// What is told apart in definitions, results and logs: lower-case, `[a-z][a-z0-9-]*`, at most 64 bytes.
+    /// What is told apart in definitions, results and logs: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
     static var name: String { get }
     /// One sentence for people.
     static var summary: String { get }
