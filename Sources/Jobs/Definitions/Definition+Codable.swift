@@ -36,7 +36,7 @@ extension Definition: JSONShaped {
 }
 
 /// The name of something that stands in a map under its name, or in a list with a field `name`.
-func readName(_ fields: JSONFields, key: String?) throws(ShapeProblem) -> String {
+package func readName(_ fields: JSONFields, key: String?) throws(ShapeProblem) -> String {
     let name = try fields.string("name")
     guard let key else { return try fields.required("name", name) }
     if let name, name != key { throw fields.problem("name", "is \"\(name)\" under the key \"\(key)\"; remove it") }
@@ -44,7 +44,7 @@ func readName(_ fields: JSONFields, key: String?) throws(ShapeProblem) -> String
 }
 
 /// Things with names, written as a map from name to thing or as a list of things that say their name.
-func readNamed<Value>(
+package func readNamed<Value>(
     _ json: JSONText, at path: [String],
     _ read: (JSONText, String?, [String]) throws(ShapeProblem) -> Value
 ) throws(ShapeProblem) -> [Value] {

@@ -27,26 +27,6 @@ struct Fingerprint {
     }
 }
 
-extension JSONText {
-    /// The same value with names sorted, no space, and strings escaped in one way; numbers stay as written.
-    public var canonical: JSONText {
-        switch shape {
-        case .object:
-            var object = JSONObject()
-            let fields = (JSONObject(self) ?? JSONObject()).fields
-            for (name, value) in fields.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
-                object.append(name, value.canonical)
-            }
-            return object.text
-        case .array: return JSONText(elements: (elements ?? []).map(\.canonical))
-        case .string: return JSONText(string: decodedString ?? "")
-        case .number: return JSONText(trusted: Array(numberToken.utf8))
-        case .boolean: return JSONText(boolean: boolean ?? false)
-        case .null: return .null
-        }
-    }
-}
-
 extension Submission {
     /// Of what was asked for, before names and times are resolved. The key itself is not part of it.
     public var fingerprint: Int64 {

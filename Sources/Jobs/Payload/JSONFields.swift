@@ -33,7 +33,10 @@ public struct JSONFields {
 
     public func string(_ name: String) throws(ShapeProblem) -> String? {
         guard let value = self[name] else { return nil }
-        guard let string = value.decodedString else { throw problem(name, "expected a string, found \(found(value))") }
+        guard let string = value.decodedString else {
+            let isBare = value.shape == .number || value.shape == .boolean
+            throw problem(name, "expected a string, found \(found(value))\(isBare ? "; put it in quotes" : "")")
+        }
         return string
     }
 
@@ -91,11 +94,11 @@ public struct JSONFields {
             name, "expected very_low, low, normal, high or very_high (-2 to 2), found \(found(value))")
     }
 
-    /// A JSON object, kept as it is.
+    /// A JSON object, without the space between its values.
     public func objectText(_ name: String) throws(ShapeProblem) -> JSONText? {
         guard let value = self[name] else { return nil }
         guard value.shape == .object else { throw problem(name, "expected an object, found \(value.shape.phrase)") }
-        return value
+        return value.compact
     }
 
     public func elements(_ name: String) throws(ShapeProblem) -> [JSONText]? {

@@ -1,0 +1,120 @@
+import Jobs
+
+/// What a change does to one queue, definition or graph definition.
+public struct DefinitionDifference: Hashable, Sendable {
+    public enum Change: String, Hashable, Sendable { case added, changed, unchanged, removed }
+
+    public var change: Change
+    public var subject: DefinitionProblem.Subject
+    /// For ``Change/changed``: each field as `timeout 30s → 1m`.
+    public var fields: [String]
+
+    public init(_ change: Change, _ subject: DefinitionProblem.Subject, fields: [String] = []) {
+        self.change = change
+        self.subject = subject
+        self.fields = fields
+    }
+
+    /// `queue`, `definition` or `graph`.
+    public var type: String {
+        switch subject {
+        case .queue: "queue"
+        case .definition: "definition"
+        case .graph: "graph"
+        }
+    }
+
+    public var name: String { subject.name }
+}
+
+extension DefinitionDifference: CustomStringConvertible {
+    /// `+ definition unfurl`, `~ definition upload: timeout 30s → 1m`, `= graph save-link (unchanged)`, `- definition old`.
+    public var description: String {
+        switch change {
+        case .added: "+ \(type) \(name)"
+        case .changed: "~ \(type) \(name): \(fields.joined(separator: ", "))"
+        case .unchanged: "= \(type) \(name) (unchanged)"
+        case .removed: "- \(type) \(name)"
+        }
+    }
+}
+
+extension DefinitionSet {
+    /// What `change` does to these definitions, in the change's order: queues, definitions, graph definitions, removals.
+    public func differences(after change: DefinitionChange) -> [DefinitionDifference] {
+        let queues = Dictionary(self.queues.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+        let definitions = Dictionary(
+            self.definitions.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })
+        let graphs = Dictionary(
+            self.graphs.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })
+        var result: [DefinitionDifference] = []
+        for queue in change.queues {
+            result.append(difference(.queue(queue.name), queues[queue.name].map { fields(of: queue, over: $0) }))
+        }
+        for new in change.definitions {
+            result.append(
+                difference(
+                    .definition(new.name), definitions[new.name].map { FieldDifferences($0.json, new.json).texts }))
+        }
+        for new in change.graphs {
+            result.append(difference(.graph(new.name), graphs[new.name].map { Self.fields(of: new, over: $0) }))
+        }
+        for name in change.removals {
+            let written = change.definitions.contains { $0.name == name } || change.graphs.contains { $0.name == name }
+            if written { continue }
+            if definitions[name] != nil { result.append(DefinitionDifference(.removed, .definition(name))) }
+            if graphs[name] != nil { result.append(DefinitionDifference(.removed, .graph(name))) }
+        }
+        return result
+    }
+
+    private func difference(_ subject: DefinitionProblem.Subject, _ fields: [String]?) -> DefinitionDifference {
+        guard let fields else { return DefinitionDifference(.added, subject) }
+        return DefinitionDifference(fields.isEmpty ? .unchanged : .changed, subject, fields: fields)
+    }
+
+    private func fields(of change: QueueChange, over queue: QueueSettings) -> [String] {
+        var fields: [String] = []
+        if let limit = change.limit, limit != queue.limit { fields.append("limit \(queue.limit) → \(limit)") }
+        if let weight = change.weight, weight != queue.weight { fields.append("weight \(queue.weight) → \(weight)") }
+        return fields
+    }
+
+    private static func fields(of new: GraphDefinition, over old: GraphDefinition) -> [String] {
+        var fields: [String] = []
+        if old.summary != new.summary {
+            fields.append("summary \(FieldDifferences.shown(old.summary)) → \(FieldDifferences.shown(new.summary))")
+        }
+        fields += namedFields(
+            old.parameters.map { ("parameter \($0.name)", JSONText(string: "\($0.node).\($0.field)")) },
+            new.parameters.map { ("parameter \($0.name)", JSONText(string: "\($0.node).\($0.field)")) })
+        fields += namedFields(
+            old.nodes.map { ("node \($0.name)", $0.fields) }, new.nodes.map { ("node \($0.name)", $0.fields) })
+        if fields.isEmpty, old != new { fields.append("another order") }
+        return fields
+    }
+
+    private static func namedFields(
+        _ old: [(name: String, value: JSONText)], _ new: [(name: String, value: JSONText)]
+    ) -> [String] {
+        let oldValues = Dictionary(old.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+        let newNames = Set(new.map(\.name))
+        return new.flatMap { name, value in
+            guard let oldValue = oldValues[name] else { return ["\(name) added"] }
+            return FieldDifferences(oldValue, value, name: name).texts
+        } + old.filter { !newNames.contains($0.name) }.map { "\($0.name) removed" }
+    }
+}
+
+extension GraphDefinition.Node {
+    /// All but the name, for comparing field by field.
+    fileprivate var fields: JSONText {
+        var object = JSONObject()
+        object["definition"] = JSONText(string: definition)
+        if !after.isEmpty { object["after"] = JSONText(elements: after.map { JSONText(string: $0.text) }) }
+        if let queue { object["queue"] = JSONText(string: queue) }
+        if let priority { object["priority"] = JSONText(string: priority.name) }
+        if let input { object["input"] = input }
+        return object.text
+    }
+}

@@ -1,0 +1,57 @@
+import Jobs
+import Yams
+
+/// Plain words of YAML by the core schema of version 1.2.
+enum YAMLScalar {
+    static func json(_ scalar: Node.Scalar, line: Int?, path: [String]) throws(DefinitionsProblem) -> JSONText {
+        func problem(_ message: String) -> DefinitionsProblem {
+            DefinitionsProblem(line: line, place: path.isEmpty ? nil : path.joined(separator: "."), message: message)
+        }
+        if scalar.string.utf8.contains(0) { throw problem("a string holds the character U+0000; remove it") }
+        switch scalar.tag.description {
+        case "" where scalar.style == .plain:
+            if let value = value(ofPlain: scalar.string) { return value }
+            throw problem("\(scalar.string) is no number of JSON; write a finite one, or put it in quotes")
+        case "", Tag.Name.str.rawValue, Tag.Name.nonSpecific.rawValue:
+            return JSONText(string: scalar.string)
+        case let tag:
+            throw problem("the tag \(tag) is not supported; remove it")
+        }
+    }
+
+    /// Nil for infinity and "not a number".
+    static func value(ofPlain text: String) -> JSONText? {
+        switch text {
+        case "", "~", "null", "Null", "NULL": return .null
+        case "true", "True", "TRUE": return JSONText(boolean: true)
+        case "false", "False", "FALSE": return JSONText(boolean: false)
+        case ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
+            return nil
+        default: return number(text) ?? JSONText(string: text)
+        }
+    }
+
+    /// Nil when the text is no number; the digits stay as written where JSON can write them so.
+    private static func number(_ text: String) -> JSONText? {
+        guard let first = text.utf8.first, isDigit(first) || "+-.".utf8.contains(first) else { return nil }
+        if text.hasPrefix("0x") { return integer(text.dropFirst(2), radix: 16) }
+        if text.hasPrefix("0o") { return integer(text.dropFirst(2), radix: 8) }
+        guard text.utf8.allSatisfy({ isDigit($0) || "+-.eE".utf8.contains($0) }),
+            text.utf8.contains(where: isDigit)
+        else { return nil }
+        do throws(JSONProblem) {
+            return try JSONText(checking: Array(text.utf8))
+        } catch {
+            // Numbers of YAML but not of JSON: +1, 007, .5, 1.
+            if let integer = Int64(text) { return JSONText(integer: integer) }
+            return Double(text).flatMap { JSONText(double: $0) }
+        }
+    }
+
+    private static func integer(_ digits: Substring, radix: Int) -> JSONText? {
+        guard let first = digits.utf8.first, first != UInt8(ascii: "-"), first != UInt8(ascii: "+") else { return nil }
+        return Int64(digits, radix: radix).map { JSONText(integer: $0) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

@@ -1,0 +1,68 @@
+import Jobs
+
+extension DefinitionDocument {
+    /// Writes everything as a document that ``parse(_:)`` reads back to the same, in order of name. Also what cannot be
+    /// used now is in it.
+    public static func export(_ definitions: DefinitionSet) -> String {
+        var lines: [String] = []
+        if !definitions.queues.isEmpty {
+            lines.append("queues:")
+            for queue in definitions.queues.sorted(by: { $0.name < $1.name }) {
+                lines.append("  \(YAMLText.string(queue.name)): {limit: \(queue.limit), weight: \(queue.weight)}")
+            }
+        }
+        if !definitions.definitions.isEmpty {
+            lines += ["", "definitions:"]
+            for stored in definitions.definitions.sorted(by: { $0.definition.name < $1.definition.name }) {
+                lines += self.lines(stored.definition)
+            }
+        }
+        if !definitions.graphs.isEmpty {
+            lines += ["", "graphs:"]
+            for stored in definitions.graphs.sorted(by: { $0.definition.name < $1.definition.name }) {
+                lines += self.lines(stored.definition)
+            }
+        }
+        if lines.isEmpty { return "{}\n" }
+        return lines.drop { $0.isEmpty }.joined(separator: "\n") + "\n"
+    }
+
+    private static func lines(_ definition: Definition) -> [String] {
+        var lines = ["  \(YAMLText.string(definition.name)):", "    kind: \(YAMLText.string(definition.kind))"]
+        if let summary = definition.summary { lines.append("    summary: \(YAMLText.string(summary))") }
+        lines.append("    queue: \(YAMLText.string(definition.queue))")
+        if definition.priority != .normal { lines.append("    priority: \(definition.priority.name)") }
+        if let timeout = definition.timeout { lines.append("    timeout: \(timeout.human)") }
+        lines.append("    retry: \(YAMLText.flow(definition.retry.json))")
+        let fields = (JSONObject(definition.input) ?? JSONObject()).fields
+        if !fields.isEmpty {
+            lines.append("    input:")
+            lines += fields.map { "      \(YAMLText.string($0.name)): \(YAMLText.flow($0.value))" }
+        }
+        return lines
+    }
+
+    private static func lines(_ graph: GraphDefinition) -> [String] {
+        var lines = ["  \(YAMLText.string(graph.name)):"]
+        if let summary = graph.summary { lines.append("    summary: \(YAMLText.string(summary))") }
+        if !graph.parameters.isEmpty {
+            let list = graph.parameters.map {
+                "\(YAMLText.string($0.name)): \(YAMLText.string("\($0.node).\($0.field)"))"
+            }
+            lines.append("    parameters: {\(list.joined(separator: ", "))}")
+        }
+        if graph.nodes.isEmpty { return lines + ["    nodes: {}"] }
+        lines.append("    nodes:")
+        for node in graph.nodes {
+            var fields = ["definition: \(YAMLText.string(node.definition))"]
+            if !node.after.isEmpty {
+                fields.append("after: [\(node.after.map { YAMLText.string($0.text) }.joined(separator: ", "))]")
+            }
+            if let queue = node.queue { fields.append("queue: \(YAMLText.string(queue))") }
+            if let priority = node.priority { fields.append("priority: \(priority.name)") }
+            if let input = node.input { fields.append("input: \(YAMLText.flow(input))") }
+            lines.append("      \(YAMLText.string(node.name)): {\(fields.joined(separator: ", "))}")
+        }
+        return lines
+    }
+}
