@@ -1,21 +1,27 @@
-import Synchronization
-
 /// A one-way switch that asks work to stop, and the handle to throw it.
 ///
 /// Every token of a source shares its state. Cancelling is idempotent and safe from any thread. A registered closure runs
-/// exactly once, in registration order, on the thread that cancels; nothing is retained once it ran.
+/// exactly once, in registration order, on the thread that cancels, and is released right after. When the last copy of the
+/// source is gone without having cancelled, nothing can cancel its tokens any more and the closures are released unrun.
 public struct CancellationTokenSource: Sendable {
-    let state = CancellationState()
+    private let owner = Owner()
 
     public init() {}
 
     /// Whether ``cancel()`` has been called.
-    public var isCancelling: Bool { state.isCancelling }
+    public var isCancelling: Bool { owner.state.isCancelling }
 
-    public var token: CancellationToken { CancellationToken(state: state) }
+    public var token: CancellationToken { CancellationToken(state: owner.state) }
 
-    /// Runs every registered closure on this thread. When it returns, they have all run.
-    public func cancel() { state.cancel() }
+    /// Runs every registered closure on this thread. When it returns, they have all run; a call that finds another thread
+    /// cancelling returns without waiting for it.
+    public func cancel() { owner.state.cancel() }
+
+    /// Tokens hold the state, not the owner, so that a token cannot keep closures that nobody can run.
+    private final class Owner: Sendable {
+        let state = CancellationState()
+        deinit { state.abandon() }
+    }
 }
 
 /// What an operation looks at, or listens to, to learn that it should stop.
@@ -27,11 +33,17 @@ public struct CancellationToken: Sendable {
 
     public var isCancelling: Bool { state?.isCancelling ?? false }
 
+    /// Whether the token can be told apart from ``none``, that is, whether anything may ever cancel it.
+    public var canCancel: Bool { state != nil }
+
     /// Runs `closure` once when the token cancels; synchronously, before this returns, if it already has.
+    ///
+    /// The closure runs on whatever thread cancels. It need not be `@Sendable`, so that closures written for the published
+    /// API compile in every language mode; one that touches state of an actor must hop there itself.
     ///
     /// - Returns: A handle that takes the registration back. Ignoring it keeps the closure until cancellation.
     @discardableResult
-    public func register(_ closure: @escaping @Sendable () -> Void) -> CancellationRegistration {
+    public func register(_ closure: @escaping () -> Void) -> CancellationRegistration {
         guard let state else { return CancellationRegistration(state: nil, id: 0) }
         return CancellationRegistration(state: state, id: state.register(closure))
     }
@@ -44,43 +56,4 @@ public struct CancellationRegistration: Sendable {
 
     /// Forgets the closure. It may still be running on another thread when this returns.
     public func unregister() { state?.unregister(id) }
-}
-
-final class CancellationState: Sendable {
-    private struct Registrations {
-        var isCancelling = false
-        var nextID: UInt64 = 1
-        var closures: [(id: UInt64, run: @Sendable () -> Void)] = []
-    }
-
-    private let registrations = Mutex(Registrations())
-
-    var isCancelling: Bool { registrations.withLock { $0.isCancelling } }
-
-    func register(_ closure: @escaping @Sendable () -> Void) -> UInt64 {
-        let id = registrations.withLock { state -> UInt64? in
-            if state.isCancelling { return nil }
-            defer { state.nextID += 1 }
-            state.closures.append((state.nextID, closure))
-            return state.nextID
-        }
-        if let id { return id }
-        closure()
-        return 0
-    }
-
-    func unregister(_ id: UInt64) {
-        registrations.withLock { state in
-            state.closures.removeAll { $0.id == id }
-        }
-    }
-
-    func cancel() {
-        let closures = registrations.withLock { state in
-            state.isCancelling = true
-            defer { state.closures = [] }
-            return state.closures
-        }
-        for closure in closures { closure.run() }
-    }
 }

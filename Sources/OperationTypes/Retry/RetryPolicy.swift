@@ -100,3 +100,14 @@ extension RetryPolicy.Delay {
         }
     }
 }
+
+extension RetryPolicy {
+    /// Decides what follows the failed try number `attempt` (from 1). A failure that is no ``OperationFailure`` counts as
+    /// one that a retry may help, with the empty code.
+    public func decide(afterTry attempt: Int, failure: any Error, random: Double) -> Decision {
+        let known = failure as? any OperationFailure
+        return decide(
+            afterTry: attempt, code: known?.code ?? "", isRetryable: known?.isRetryable ?? true,
+            retryAfter: known?.retryAfter, random: random)
+    }
+}

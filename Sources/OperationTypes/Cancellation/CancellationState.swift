@@ -1,0 +1,88 @@
+import Synchronization
+
+/// The switch that a source and its tokens share.
+final class CancellationState: Sendable {
+    fileprivate struct Entry {
+        let id: UInt64
+        /// Nil once taken back: the place stays until a sweep, so that taking back costs no shifting.
+        var closure: Handoff<() -> Void>?
+    }
+
+    private struct Registrations {
+        /// Sorted by id, since ids only grow.
+        var entries: [Entry] = []
+        var gaps = 0
+        var nextID: UInt64 = 1
+        var isOpen = true
+    }
+
+    private let registrations = Mutex(Registrations())
+    /// Only ever goes from false to true, inside the lock; read without it.
+    private let cancelling = Atomic(false)
+
+    var isCancelling: Bool { cancelling.load(ordering: .acquiring) }
+
+    /// Returns 0 when there is nothing to take back.
+    func register(_ closure: @escaping () -> Void) -> UInt64 {
+        let closure = Handoff(closure)
+        let id = registrations.withLock { state -> UInt64 in
+            guard state.isOpen else { return 0 }
+            defer { state.nextID += 1 }
+            state.entries.append(Entry(id: state.nextID, closure: closure))
+            return state.nextID
+        }
+        if id == 0, isCancelling { closure.value() }
+        return id
+    }
+
+    func unregister(_ id: UInt64) {
+        // The closure is released after the lock: what it captures may come back here when it goes.
+        _ = registrations.withLock { state -> Handoff<() -> Void>? in
+            guard let index = state.entries.index(of: id), let closure = state.entries[index].closure else {
+                return nil
+            }
+            state.entries[index].closure = nil
+            state.gaps += 1
+            if state.gaps * 2 > state.entries.count {
+                state.entries.removeAll { $0.closure == nil }
+                state.gaps = 0
+            }
+            return closure
+        }
+    }
+
+    func cancel() {
+        let entries = registrations.withLock { state in
+            cancelling.store(true, ordering: .releasing)
+            state.isOpen = false
+            defer { state.entries = [] }
+            return state.entries
+        }
+        var remaining = entries[...]
+        while let entry = remaining.popFirst() { entry.closure?.value() }
+    }
+
+    /// Releases the closures and takes no more: nobody is left who could cancel.
+    func abandon() {
+        _ = registrations.withLock { state in
+            state.isOpen = false
+            defer { state.entries = [] }
+            return state.entries
+        }
+    }
+
+    /// How many places the registrations take, those given back included.
+    var capacityInUse: Int { registrations.withLock { $0.entries.count } }
+}
+
+extension [CancellationState.Entry] {
+    fileprivate func index(of id: UInt64) -> Int? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low].id == id ? low : nil
+    }
+}

@@ -1,0 +1,170 @@
+import OperationTypes
+
+/// What waits for the result of a promise.
+///
+/// One final class with closures, not a class for each purpose: a closure is compiled for the types of the program that
+/// attaches it, a method found through the object is not.
+@usableFromInline
+final class Handler<Value, Failure: Error> {
+    @usableFromInline
+    enum Work {
+        /// Runs on the resolving thread and is given the handler's target.
+        case resolve((Result<Value, Failure>, AnyObject, inout Chain) -> Void)
+        case call(Callbacks<Value, Failure>, Delivery)
+    }
+
+    @usableFromInline
+    enum Delivery {
+        /// By the default scheduler, in the order of attachment.
+        case inOrder(Scheduler.Choice)
+        case through(Handoff<ScheduleWork>)
+    }
+
+    @usableFromInline let work: Work
+    /// What the work resolves.
+    @usableFromInline var target: AnyObject?
+    // The lists below are those of one promise and only touched under its lock, so that two accesses never overlap.
+    /// The next one that waits for the same promise.
+    @exclusivity(unchecked) @usableFromInline var next: Handler?
+    /// The place among the callbacks of a promise that are delivered in order.
+    @exclusivity(unchecked) @usableFromInline var number: Int
+    /// The callback after this one in that order.
+    @exclusivity(unchecked) @usableFromInline var following: Handler?
+
+    @inlinable
+    init(target: AnyObject, resolve: @escaping (Result<Value, Failure>, AnyObject, inout Chain) -> Void) {
+        work = .resolve(resolve)
+        self.target = target
+        next = nil
+        number = 0
+        following = nil
+    }
+
+    @inlinable
+    init(_ callbacks: Callbacks<Value, Failure>, _ delivery: Delivery) {
+        work = .call(callbacks, delivery)
+        target = nil
+        next = nil
+        number = 0
+        following = nil
+    }
+}
+
+/// The closures of one `on`: they run in one unit of work.
+@frozen
+@usableFromInline
+struct Callbacks<Value, Failure: Error> {
+    @usableFromInline let success: ((Value) -> Void)?
+    @usableFromInline let failure: ((Failure) -> Void)?
+    @usableFromInline let completion: (() -> Void)?
+
+    @inlinable
+    init(success: ((Value) -> Void)?, failure: ((Failure) -> Void)?, completion: (() -> Void)?) {
+        self.success = success
+        self.failure = failure
+        self.completion = completion
+    }
+
+    @inlinable
+    func run(_ result: Result<Value, Failure>) {
+        switch result {
+        case .success(let value): success?(value)
+        case .failure(let error): failure?(error)
+        }
+        completion?()
+    }
+}
+
+/// Handlers in the order they were attached.
+@frozen
+@usableFromInline
+struct HandlerList<Value, Failure: Error> {
+    @usableFromInline var first: Handler<Value, Failure>?
+    @usableFromInline var last: Handler<Value, Failure>?
+
+    @inlinable
+    init() {
+        first = nil
+        last = nil
+    }
+
+    @inlinable var isEmpty: Bool { first == nil }
+
+    @inlinable
+    mutating func append(_ handler: Handler<Value, Failure>) {
+        if let last { last.next = handler } else { first = handler }
+        last = handler
+    }
+
+    @inlinable
+    mutating func popFirst() -> Handler<Value, Failure>? {
+        guard let handler = first else { return nil }
+        first = handler.next
+        handler.next = nil
+        if first == nil { last = nil }
+        return handler
+    }
+
+    var count: Int {
+        var count = 0
+        var handler = first
+        while let current = handler {
+            count += 1
+            handler = current.next
+        }
+        return count
+    }
+}
+
+/// The callbacks of a promise that a default scheduler delivers, in the order they were attached.
+@frozen
+@usableFromInline
+struct CallbackQueue<Value, Failure: Error> {
+    @usableFromInline var first: Handler<Value, Failure>?
+    @usableFromInline var last: Handler<Value, Failure>?
+    @usableFromInline var count: Int
+
+    @inlinable
+    init() {
+        first = nil
+        last = nil
+        count = 0
+    }
+
+    @inlinable var isEmpty: Bool { first == nil }
+
+    @inlinable
+    mutating func append(_ handler: Handler<Value, Failure>) {
+        count += 1
+        handler.number = count
+        if let last { last.following = handler } else { first = handler }
+        last = handler
+    }
+
+    /// Takes out the oldest callback of one turn, if it is not younger than number `limit`.
+    @inlinable
+    mutating func pop(turn: Int, through limit: Int) -> Handler<Value, Failure>? {
+        var before: Handler<Value, Failure>?
+        var candidate = first
+        while let handler = candidate, handler.number <= limit {
+            if case .call(_, .inOrder(let choice)) = handler.work, choice.turn == turn {
+                if let before { before.following = handler.following } else { first = handler.following }
+                if handler.following == nil { last = before }
+                handler.following = nil
+                return handler
+            }
+            before = handler
+            candidate = handler.following
+        }
+        return nil
+    }
+
+    /// Forgets all, one after the other.
+    mutating func removeAll() {
+        while let handler = first {
+            first = handler.following
+            handler.following = nil
+        }
+        last = nil
+    }
+}

@@ -1,0 +1,60 @@
+import Dispatch
+import OperationTypes
+import Synchronization
+
+/// What waits for the main thread.
+///
+/// Each piece of work goes in here and sends one block to the main queue, which takes one piece out: the order among the
+/// blocks of that queue is kept. A main thread that blocks in ``Future/wait()`` takes the work out itself, so that
+/// waiting for something that needs the main thread does not wait for ever; the blocks then find nothing.
+@usableFromInline
+enum MainInbox {
+    private struct Contents {
+        var work: [Handoff<() -> Void>?] = []
+        var taken = 0
+        /// The innermost wait of the main thread last.
+        var waits: [DispatchSemaphore] = []
+    }
+
+    private static let contents = Mutex(Contents())
+
+    @usableFromInline static func post(_ work: @escaping () -> Void) {
+        let work = Handoff(work)
+        let wait = contents.withLock { contents in
+            contents.work.append(work)
+            return contents.waits.last
+        }
+        wait?.signal()
+        DispatchQueue.main.async { runNext() }
+    }
+
+    @discardableResult
+    private static func runNext() -> Bool {
+        let next = contents.withLock { contents -> Handoff<() -> Void>? in
+            guard contents.taken < contents.work.count else { return nil }
+            let next = contents.work[contents.taken]
+            contents.work[contents.taken] = nil
+            contents.taken += 1
+            if contents.taken == contents.work.count {
+                contents.work.removeAll(keepingCapacity: contents.taken < 1024)
+                contents.taken = 0
+            }
+            return next
+        }
+        guard let next else { return false }
+        next.value()
+        return true
+    }
+
+    /// Blocks until there is an outcome, which whoever brings it signals; on the main thread, does the work that comes
+    /// meanwhile.
+    static func wait<Outcome>(for signal: DispatchSemaphore, _ outcome: () -> Outcome?) -> Outcome {
+        let isMain = MainThread.isCurrent
+        if isMain { contents.withLock { $0.waits.append(signal) } }
+        defer { if isMain { contents.withLock { _ = $0.waits.popLast() } } }
+        while true {
+            if let outcome = outcome() { return outcome }
+            if !isMain || !runNext() { signal.wait() }
+        }
+    }
+}

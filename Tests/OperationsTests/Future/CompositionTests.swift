@@ -1,0 +1,240 @@
+import Dispatch
+import Operations
+import Synchronization
+import Testing
+
+@Suite struct CompositionTests {
+    typealias F = Future<Int, Failed>
+
+    @Test func mapAndFlatMap() {
+        #expect(F(value: 1).map { $0 + 1 }.value == 2)
+        #expect(F(value: 1).flatMap { F(value: $0 + 1) }.value == 2)
+        #expect(F(value: 1).flatMap { Future<Int, Never>(value: $0 + 2) }.value == 3)
+        #expect(Future<Int, Never>(value: 1).flatMap { F(error: Failed($0)) }.error == Failed(1))
+        let never: Future<Int, Never> = Future(value: 1).flatMap { Future(value: $0 + 3) }
+        #expect(never.value == 4)
+    }
+
+    @Test func flatMapWaitsForTheInnerFuture() {
+        let outer = Promise<Int, Failed>()
+        let inner = Promise<String, Failed>()
+        let future = outer.future.flatMap { _ in inner.future }
+        outer.succeed(value: 1)
+        #expect(future.value == nil)
+        inner.succeed(value: "done")
+        #expect(future.value == "done")
+    }
+
+    @Test func errorsPassThroughValuesPassThrough() {
+        #expect(F(error: Failed(1)).map { $0 }.error == Failed(1))
+        #expect(F(error: Failed(1)).flatMap { F(value: $0) }.error == Failed(1))
+        #expect(F(value: 1).mapError { _ in Failed(2) }.value == 1)
+        #expect(F(value: 1).flatMapError { _ in F(value: 2) }.value == 1)
+        #expect(F(error: Failed(1)).mapError { Failed($0.number + 1) }.error == Failed(2))
+        #expect(F(error: Failed(1)).flatMapError { F(value: $0.number) }.value == 1)
+    }
+
+    @Test func tryMapTurnsAThrowIntoAFailure() {
+        let future = Future<Int, any Error>(value: 1).tryMap { _ -> Int in throw Failed(4) }
+        #expect(future.error as? Failed == Failed(4))
+        #expect(Future<Int, any Error>(value: 1).tryMap { $0 + 1 }.value == 2)
+    }
+
+    @Test func castErrorAsVoidMaterialize() {
+        let cast: Future<Int, Failed> = Future(value: 1).castError()
+        #expect(cast.value == 1)
+        #expect(F(value: 1).asVoid().value != nil)
+        #expect(F(error: Failed(1)).materialize().value == .failure(Failed(1)))
+        #expect(F(value: 1).materialize().value == .success(1))
+    }
+
+    @Test func zipSucceedsByPositionInAnyOrderOfResolution() {
+        let a = Promise<Int, Failed>()
+        let b = Promise<String, Failed>()
+        let c = Promise<Bool, Failed>()
+        let pair = Future.zip(a.future, b.future)
+        let triple = Future.zip(a.future, b.future, c.future)
+        c.succeed(value: true)
+        b.succeed(value: "b")
+        #expect(pair.value == nil)
+        a.succeed(value: 1)
+        #expect(pair.value! == (1, "b"))
+        #expect(triple.value! == (1, "b", true))
+    }
+
+    @Test func zipFailsWithTheFirstFailureInTime() {
+        let promises = (0..<3).map { _ in Promise<Int, Failed>() }
+        let zipped = Future.zip(promises.map(\.future))
+        promises[2].fail(error: Failed(2))
+        promises[0].fail(error: Failed(0))
+        #expect(zipped.error == Failed(2))
+    }
+
+    @Test func zipOfFailedOnesFailsWithTheLeftmost() {
+        #expect(Future.zip(F(error: Failed(1)), F(error: Failed(2))).error == Failed(1))
+        #expect(Future.zip(F(value: 0), F(error: Failed(1)), F(error: Failed(2))).error == Failed(1))
+        let pending = Promise<Int, Failed>()
+        #expect(Future.zip([pending.future, F(error: Failed(1)), F(error: Failed(2))]).error == Failed(1))
+    }
+
+    @Test func zipAndReduceOfNothingAreResolved() {
+        #expect(Future.zip([F]()).value == [])
+        #expect(Future.reduce(5, [F](), +).value == 5)
+    }
+
+    @Test func reduceCombinesInTheOrderOfTheArray() {
+        let promises = (0..<4).map { _ in Promise<String, Failed>() }
+        let reduced = Future.reduce("", promises.map(\.future), +)
+        for index in [2, 0, 3, 1] { promises[index].succeed(value: "\(index)") }
+        #expect(reduced.value == "0123")
+    }
+
+    @Test func firstIsTheFirstToResolveWhateverWithAndTheLeftmostOfResolvedOnes() {
+        let a = Promise<Int, Failed>()
+        let b = Promise<Int, Failed>()
+        let first = Future.first(a.future, b.future)
+        b.fail(error: Failed(2))
+        a.succeed(value: 1)
+        #expect(first.error == Failed(2))
+        #expect(Future.first(F(value: 1), F(error: Failed())).value == 1)
+        #expect(Future.first([F]()).result == nil)
+    }
+
+    @Test func forEachStartsTheNextOnceTheOneBeforeSucceeded() {
+        let promises = (0..<3).map { _ in Promise<Int, Failed>() }
+        var started: [Int] = []
+        var subscribed = 0
+        let all = Future.forEach(
+            promises.indices.map { index in
+                {
+                    started.append(index)
+                    return promises[index].future
+                }
+            }
+        ) { _ in subscribed += 1 }
+        #expect(started == [0])
+        #expect(subscribed == 1)
+        promises[0].succeed(value: 0)
+        #expect(started == [0, 1])
+        promises[1].fail(error: Failed(1))
+        #expect(started == [0, 1])
+        #expect(subscribed == 2)
+        #expect(all.error == Failed(1))
+    }
+
+    @Test func forEachOfResolvedFuturesIsSynchronousAndDoesNotRecurse() {
+        var sum = 0
+        let all = Future.forEach((0..<100_000).map { number in { F(value: number) } }) { sum += $0.value ?? 0 }
+        #expect(all.value != nil)
+        #expect(sum == 4_999_950_000)
+    }
+
+    @Test func afterSucceedsOnItsQueueNotBeforeTheInterval() async {
+        let queue = DispatchQueue(label: "after")
+        let start = DispatchTime.now()
+        let future = Future.after(seconds: 0.02, on: queue).map {
+            dispatchPrecondition(condition: .onQueue(queue))
+            return DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
+        }
+        #expect(future.value == nil)
+        #expect(await future.settled().get() >= 20_000_000)
+        #expect(await Future.after(.milliseconds(1)).map { 1 }.settled() == .success(1))
+    }
+}
+
+@Suite struct RetryTests {
+    @Test func firstAttemptIsSynchronousAndAttemptsIsTheTotal() async {
+        let calls = Mutex(0)
+        let asked = Mutex<[Int]>([])
+        let delays = Mutex<[Int]>([])
+        let future = Future.retry(
+            attempts: 3,
+            delay: .custom { attempt in
+                delays.withLock { $0.append(attempt) }
+                return 0
+            },
+            shouldRetry: { error in
+                asked.withLock { $0.append(error.number) }
+                return true
+            }
+        ) {
+            Future<Int, Failed>(
+                error: Failed(
+                    calls.withLock {
+                        $0 += 1
+                        return $0
+                    }))
+        }
+        #expect(calls.withLock { $0 } >= 1)
+        #expect(await future.settled() == .failure(Failed(3)))
+        #expect(calls.withLock { $0 } == 3)
+        #expect(asked.withLock { $0 } == [1, 2], "not asked after the last permitted attempt")
+        #expect(delays.withLock { $0 } == [1, 2])
+    }
+
+    /// Defect 27: one attempt used to be an assertion failure.
+    @Test func oneAttemptIsASingleCall() {
+        var calls = 0
+        let future = Future.retry(attempts: 1, delay: .seconds(1)) {
+            calls += 1
+            return Future<Int, Failed>(error: Failed())
+        }
+        #expect(future.error == Failed())
+        #expect(calls == 1)
+    }
+
+    @Test func shouldRetryEndsIt() {
+        let future = Future.retry(attempts: 5, delay: .seconds(0), shouldRetry: { _ in false }) {
+            Future<Int, Failed>(error: Failed(1))
+        }
+        #expect(future.error == Failed(1))
+    }
+
+    @Test func exponentialDelayIsCapped() async {
+        let starts = Mutex<[UInt64]>([])
+        let future = Future.retry(
+            attempts: 4, delay: .exponential(initial: 0.01, multiplier: 2, maxDelay: 0.03)
+        ) {
+            starts.withLock { $0.append(DispatchTime.now().uptimeNanoseconds) }
+            return Future<Int, Failed>(error: Failed())
+        }
+        _ = await future.settled()
+        let times = starts.withLock { $0 }
+        let waits = zip(times.dropFirst(), times).map { ($0 - $1) / 1_000_000 }
+        #expect(waits.count == 3)
+        for (wait, least) in zip(waits, [10, 20, 30] as [UInt64]) { #expect(wait >= least) }
+    }
+
+    /// Defect 27: jitter and cancellation were missing.
+    @Test func policyDecidesWithJitterAndCancellationEndsTheWait() async {
+        let source = CancellationTokenSource()
+        let draws = Mutex(0)
+        let policy = RetryPolicy(attempts: 9, delay: .constant(.seconds(3600)), jitter: .full, failures: .any)
+        let future = Future<Int, Failed>.retry(
+            policy, cancellation: source.token,
+            random: {
+                draws.withLock { $0 += 1 }
+                return 1
+            }
+        ) { Future<Int, Failed>(error: Failed(6)) }
+        #expect(future.result == nil)
+        source.cancel()
+        #expect(future.error == Failed(6))
+        #expect(draws.withLock { $0 } == 1)
+    }
+
+    @Test func policyStopsAtFailuresThatARetryCannotHelp() {
+        struct Final: OperationFailure {
+            var code: String { "final" }
+            var isRetryable: Bool { false }
+            var description: String { "final" }
+        }
+        var calls = 0
+        let future = Future<Int, Final>.retry(.standard) {
+            calls += 1
+            return Future(error: Final())
+        }
+        #expect(future.error != nil)
+        #expect(calls == 1)
+    }
+}

@@ -1,0 +1,77 @@
+import Dispatch
+import Operations
+import Synchronization
+import Testing
+
+/// Serialized, since the default scheduler is one for the process; the other suites use it only on the main thread, where
+/// this one gives it back before it lets go.
+@Suite(.serialized) struct SchedulerTests {
+    /// Defect 23: on a server nothing drains the main queue, and the default could not be changed safely.
+    @Test @MainActor func defaultIsReadWhenTheCallbackIsAttached() {
+        let original = Scheduler.default
+        let promise = Promise<Int, Never>()
+        var calls: [String] = []
+        Scheduler.default = { work in
+            calls.append("custom")
+            work()
+        }
+        promise.future.on { _ in calls.append("A") }
+        Scheduler.default = original
+        promise.future.on { _ in calls.append("B") }
+        promise.succeed(value: 1)
+        #expect(calls == ["custom", "A", "B"])
+        calls = []
+        promise.future.on { _ in calls.append("C") }
+        #expect(calls == ["C"])
+    }
+
+    @Test @MainActor func defaultDoesNotAffectTransformations() {
+        let original = Scheduler.default
+        defer { Scheduler.default = original }
+        Scheduler.default = { _ in Issue.record("used by a transformation") }
+        let promise = Promise<Int, Never>()
+        let mapped = promise.future.map { $0 + 1 }.flatMap { Future(value: $0) }
+        promise.succeed(value: 1)
+        #expect(mapped.value == 2)
+        #expect(mapped.wait() == .success(2))
+    }
+
+    @Test func immediateIsInlineOnAnyThread() async {
+        let isInline = await onThread {
+            var isInline = false
+            Future(value: 1).observe(on: Scheduler.immediate).on { _ in isInline = true }
+            return isInline
+        }
+        #expect(isInline)
+    }
+
+    @Test func asyncRunsOnItsQueue() async {
+        let queue = DispatchQueue(label: "scheduler")
+        let done = Signal()
+        let schedule = Scheduler.async(on: queue, flags: .barrier)
+        schedule {
+            dispatchPrecondition(condition: .onQueue(queue))
+            done.send()
+        }
+        #expect(await done.wait())
+    }
+
+    @Test @MainActor func mainIsInlineOnMain() {
+        var isInline = false
+        Scheduler.main { isInline = true }
+        #expect(isInline)
+    }
+
+    @Test func mainIsAsynchronousElsewhereAndKeepsTheOrderOfTheMainQueue() async {
+        let log = Log()
+        let done = Signal()
+        await onThread {
+            Scheduler.main { log.add("1") }
+            DispatchQueue.main.async { log.add("2") }
+            Scheduler.main { log.add("3") }
+            DispatchQueue.main.async { done.send() }
+        }
+        #expect(await done.wait())
+        #expect(log.all == ["1", "2", "3"])
+    }
+}

@@ -1,0 +1,60 @@
+import Dispatch
+import Foundation
+import Operations
+import Synchronization
+
+struct Failed: Error, Equatable {
+    var number = 0
+    init(_ number: Int = 0) { self.number = number }
+}
+
+/// What happened, in order, on whatever threads.
+final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+}
+
+/// Something that a test waits for, signalled once for each time it waits.
+final class Signal: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    func send() { semaphore.signal() }
+    /// Whether the signal came within ten seconds: only a broken test waits that long.
+    func wait() -> Bool { semaphore.wait(timeout: .now() + 10) == .success }
+
+    /// The same, without blocking the thread of a task.
+    func wait() async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: self.semaphore.wait(timeout: .now() + 10) == .success)
+            }
+        }
+    }
+}
+
+/// Tells when it is gone.
+final class Canary: Sendable {
+    private let onGone: @Sendable () -> Void
+    init(_ onGone: @escaping @Sendable () -> Void) { self.onGone = onGone }
+    func touch() {}
+    deinit { onGone() }
+}
+
+/// Runs `body` on a thread of its own that is neither the main one nor one of the tasks', and returns what it returns.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread { continuation.resume(returning: body()) }.start()
+    }
+}
+
+/// Resolves nothing until told, from the queue of its own.
+let background = DispatchQueue(label: "test.background")
+
+extension Future where Value: Sendable {
+    /// Waits for the result without blocking the thread of a task.
+    func settled() async -> Result {
+        await withCheckedContinuation { continuation in
+            materialize().observe(on: Scheduler.immediate).on { continuation.resume(returning: $0) }
+        }
+    }
+}
