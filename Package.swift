@@ -16,10 +16,11 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = [], resources:
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
     .testTarget(
         name: name + "Tests",
         dependencies: [.target(name: name)] + dependencies,
+        exclude: exclude,
         swiftSettings: settings)
 }
 
@@ -155,7 +156,7 @@ let package = Package(
                 "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        tests("Commands", ["Client", "Control", "Jobs", "OperationTypes", "SQLiteStore"]),
+        tests("Commands", ["Client", "Control", "Jobs", "OperationTypes", "SQLiteStore"], exclude: ["Golden"]),
 
         // The daemon.
         .systemLibrary(

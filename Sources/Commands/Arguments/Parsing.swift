@@ -1,0 +1,83 @@
+import ArgumentParser
+import Jobs
+
+extension JobID: ExpressibleByArgument {
+    public init?(argument: String) {
+        guard let number = Int64(argument), number > 0 else { return nil }
+        self.init(number)
+    }
+}
+
+extension GraphID: ExpressibleByArgument {
+    /// `7` or `graph:7`.
+    public init?(argument: String) {
+        let digits = argument.hasPrefix("graph:") ? argument.dropFirst(6) : argument[...]
+        guard let number = Int64(digits), number > 0 else { return nil }
+        self.init(number)
+    }
+}
+
+extension JobState: ExpressibleByArgument {
+    public init?(argument: String) { self.init(name: argument) }
+    public var defaultValueDescription: String { name }
+    public static var allValueStrings: [String] { allCases.map(\.name) }
+    public static var allValueDescriptions: [String: String] { [:] }
+}
+
+extension Outcome: ExpressibleByArgument {
+    public init?(argument: String) { self.init(name: argument) }
+    public var defaultValueDescription: String { name }
+    public static var allValueStrings: [String] { allCases.map(\.name) }
+    public static var allValueDescriptions: [String: String] { [:] }
+}
+
+extension Priority: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+    public var defaultValueDescription: String { name }
+    public static var allValueStrings: [String] { allCases.map(\.name) }
+    public static var allValueDescriptions: [String: String] { [:] }
+}
+
+/// A duration as people write it; a type of our own, since `Duration` belongs to the standard library.
+struct DurationArgument: ExpressibleByArgument, Hashable {
+    var duration: Duration
+
+    init?(argument: String) {
+        guard let duration = Duration(human: argument) else { return nil }
+        self.duration = duration
+    }
+}
+
+/// A job to wait for: `41`, or `41:finished`.
+struct AfterArgument: ExpressibleByArgument, Hashable {
+    var job: JobID
+    var condition: DependencyCondition
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let job = JobID(argument: String(parts[0])) else { return nil }
+        self.job = job
+        guard parts.count == 2 else {
+            condition = .succeeded
+            return
+        }
+        guard let condition = DependencyCondition(name: parts[1]) else { return nil }
+        self.condition = condition
+    }
+}
+
+/// A job (`41`) or a whole graph (`graph:7`).
+enum WorkArgument: ExpressibleByArgument, Hashable {
+    case job(JobID)
+    case graph(GraphID)
+
+    init?(argument: String) {
+        if argument.hasPrefix("graph:") {
+            guard let id = GraphID(argument: argument) else { return nil }
+            self = .graph(id)
+        } else {
+            guard let id = JobID(argument: argument) else { return nil }
+            self = .job(id)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Control
+import Jobs
+
+/// Enqueues one submission for each line, and answers with a line for each, in order.
+///
+/// What one read gives goes out as one batch, so that a file is fast and a slow pipe is answered at once. A bad line
+/// touches no other.
+struct LineSubmission {
+    var session: Session
+    var surroundings: Surroundings
+    var isJSON: Bool
+
+    /// An input may have 1 MiB, beside names and edges.
+    private static let lineLimit = 2 * JSONText.maxBytes
+    private static let batchSize = 1000
+
+    func submit(_ file: InputFile) async throws -> ExitCode {
+        var reader = LineReader(file.reader, limit: Self.lineLimit)
+        var refusals = 0
+        var accepted = 0
+        while let lines = try reader.next() {
+            for start in stride(from: 0, to: lines.count, by: Self.batchSize) {
+                let batch = lines[start..<min(start + Self.batchSize, lines.count)]
+                for (line, answer) in zip(batch, try await answers(to: batch)) {
+                    if case .refused = answer { refusals += 1 } else { accepted += 1 }
+                    try tell(answer, line.number)
+                }
+                try surroundings.output.flush()
+                try surroundings.errors.flush()
+            }
+        }
+        if accepted > 0 { try session.noteWritten(in: surroundings, willRun: true) }
+        guard refusals > 0 else { return .success }
+        try surroundings.note(
+            "\(AmountText.count(refusals, "line")) refused, \(accepted) enqueued; correct the refused lines and send only those again"
+        )
+        return .data
+    }
+
+    /// One for each line, in order.
+    private func answers(to lines: ArraySlice<LineReader.Line>) async throws -> [SubmissionAnswer] {
+        var answers: [SubmissionAnswer?] = []
+        var submissions: [Submission] = []
+        for line in lines {
+            switch Self.read(line) {
+            case .success(let submission):
+                submissions.append(submission)
+                answers.append(nil)
+            case .failure(let problem): answers.append(.refused(problem))
+            }
+        }
+        let given = submissions.isEmpty ? [] : try await session.control.enqueue(submissions)
+        guard given.count == submissions.count else {
+            throw CommandFailure(
+                .software,
+                "The daemon answered \(given.count) of \(submissions.count) submissions. Check with: halyard list")
+        }
+        var next = given.makeIterator()
+        return answers.compactMap { $0 ?? next.next() }
+    }
+
+    private static func read(_ line: LineReader.Line) -> Result<Submission, ControlProblem> {
+        if line.isTooLong {
+            return .failure(
+                ControlProblem(.tooLarge, "The line has more than \(lineLimit) bytes. Make its input smaller."))
+        }
+        do {
+            return .success(try Submission(json: try JSONText(checking: line.bytes, limit: lineLimit)))
+        } catch let problem as JSONProblem {
+            return .failure(ControlProblem(.invalidRequest, "\(problem). Each line is one JSON object."))
+        } catch let problem as ShapeProblem {
+            return .failure(ControlProblem(problem))
+        } catch {
+            return .failure(ControlProblem(.invalidRequest, "\(error)"))
+        }
+    }
+
+    private func tell(_ answer: SubmissionAnswer, _ number: Int) throws {
+        switch answer {
+        case .enqueued(let receipt), .duplicate(let receipt):
+            if !isJSON { try surroundings.output.line("\(receipt.jobs.map(\.description).joined(separator: " "))") }
+        case .refused(let problem):
+            try surroundings.errors.line("\("halyard:", .red) line \(number): \(problem.message)")
+            for detail in problem.details { try surroundings.errors.line("  \(detail)") }
+        }
+        if isJSON { try surroundings.output.json(answer.json) }
+    }
+}

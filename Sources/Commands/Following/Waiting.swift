@@ -1,0 +1,47 @@
+import Control
+import Jobs
+
+/// Waits for work, prints how each job ended, and tells it as an exit code.
+struct Waiting: Sendable {
+    var session: Session
+    var surroundings: Surroundings
+    var isJSON: Bool
+
+    func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
+        guard session.isDaemon else { return try await withoutDaemon(work) }
+        let follower = Follower(session.control)
+        let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
+        if !isDone {
+            try surroundings.note(
+                "the time ran out; \(AmountText.count(follower.lastStates.filter { !$0.isFinal }.count, "job")) still open. See: halyard why JOB"
+            )
+            return .jobOpen
+        }
+        return ExitCode(states: follower.lastStates)
+    }
+
+    /// Nothing will change, so that only what is final can be told.
+    private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
+        var jobs: [JobRecord] = []
+        for piece in work {
+            switch piece {
+            case .job(let id): jobs.append(try await session.control.job(id).job)
+            case .graph(let id): jobs += try await session.control.graph(id).jobs
+            }
+        }
+        if jobs.contains(where: { !$0.state.isFinal }) { try session.requireDaemon("Waiting for an open job") }
+        try tell(jobs)
+        return ExitCode(states: jobs.map(\.state))
+    }
+
+    private func tell(_ jobs: [JobRecord]) throws {
+        for job in jobs {
+            if isJSON {
+                try surroundings.output.json(job.json)
+            } else {
+                try surroundings.output.line("\(job.id)  \(job.title)  " + job.state.text)
+            }
+        }
+        try surroundings.output.flush()
+    }
+}

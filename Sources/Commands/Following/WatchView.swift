@@ -1,0 +1,89 @@
+import Control
+import Jobs
+import OperationTypes
+
+/// What a watcher sees: changes as lines that stay, and below them, on a terminal, a block of the runs of now.
+///
+/// A value: events go in, text comes out.
+struct WatchView {
+    private(set) var counts = StateCounts()
+    private var states: [JobID: JobState] = [:]
+    private var running: [JobID: JobRecord] = [:]
+    private var progress: [JobID: OperationProgress] = [:]
+    private var rates = WatchRates()
+    /// Progress lines told outside a terminal: at most one a second for each job.
+    private var toldAt: [JobID: Duration] = [:]
+    private let isLive: Bool
+
+    /// - Parameter isLive: Whether progress is shown in the block instead of as lines.
+    init(isLive: Bool) { self.isLive = isLive }
+
+    /// - Parameter elapsed: On a monotonic clock.
+    /// - Returns: Lines that stay.
+    mutating func apply(_ event: WatchEvent, at elapsed: Duration, now: Timestamp) -> [StyledText] {
+        switch event {
+        case .job(let job): return change(job, now: now)
+        case .progress(let job, let attempt, let amount):
+            progress[job] = amount
+            rates.record(amount, of: job, at: elapsed)
+            if isLive { return [] }
+            if let last = toldAt[job], elapsed - last < .seconds(1) { return [] }
+            toldAt[job] = elapsed
+            return [
+                "\(now.iso8601, .dim)  job \(job) attempt \(attempt)  "
+                    + ProgressText.line(amount, rate: rates.rate(of: job))
+            ]
+        case .missed: return ["\("some changes were left out; the present states follow", .dim)"]
+        case .final: return []
+        }
+    }
+
+    private mutating func change(_ job: JobRecord, now: Timestamp) -> [StyledText] {
+        let before = states[job.id]
+        if let before { counts[before] -= 1 }
+        counts[job.state] += 1
+        states[job.id] = job.state
+        if job.state == .running {
+            running[job.id] = job
+        } else {
+            running[job.id] = nil
+            progress[job.id] = nil
+            toldAt[job.id] = nil
+            rates.forget(job.id)
+        }
+        // On a terminal a run shows in the block, and waiting in the last line.
+        if isLive && !job.state.isFinal && !(before == .running && job.state == .scheduled) { return [] }
+        return [line(job, now: now)]
+    }
+
+    private func line(_ job: JobRecord, now: Timestamp) -> StyledText {
+        let name: StyledText = "job \(job.id)  \(job.title)  "
+        let when = JobTable.when(job, now: now)
+        let tail: StyledText = when.isEmpty ? StyledText() : "  \(when.plain, .dim)"
+        return (isLive ? StyledText() : "\(now.iso8601, .dim)  ") + name + job.state.text + tail
+    }
+
+    /// The block of the runs of now, at most `height` lines.
+    func block(height: Int, now: Timestamp) -> [StyledText] {
+        var lines: [StyledText] = []
+        let shown = running.values.sorted { $0.id < $1.id }
+        let room = max(1, height - 2)
+        for job in shown.prefix(room) {
+            var line: StyledText = "\(JobState.running.mark, .blue) \(job.id)  \(job.title, .bold)  "
+            if let amount = progress[job.id] {
+                line += ProgressText.line(amount, rate: rates.rate(of: job.id))
+            } else {
+                line += JobTable.when(job, now: now)
+            }
+            lines.append(line)
+        }
+        if shown.count > room { lines.append("\("  and \(shown.count - room) more", .dim)") }
+        lines.append(counts.text)
+        return lines
+    }
+
+    var hasRunning: Bool { !running.isEmpty }
+
+    /// The last known state of every job told of.
+    var lastStates: Dictionary<JobID, JobState>.Values { states.values }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import Control
+
+/// The command line: `halyard VERB …`.
+struct Halyard: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "halyard",
+        abstract: "Enqueue, follow and inspect the jobs of halyardd.",
+        discussion: """
+            Talks to the daemon through its socket. Where no daemon runs and no socket waits, it takes the database's lock \
+            and does the work itself; the jobs then run when halyardd starts.
+
+            Data goes to standard output, messages to standard error. --json prints what the control socket says; its names \
+            and shapes stay as they are from release to release.
+
+            EXIT CODES
+            \(ExitCode.table)
+            """,
+        version: Version.current,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Jobs", subcommands: [Enqueue.self, Wait.self, Result.self, Cancel.self, Retry.self, Prune.self]),
+            CommandGroup(
+                name: "Looking", subcommands: [List.self, Show.self, Why.self, Graph.self, Watch.self, Status.self]),
+            CommandGroup(name: "Settings", subcommands: [Queues.self, Definitions.self, Reload.self]),
+        ])
+
+    static let _errorPrefix = "halyard: "
+}

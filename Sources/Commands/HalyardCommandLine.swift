@@ -1,0 +1,96 @@
+import ArgumentParser
+import Control
+import Jobs
+
+/// Runs one command line.
+public enum HalyardCommandLine {
+    /// Parses, does, prints, and says how it went; throws nothing and ends no process.
+    ///
+    /// - Parameter arguments: Without the name of the program.
+    public static func run(_ arguments: [String], in surroundings: Surroundings) async -> ExitCode {
+        var code: ExitCode
+        do {
+            code = try await perform(arguments, in: surroundings)
+            try surroundings.output.flush()
+        } catch {
+            code = report(error, in: surroundings)
+        }
+        return code
+    }
+
+    private static func perform(_ arguments: [String], in surroundings: Surroundings) async throws -> ExitCode {
+        if let failure = unknownVerb(arguments) { throw failure }
+        let command: any ParsableCommand
+        do {
+            command = try Halyard.parseAsRoot(arguments)
+        } catch {
+            return try tell(error, in: surroundings)
+        }
+        if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
+        // What the parser brings along: help, and a bare `halyard`.
+        do {
+            var command = command
+            try command.run()
+            return .success
+        } catch {
+            return try tell(error, in: surroundings)
+        }
+    }
+
+    /// What the parser has to say: help, version and scripts as data, a wrong command line as a message.
+    private static func tell(_ error: any Error, in surroundings: Surroundings) throws -> ExitCode {
+        let message = Halyard.fullMessage(for: error)
+        guard Halyard.exitCode(for: error).isSuccess else {
+            // Lines are ours; what was typed stands within them.
+            for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
+                try surroundings.errors.line(StyledText(line))
+            }
+            try surroundings.errors.flush()
+            return .usage
+        }
+        try surroundings.output.write(message.hasSuffix("\n") ? message : message + "\n")
+        return .success
+    }
+
+    /// The parser would only call it an unexpected argument.
+    private static func unknownVerb(_ arguments: [String]) -> CommandFailure? {
+        var command: any ParsableCommand.Type = Halyard.self
+        var path = "halyard"
+        for word in arguments {
+            let verbs = command.configuration.subcommands
+            if verbs.isEmpty || word.hasPrefix("-") || word == "help" { return nil }
+            guard let verb = verbs.first(where: { $0._commandName == word || $0.configuration.aliases.contains(word) })
+            else {
+                let meant =
+                    NearestName.nearest(to: word, among: verbs.map { $0._commandName })
+                    .map { "Did you mean \($0)? " } ?? ""
+                return CommandFailure(.usage, "There is no verb \(word). \(meant)See: \(path) --help")
+            }
+            command = verb
+            path += " " + word
+        }
+        return nil
+    }
+
+    private static func report(_ error: any Error, in surroundings: Surroundings) -> ExitCode {
+        let failure: CommandFailure =
+            switch error {
+            case let failure as CommandFailure: failure
+            case let problem as ControlProblem: CommandFailure(problem)
+            default: CommandFailure(.software, "\(error). This is a defect; please report it.")
+            }
+        do {
+            // What was printed before the failure belongs to the reader.
+            try surroundings.output.flush()
+            if !failure.message.isEmpty {
+                try surroundings.errors.line("\("halyard:", .red) \(failure.message)")
+                for detail in failure.details { try surroundings.errors.line("  \(detail)") }
+            }
+            try surroundings.errors.flush()
+        } catch {
+            // Nobody reads the messages any more; the exit code still tells.
+            return failure.exit
+        }
+        return failure.exit
+    }
+}

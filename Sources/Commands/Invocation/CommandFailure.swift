@@ -1,0 +1,18 @@
+import Control
+
+/// Why a verb could not do its work: what the shell and the person learn. The message ends with what to do.
+struct CommandFailure: Error, Hashable {
+    var exit: ExitCode
+    var message: String
+    var details: [String]
+
+    init(_ exit: ExitCode, _ message: String, details: [String] = []) {
+        self.exit = exit
+        self.message = message
+        self.details = details
+    }
+
+    init(_ problem: ControlProblem) {
+        self.init(ExitCode(problem.code), problem.message, details: problem.details)
+    }
+}

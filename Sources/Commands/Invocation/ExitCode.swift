@@ -1,0 +1,82 @@
+import Control
+import Jobs
+
+/// What the shell learns. The numbers are a promise: `sysexits.h` for what went wrong with the call, 1 to 4 for how the
+/// jobs ended that were waited for.
+public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
+    case success = 0
+    case jobFailed = 1
+    case jobCancelled = 2
+    case jobSkipped = 3
+    case jobOpen = 4
+    case usage = 64
+    case data = 65
+    case noInput = 66
+    case unavailable = 69
+    case software = 70
+    case inputOutput = 74
+    case temporary = 75
+    case permission = 77
+    case configuration = 78
+    case outputClosed = 141
+
+    var meaning: String {
+        switch self {
+        case .success: "Done; every job waited for succeeded."
+        case .jobFailed: "A job failed (wait, result, enqueue --wait)."
+        case .jobCancelled: "A job was cancelled."
+        case .jobSkipped: "A job was skipped, because a dependency did not meet its condition."
+        case .jobOpen: "A job is still open (the time ran out, or result was asked too early)."
+        case .usage: "The command line is wrong."
+        case .data: "The input is wrong, or some lines of --lines were refused."
+        case .noInput: "A file, job, graph, queue or definition of that name does not exist."
+        case .unavailable: "No daemon answers, and the verb needs one."
+        case .software: "A defect of Halyard."
+        case .inputOutput: "Reading or writing failed; see the message for what was kept."
+        case .temporary: "Not possible now; trying again later may help."
+        case .permission: "The socket or a file may not be opened."
+        case .configuration: "The definitions or the configuration were refused."
+        case .outputClosed: "Standard output was closed by its reader."
+        }
+    }
+
+    /// For several jobs the first that holds: still open, failed, cancelled, skipped.
+    init(states: some Sequence<JobState>) {
+        let states = Set(states)
+        self =
+            if states.contains(where: { !$0.isFinal }) {
+                .jobOpen
+            } else if states.contains(.failed) {
+                .jobFailed
+            } else if states.contains(.cancelled) {
+                .jobCancelled
+            } else if states.contains(.skipped) {
+                .jobSkipped
+            } else {
+                .success
+            }
+    }
+
+    init(_ code: ControlProblem.Code) {
+        self =
+            switch code {
+            case .invalidRequest: .usage
+            case .invalidInput, .outsideRoots, .keyReused, .tooLarge: .data
+            case .unknownDefinition, .unknownQueue, .notFound: .noInput
+            case .invalidDefinitions: .configuration
+            case .conflict, .unavailable: .temporary
+            case .unknownOutcome, .storage: .inputOutput
+            case .noDaemon: .unavailable
+            case .permission: .permission
+            case .internal: .software
+            }
+    }
+
+    /// The table for the help page.
+    static var table: String {
+        allCases.map { code in
+            let number = String(code.rawValue)
+            return String(repeating: " ", count: 5 - number.count) + number + "  " + code.meaning
+        }.joined(separator: "\n")
+    }
+}

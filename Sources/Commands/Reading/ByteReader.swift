@@ -1,0 +1,30 @@
+import Glibc
+
+/// Reads a descriptor piece by piece.
+struct ByteReader {
+    private let descriptor: Int32
+    private let name: String
+    private static let pieceSize = 256 << 10
+
+    /// - Parameter name: What is read, for messages.
+    init(descriptor: Int32, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+    }
+
+    /// What is there, at least a byte; nil at the end. Waits until something comes.
+    mutating func next() throws -> [UInt8]? {
+        let descriptor = descriptor
+        while true {
+            var failure: Int32 = 0
+            let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+                let found = read(descriptor, buffer.baseAddress, buffer.count)
+                if found < 0 { failure = errno }
+                count = max(0, found)
+            }
+            if failure == EINTR { continue }
+            if failure != 0 { throw InputFile.failure(failure, name) }
+            return piece.isEmpty ? nil : piece
+        }
+    }
+}

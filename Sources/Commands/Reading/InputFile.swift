@@ -1,0 +1,76 @@
+import Glibc
+
+/// A file that the person named, or standard input as `-`; closed when dropped.
+final class InputFile: Sendable {
+    let name: String
+    let descriptor: Int32
+    private let isOwned: Bool
+
+    init(_ path: String, in surroundings: Surroundings) throws {
+        if path == "-" {
+            name = "standard input"
+            descriptor = surroundings.input
+            isOwned = false
+            return
+        }
+        name = path
+        isOwned = true
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 { throw Self.failure(errno, path) }
+        var facts = stat()
+        if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
+            close(descriptor)
+            throw CommandFailure(.noInput, "\(path) is a directory. Name a file.")
+        }
+    }
+
+    deinit { if isOwned { close(descriptor) } }
+
+    var reader: ByteReader { ByteReader(descriptor: descriptor, name: name) }
+
+    /// Nil for what has no size of its own, such as a pipe.
+    var size: Int64? {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(facts.st_size)
+    }
+
+    func readAll(limit: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var reader = reader
+        while let piece = try reader.next() {
+            bytes += piece
+            guard bytes.count <= limit else {
+                throw CommandFailure(.data, "\(name) has more than \(AmountText.bytes(Int64(limit))). Make it smaller.")
+            }
+        }
+        return bytes
+    }
+
+    static func failure(_ code: Int32, _ name: String) -> CommandFailure {
+        switch code {
+        case ENOENT, ENOTDIR: CommandFailure(.noInput, "There is no file \(name). Check the name.")
+        case EACCES, EPERM: CommandFailure(.permission, "\(name) may not be read. Check its mode and owner.")
+        case EISDIR: CommandFailure(.noInput, "\(name) is a directory. Name a file.")
+        default:
+            CommandFailure(.inputOutput, "\(name) cannot be read: \(String(cString: strerror(code))). Check the file.")
+        }
+    }
+}
+
+/// The pieces of a file, for sending it on.
+struct FilePieces: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+
+    let file: InputFile
+
+    struct Iterator: AsyncIteratorProtocol {
+        /// Keeps the descriptor open.
+        let file: InputFile
+        var reader: ByteReader
+
+        mutating func next() async throws -> [UInt8]? { try reader.next() }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(file: file, reader: file.reader) }
+}

@@ -1,0 +1,117 @@
+import Control
+import Jobs
+import OperationTypes
+
+/// Definitions, graph definitions and the difference a document makes.
+enum DefinitionText {
+    static func table(_ set: DefinitionSet) -> Table {
+        var table = Table([
+            .init("NAME", shrinks: true), .init("KIND"), .init("QUEUE"), .init("PRIORITY"), .init("REVISION", .right),
+            .init("SUMMARY", shrinks: true),
+        ])
+        table.rows = set.definitions.map { stored in
+            let definition = stored.definition
+            return [
+                "\(definition.name)", "\(definition.kind)", "\(definition.queue)", "\(definition.priority.name)",
+                "\(stored.revision)", summary(definition.summary, problem: stored.problem),
+            ]
+        }
+        table.rows += set.graphs.map { stored in
+            let nodes = stored.definition.nodes.map(\.name).joined(separator: ", ")
+            return [
+                "\(stored.definition.name)", "graph", StyledText(), StyledText(), "\(stored.revision)",
+                summary(stored.definition.summary ?? nodes, problem: stored.problem),
+            ]
+        }
+        return table
+    }
+
+    private static func summary(_ summary: String?, problem: String?) -> StyledText {
+        problem.map { "\("refused: \($0)", .red)" } ?? "\(summary ?? "")"
+    }
+
+    static func write(_ stored: StoredDefinition, kind: KindDescription?, now: Timestamp, to output: Output) throws {
+        let definition = stored.definition
+        try output.line("\("definition", .bold) \(definition.name, .bold)  revision \(stored.revision)")
+        if let problem = stored.problem { try output.line("\("refused: \(problem)", .red)") }
+        if let summary = definition.summary { try output.line("  \(summary)") }
+        try output.table(
+            .facts([
+                ("kind", "\(definition.kind)"),
+                ("queue", "\(definition.queue), priority \(definition.priority.name)"),
+                ("timeout", "\(definition.timeout.map(\.human) ?? "none")"),
+                ("retry", retry(definition.retry)),
+                ("input", "\(definition.input.string)"),
+                ("updated", TimeText.both(stored.updatedAt, now: now)),
+            ]))
+        guard let kind, !kind.fields.isEmpty else { return }
+        try output.line("\("input fields, in the order of the arguments", .bold)")
+        var table = Table([.init(""), .init(""), .init(""), .init("", shrinks: true)])
+        table.hasHeader = false
+        table.indent = 2
+        table.rows = kind.fields.map { field in
+            let need = field.isFromDependency ? "from dependency" : field.isRequired ? "required" : ""
+            return [
+                "\(field.name)", "\(field.choices?.joined(separator: "|") ?? field.shape.rawValue)", "\(need, .dim)",
+                "\(field.summary)",
+            ]
+        }
+        try output.table(table)
+    }
+
+    static func write(_ stored: StoredGraphDefinition, now: Timestamp, to output: Output) throws {
+        let graph = stored.definition
+        try output.line("\("graph definition", .bold) \(graph.name, .bold)  revision \(stored.revision)")
+        if let problem = stored.problem { try output.line("\("refused: \(problem)", .red)") }
+        if let summary = graph.summary { try output.line("  \(summary)") }
+        try output.table(.facts([("updated", TimeText.both(stored.updatedAt, now: now))]))
+        if !graph.parameters.isEmpty {
+            try output.line("\("parameters, in the order of the arguments", .bold)")
+            try output.table(
+                .facts(graph.parameters.map { ($0.name, "\($0.node).\($0.field)") }))
+        }
+        try output.line("\("nodes", .bold)")
+        var table = Table([
+            .init("NODE"), .init("DEFINITION"), .init("AFTER", shrinks: true), .init("INPUT", shrinks: true),
+        ])
+        table.indent = 2
+        table.rows = graph.nodes.map { node in
+            let after = node.after.map { $0.condition == .succeeded ? $0.node : "\($0.node) (\($0.condition.name))" }
+            return [
+                "\(node.name)", "\(node.definition)", "\(after.joined(separator: ", "))", "\(node.input?.string ?? "")",
+            ]
+        }
+        try output.table(table)
+    }
+
+    private static func retry(_ policy: RetryPolicy) -> StyledText {
+        let delay =
+            switch policy.delay {
+            case .none: "no delay"
+            case .constant(let delay): "every \(delay.human)"
+            case .exponential(let initial, let multiplier, let cap):
+                "after \(initial.human), times \(multiplier), at most \(cap.human)"
+            case .list(let delays): "after \(delays.map(\.human).joined(separator: ", "))"
+            }
+        let failures =
+            switch policy.failures {
+            case .retryable: "failures that say so"
+            case .any: "any failure"
+            case .codes(let codes): codes.sorted().joined(separator: ", ")
+            }
+        if policy.attempts == 1 { return "never" }
+        let jitter = policy.jitter == .full ? ", full jitter" : ""
+        return "\(policy.attempts) attempts, \(delay)\(jitter), on \(failures)"
+    }
+
+    static func difference(_ line: DefinitionLine) -> [StyledText] {
+        let head: StyledText =
+            switch line.change {
+            case .added: "\("+ \(line.type) \(line.name)", .green)"
+            case .changed: "\("~ \(line.type) \(line.name)", .yellow)"
+            case .unchanged: "\("= \(line.type) \(line.name)", .dim)"
+            case .removed: "\("- \(line.type) \(line.name)", .red)"
+            }
+        return [head] + line.fields.map { "    \($0)" }
+    }
+}

@@ -1,0 +1,55 @@
+import OperationTypes
+
+/// How far a run is, with bar, rate and the time that is left.
+enum ProgressText {
+    /// `26.8 of 64.0 MiB`, without time.
+    static func amount(_ progress: OperationProgress) -> String {
+        let done = AmountText.amount(progress.completed, unit: progress.unit)
+        guard let total = progress.total else { return done }
+        return "\(done) of \(AmountText.amount(total, unit: progress.unit))"
+    }
+
+    static func line(_ progress: OperationProgress) -> StyledText {
+        guard let fraction = fraction(progress) else { return "\(amount(progress))" }
+        return "\(percent(fraction)) (\(amount(progress)))"
+    }
+
+    /// - Parameter rate: Units a second; nil while unknown.
+    static func line(_ progress: OperationProgress, rate: Double?) -> StyledText {
+        var text = StyledText()
+        if let fraction = fraction(progress) { text += "\(bar(fraction), .blue) \(percent(fraction))  " }
+        text += "\(amount(progress))"
+        guard let rate, rate > 0 else { return text }
+        text += "  \(AmountText.amount(Int64(rate.rounded()), unit: progress.unit))/s"
+        if let total = progress.total, total > progress.completed {
+            let seconds = Double(total - progress.completed) / rate
+            // Beyond a year the estimate says nothing.
+            if seconds < 31_536_000 { text += "  \("ETA", .dim) \(TimeText.duration(.seconds(seconds)))" }
+        }
+        return text
+    }
+
+    static func fraction(_ progress: OperationProgress) -> Double? {
+        guard let total = progress.total, total > 0 else { return nil }
+        return min(1, max(0, Double(progress.completed) / Double(total)))
+    }
+
+    private static let barWidth = 20
+
+    private static func bar(_ fraction: Double) -> String {
+        let eighths = Int(fraction * Double(barWidth * 8))
+        let full = eighths / 8
+        var text = String(repeating: "█", count: full)
+        if full < barWidth {
+            text += ["░", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
+            text += String(repeating: "░", count: barWidth - full - 1)
+        }
+        return text
+    }
+
+    /// Rounded down, so that 100 % means all.
+    private static func percent(_ fraction: Double) -> String {
+        let number = String(Int(fraction * 100))
+        return String(repeating: " ", count: max(0, 3 - number.count)) + number + " %"
+    }
+}

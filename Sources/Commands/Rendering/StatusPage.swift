@@ -1,0 +1,32 @@
+import Control
+import Jobs
+
+/// How the daemon is doing.
+enum StatusPage {
+    static func write(_ report: StatusReport, now: Timestamp, to output: Output) throws {
+        let style: TextStyle =
+            switch report.state {
+            case .running: .green
+            case .starting, .recovering, .draining: .yellow
+            case .stopped: .red
+            }
+        var title: StyledText = "\("halyardd", .bold)  \(report.state.rawValue, style)"
+        if let pid = report.pid { title += "  pid \(pid)" }
+        try output.line(title)
+        var facts: [(String, StyledText)] = [
+            ("version", "\(report.version)"),
+            ("database", "\(report.database)"),
+        ]
+        if let startedAt = report.startedAt { facts.append(("started", TimeText.both(startedAt, now: now))) }
+        facts.append(("jobs", report.counts.text))
+        if let due = report.nextDueAt { facts.append(("next due", TimeText.both(due, now: now))) }
+        try output.table(.facts(facts))
+        if !report.queues.isEmpty {
+            try output.line("")
+            try output.table(QueueTable.table(report.queues, now: now))
+        }
+        for problem in report.problems {
+            try output.line("\("problem", .red): \(problem)")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+/// A line for people: what stands in the literal is ours, whatever is interpolated is made safe for a terminal.
+///
+/// Nothing else reaches a terminal, so no caller can forget.
+struct StyledText: Hashable, Sendable {
+    struct Run: Hashable, Sendable {
+        var text: String
+        var style: TextStyle
+    }
+
+    private(set) var runs: [Run] = []
+
+    init() {}
+
+    /// Untrusted text in one style.
+    init(_ text: some StringProtocol, _ style: TextStyle = .plain) {
+        runs = [Run(text: TerminalText.safe(text), style: style)]
+    }
+
+    var isEmpty: Bool { runs.allSatisfy(\.text.isEmpty) }
+    var width: Int { runs.reduce(0) { $0 + $1.text.displayWidth } }
+    var plain: String { runs.map(\.text).joined() }
+
+    static func + (a: StyledText, b: StyledText) -> StyledText {
+        var sum = a
+        sum.runs += b.runs
+        return sum
+    }
+
+    static func += (a: inout StyledText, b: StyledText) { a.runs += b.runs }
+
+    static func spaces(_ count: Int) -> StyledText { StyledText(String(repeating: " ", count: max(0, count))) }
+
+    func truncated(to width: Int) -> StyledText {
+        if self.width <= width { return self }
+        var result = StyledText()
+        var rest = width
+        for run in runs {
+            let length = run.text.displayWidth
+            // A run that fits exactly must still leave a column for the mark, since more follows.
+            let piece = length < rest ? run.text : (run.text + " ").truncated(to: rest)
+            result.runs.append(Run(text: piece, style: run.style))
+            rest -= length
+            if rest <= 0 { break }
+        }
+        return result
+    }
+
+    func withoutTrailingSpaces() -> StyledText {
+        var result = self
+        while let last = result.runs.last {
+            guard last.text.isEmpty || last.text.last == " " else { break }
+            result.runs.removeLast()
+            let text = last.text.reversed().drop { $0 == " " }.reversed()
+            if !text.isEmpty { result.runs.append(Run(text: String(text), style: last.style)) }
+        }
+        return result
+    }
+
+    func rendered(colours: Bool) -> String {
+        guard colours else { return plain }
+        return runs.map { run in
+            guard let code = run.style.code, !run.text.isEmpty else { return run.text }
+            return "\u{1B}[\(code)m\(run.text)\u{1B}[0m"
+        }.joined()
+    }
+}
+
+extension StyledText: ExpressibleByStringInterpolation {
+    init(stringLiteral value: StaticString) { runs = [Run(text: "\(value)", style: .plain)] }
+
+    init(stringInterpolation interpolation: Interpolation) { runs = interpolation.runs }
+
+    struct Interpolation: StringInterpolationProtocol {
+        typealias StringLiteralType = StaticString
+
+        fileprivate var runs: [Run] = []
+
+        init(literalCapacity: Int, interpolationCount: Int) {}
+
+        mutating func appendLiteral(_ literal: StaticString) {
+            runs.append(Run(text: "\(literal)", style: .plain))
+        }
+
+        mutating func appendInterpolation(_ value: some CustomStringConvertible, _ style: TextStyle = .plain) {
+            runs.append(Run(text: TerminalText.safe(value.description), style: style))
+        }
+
+        mutating func appendInterpolation(_ text: StyledText) { runs += text.runs }
+    }
+}
+
+enum TextStyle: Hashable, Sendable {
+    case plain, bold, dim, red, green, yellow, blue, magenta, cyan
+
+    /// The parameter of the terminal's SGR sequence.
+    var code: Int? {
+        switch self {
+        case .plain: nil
+        case .bold: 1
+        case .dim: 2
+        case .red: 31
+        case .green: 32
+        case .yellow: 33
+        case .blue: 34
+        case .magenta: 35
+        case .cyan: 36
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// Makes text from inputs, outputs, names and errors harmless on a terminal.
+///
+/// Everything that could move the cursor, change colours or the title, reorder what is read, or hide itself is shown as a
+/// visible escape: C0 and C1 controls (so ESC, CSI and OSC), line and paragraph separators, bidirectional controls and
+/// other format characters. The zero-width joiners stay, which scripts and emoji need.
+enum TerminalText {
+    static func safe(_ text: some StringProtocol) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return String(text) }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if isHarmless(scalar) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += escape(scalar)
+            }
+        }
+        return result
+    }
+
+    static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x20..<0x7F: true
+        case 0..<0x20, 0x7F..<0xA0: false
+        case 0x200C, 0x200D: true
+        case 0xA0..<0x300: scalar.value != 0xAD
+        // Not every table of Unicode knows these as format characters.
+        case 0xE0000...0xE0FFF: false
+        default:
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: false
+            default: !isNonCharacter(scalar)
+            }
+        }
+    }
+
+    private static func isNonCharacter(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value & 0xFFFE == 0xFFFE || (0xFDD0...0xFDEF).contains(scalar.value)
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        default:
+            scalar.value < 0x80
+                ? "\\x" + hex(scalar.value, digits: 2)
+                : scalar.value <= 0xFFFF
+                    ? "\\u" + hex(scalar.value, digits: 4) : "\\U" + hex(scalar.value, digits: 8)
+        }
+    }
+
+    /// The same JSON value with every dangerous character of its strings as `\u` escapes.
+    ///
+    /// JSON holds characters beyond ASCII, and U+007F, only inside strings, so that they can be replaced where they stand.
+    static func safe(json bytes: [UInt8]) -> [UInt8] {
+        if bytes.allSatisfy({ $0 < 0x7F }) { return bytes }
+        var result = ""
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            // Space between tokens is harmless; inside strings JSON has these only as escapes.
+            if scalar == "\n" || scalar == "\t" || scalar == "\r" || isHarmless(scalar) {
+                result.unicodeScalars.append(scalar)
+            } else {
+                for unit in String(scalar).utf16 { result += "\\u" + hex(UInt32(unit), digits: 4) }
+            }
+        }
+        return Array(result.utf8)
+    }
+
+    private static func hex(_ value: UInt32, digits: Int) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}

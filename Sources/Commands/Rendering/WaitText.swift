@@ -1,0 +1,29 @@
+import Control
+import Jobs
+
+/// Why a job is not running, one reason a line.
+enum WaitText {
+    static func lines(_ explanation: WaitExplanation, now: Timestamp) -> [StyledText] {
+        ["\("job \(explanation.job)", .bold) is " + explanation.state.text]
+            + explanation.reasons.map { "  " + line($0, now: now) }
+    }
+
+    private static func line(_ reason: WaitExplanation.Reason, now: Timestamp) -> StyledText {
+        switch reason {
+        case .dependency(let job):
+            "waits for job \(job.job) (\(job.node ?? job.definition)) to be \(job.condition.name), which is "
+                + job.state.text
+        case .time(let until): "waits for its time: \(TimeText.both(until, now: now))"
+        case .retry(let until, let code):
+            "failed with \(code, .red); the next try is due \(TimeText.both(until, now: now))"
+        case .queuePaused(let queue): "queue \(queue) is paused; go on with: halyard queues resume \(queue)"
+        case .queueLimit(let queue, let running, let limit):
+            "queue \(queue) runs \(AmountText.count(running, "job")) of at most \(limit); change it with: halyard queues set \(queue) --limit N"
+        case .turn(let queue, let ready):
+            "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
+        case .noDaemon: "no daemon runs; start it with: systemctl start halyardd"
+        case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
+        case .final(let outcome): "is final: \(outcome.name, outcome.state.style); see: halyard show"
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct Definitions: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Apply, list, show, remove and export definitions.",
+            subcommands: [List.self, Show.self, Apply.self, Remove.self, Export.self], defaultSubcommand: List.self)
+
+        struct List: Verb {
+            static let configuration = CommandConfiguration(abstract: "List definitions and graph definitions.")
+
+            @Flag(help: "Print only the names, one a line.")
+            var names = false
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let set = try await Session.with(common, in: surroundings) { try await $0.control.definitions() }
+                if common.json {
+                    try surroundings.output.json(set.json)
+                } else if names {
+                    for name in set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name) {
+                        try surroundings.output.line("\(name)")
+                    }
+                } else {
+                    try surroundings.output.table(DefinitionText.table(set))
+                }
+                return .success
+            }
+        }
+
+        struct Show: Verb {
+            static let configuration = CommandConfiguration(
+                abstract: "Show a definition with its input fields, or a graph definition with its nodes.")
+
+            @Argument(help: "The name.")
+            var name: String
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let set = try await Session.with(common, in: surroundings) { try await $0.control.definitions() }
+                let (output, now) = (surroundings.output, surroundings.now())
+                if let stored = set.definitions.first(where: { $0.definition.name == name }) {
+                    let kind = set.kinds.first { $0.name == stored.definition.kind }
+                    if common.json {
+                        try output.json(stored.json)
+                    } else {
+                        try DefinitionText.write(stored, kind: kind, now: now, to: output)
+                    }
+                } else if let stored = set.graphs.first(where: { $0.definition.name == name }) {
+                    if common.json {
+                        try output.json(stored.json)
+                    } else {
+                        try DefinitionText.write(stored, now: now, to: output)
+                    }
+                } else {
+                    throw UnknownDefinition.failure(name, in: set)
+                }
+                return .success
+            }
+        }
+
+        struct Apply: Verb {
+            static let configuration = CommandConfiguration(
+                abstract: "Check a YAML document and write its definitions, whole or not at all.",
+                discussion: "Prints what changes: + added, ~ changed, = unchanged.")
+
+            @Argument(help: "The document, - for standard input.", completion: .file(extensions: ["yaml", "yml"]))
+            var file: String
+
+            @Flag(help: "Only check, and show what would change.")
+            var dryRun = false
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let bytes = try InputFile(file, in: surroundings).readAll(limit: 16 << 20)
+                guard let document = String(validating: bytes, as: UTF8.self) else {
+                    throw CommandFailure(.data, "\(file) is not UTF-8. Save it as UTF-8.")
+                }
+                return try await Session.with(common, in: surroundings) { session in
+                    let lines = try await session.control.apply(document, dryRun: dryRun)
+                    if common.json {
+                        try surroundings.output.json(lines.json)
+                    } else {
+                        for line in lines {
+                            for text in DefinitionText.difference(line) { try surroundings.output.line(text) }
+                        }
+                    }
+                    if dryRun {
+                        try surroundings.note("nothing was written (--dry-run)")
+                    } else {
+                        try session.noteWritten(in: surroundings)
+                    }
+                    return .success
+                }
+            }
+        }
+
+        struct Remove: Verb {
+            static let configuration = CommandConfiguration(
+                abstract: "Remove definitions; jobs that were enqueued with them go on.")
+
+            @Argument(help: "The name.")
+            var name: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Session.with(common, in: surroundings) { session in
+                    for name in name {
+                        try await session.control.removeDefinition(name)
+                        try surroundings.note("removed \(name)")
+                    }
+                    try session.noteWritten(in: surroundings)
+                    return .success
+                }
+            }
+        }
+
+        struct Export: Verb {
+            static let configuration = CommandConfiguration(
+                abstract: "Print all definitions as a document that apply takes back unchanged.")
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let document = try await Session.with(common, in: surroundings) {
+                    try await $0.control.exportDefinitions()
+                }
+                if common.json {
+                    try surroundings.output.json(JSONText(string: document))
+                } else {
+                    try surroundings.output.document(document)
+                }
+                return .success
+            }
+        }
+    }
+}

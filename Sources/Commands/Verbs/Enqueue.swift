@@ -1,0 +1,196 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct Enqueue: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "Enqueue a job, a graph, or many from JSON lines.",
+            discussion: """
+                Arguments fill the definition's input fields in their order (a graph definition's parameters); field=value \
+                names one. A value is read as JSON where it is JSON of the field's shape, else as text. See the fields with: \
+                halyard definitions show NAME
+
+                A file of yours that lies outside the daemon's roots is copied into its spool.
+
+                Prints the number of each job. When it returns, they are on the disk.
+
+                  halyard enqueue unfurl https://example.org/short
+                  halyard enqueue save-link https://example.org/page --priority high --wait
+                  halyard enqueue upload photo.jpg https://files.example.org/photo.jpg --after 41:finished
+                  halyard enqueue --lines jobs.jsonl
+                """)
+
+        @Argument(
+            help: "A definition or a graph definition.",
+            completion: .shellCommand("halyard definitions list --names 2>/dev/null"))
+        var name: String?
+
+        @Argument(help: "Input fields, in order or as field=value.", completion: .file())
+        var arguments: [String] = []
+
+        @Option(
+            name: .customLong("set"),
+            help: ArgumentHelp(
+                "Set an input field; in a graph also node.field=value. May be repeated.", valueName: "field=value"))
+        var assignments: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "Read the input, a JSON object, from a file or - for standard input.", valueName: "file"),
+            completion: .file())
+        var input: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "Enqueue one submission, a JSON object, for each line of a file or - for standard input.",
+                valueName: "file"),
+            completion: .file())
+        var lines: String?
+
+        @Option(help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"))
+        var queue: String?
+
+        @Option(help: ArgumentHelp("The priority, instead of the definition's.", valueName: "priority"))
+        var priority: Priority?
+
+        @Option(
+            help: ArgumentHelp(
+                "Wait for this job to succeed, or just to finish; may be repeated.", valueName: "job[:finished]"))
+        var after: [AfterArgument] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "Not before this moment, e.g. 2026-07-25T18:00Z, '2026-07-25 18:00', 18:00.", valueName: "time"))
+        var at: TimeArgument?
+
+        @Option(
+            name: .customLong("in"),
+            help: ArgumentHelp("Not before so long from now, e.g. 30s, 5m, 1h30m.", valueName: "duration"))
+        var delay: DurationArgument?
+
+        @Option(
+            help: ArgumentHelp(
+                "A name of your own for this request: repeating it enqueues nothing more.", valueName: "key"))
+        var key: String?
+
+        @Flag(help: "Copy files into the daemon's spool, also those it could read itself.")
+        var copy = false
+
+        @Flag(help: "Wait until the jobs are final; the exit code tells the outcome.")
+        var wait = false
+
+        @Option(help: ArgumentHelp("With --wait: wait no longer.", valueName: "duration"))
+        var timeout: DurationArgument?
+
+        @OptionGroup var common: CommonOptions
+
+        func validate() throws {
+            if at != nil && delay != nil { throw ValidationError("--at and --in exclude each other.") }
+            if timeout != nil && !wait { throw ValidationError("--timeout goes with --wait.") }
+            if lines == nil {
+                if name == nil {
+                    throw ValidationError("Name a definition, or give --lines. See: halyard definitions list")
+                }
+                return
+            }
+            let isAlone =
+                name == nil && assignments.isEmpty && input == nil && queue == nil && priority == nil && after.isEmpty
+                && at == nil && delay == nil && key == nil && !wait && !copy
+            if !isAlone {
+                throw ValidationError("With --lines everything else stands in the lines. Give --lines alone.")
+            }
+        }
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            if let lines {
+                let file = try InputFile(lines, in: surroundings)
+                return try await Session.with(common, in: surroundings) { session in
+                    try await LineSubmission(session: session, surroundings: surroundings, isJSON: common.json)
+                        .submit(file)
+                }
+            }
+            let typed = TypedInput(
+                base: try readInput(in: surroundings), assignments: assignments, arguments: arguments)
+            return try await Session.with(common, in: surroundings) { session in
+                let receipt = try await submit(typed, session, surroundings)
+                try surroundings.output.flush()
+                try session.noteWritten(in: surroundings, willRun: true)
+                guard wait else { return .success }
+                let work: [WorkArgument] = receipt.graph.map { [.graph($0)] } ?? receipt.jobs.map { .job($0) }
+                return try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
+                    .wait(for: work, timeout: timeout?.duration)
+            }
+        }
+
+        private func readInput(in surroundings: Surroundings) throws -> JSONObject? {
+            guard let input else { return nil }
+            let file = try InputFile(input, in: surroundings)
+            let text: JSONText
+            do {
+                // One more byte shows that there are too many.
+                text = try JSONText(checking: try file.readAll(limit: JSONText.maxBytes))
+            } catch let problem as JSONProblem {
+                throw CommandFailure(.data, "\(file.name) is not an input: \(problem). Correct it.")
+            }
+            guard let object = JSONObject(text) else {
+                throw CommandFailure(.data, "\(file.name) is not a JSON object. Write the fields between { and }.")
+            }
+            return object
+        }
+
+        private func submit(
+            _ typed: TypedInput, _ session: Session, _ surroundings: Surroundings
+        ) async throws -> EnqueueReceipt {
+            let name = name ?? ""
+            var form: InputForm?
+            if typed.needsForm {
+                let set = try await session.control.definitions()
+                form = InputForm(name, in: set)
+                if form == nil { throw UnknownDefinition.failure(name, in: set) }
+            }
+            let now = surroundings.now()
+            var start = Submission.Start.now
+            if let at { start = .at(at.moment(now: now)) }
+            if let delay { start = .after(delay.duration) }
+            var input = try typed.resolve(form, name: name)
+            let files = Spooling(session: session, surroundings: surroundings)
+            try files.makeAbsolute(&input)
+            if copy { try await files.copy(&input) }
+            var submission = Submission(
+                .definition(name), input: input?.object.text, queue: queue, priority: priority,
+                after: after.map { .init(job: $0.job, condition: $0.condition) }, start: start, key: key)
+            var answer = try await answer(submission, session)
+            if case .refused(let problem) = answer, problem.code == .outsideRoots, input?.files.isEmpty == false, !copy
+            {
+                try await files.copy(&input)
+                submission.input = input?.object.text
+                answer = try await self.answer(submission, session)
+            }
+            return try tell(answer, in: surroundings)
+        }
+
+        private func answer(_ submission: Submission, _ session: Session) async throws -> SubmissionAnswer {
+            guard let answer = try await session.control.enqueue([submission]).first else {
+                throw CommandFailure(.software, "The daemon gave no answer to the submission. Check with: halyard list")
+            }
+            return answer
+        }
+
+        private func tell(_ answer: SubmissionAnswer, in surroundings: Surroundings) throws -> EnqueueReceipt {
+            switch answer {
+            case .refused(let problem): throw CommandFailure(problem)
+            case .enqueued(let receipt), .duplicate(let receipt):
+                if common.json {
+                    try surroundings.output.json(answer.json)
+                } else {
+                    for job in receipt.jobs { try surroundings.output.line("\(job)") }
+                }
+                if case .duplicate = answer {
+                    try surroundings.note("the key was used before; nothing was added")
+                }
+                return receipt
+            }
+        }
+    }
+}

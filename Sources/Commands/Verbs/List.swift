@@ -1,0 +1,61 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct List: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "List jobs, the newest first.", aliases: ["ls"])
+
+        @Option(help: ArgumentHelp("Only jobs in this state; may be repeated.", valueName: "state"))
+        var state: [JobState] = []
+
+        @Flag(help: "Only jobs that are not final.")
+        var open = false
+
+        @Option(help: ArgumentHelp("Only jobs of this queue.", valueName: "name"))
+        var queue: String?
+
+        @Option(help: ArgumentHelp("Only jobs of this definition.", valueName: "name"))
+        var definition: String?
+
+        @Option(help: ArgumentHelp("Only jobs of this kind.", valueName: "name"))
+        var kind: String?
+
+        @Option(help: ArgumentHelp("Only jobs of this graph.", valueName: "number"))
+        var graph: GraphID?
+
+        @Option(help: ArgumentHelp("Only jobs beyond this one, in the order of the list.", valueName: "job"))
+        var after: JobID?
+
+        @Flag(help: "The oldest first.")
+        var oldestFirst = false
+
+        @Option(help: ArgumentHelp("At most so many, 1 to 10000.", valueName: "count"))
+        var limit = 100
+
+        @OptionGroup var common: CommonOptions
+
+        func validate() throws {
+            if open && !state.isEmpty { throw ValidationError("--open and --state exclude each other.") }
+            guard (1...10_000).contains(limit) else { throw ValidationError("--limit takes 1 to 10000.") }
+        }
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            let states = open ? Set(JobState.allCases.filter { !$0.isFinal }) : state.isEmpty ? nil : Set(state)
+            let filter = JobFilter(
+                states: states, queue: queue, definition: definition, kind: kind, graph: graph, after: after,
+                order: oldestFirst ? .oldestFirst : .newestFirst, limit: limit)
+            let jobs = try await Session.with(common, in: surroundings) { try await $0.control.jobs(filter) }
+            if common.json {
+                try surroundings.output.json(jobs.json)
+                return .success
+            }
+            try surroundings.output.table(JobTable.table(jobs, now: surroundings.now()))
+            if let last = jobs.last, jobs.count == limit {
+                try surroundings.note("there may be more: add --after \(last.id)")
+            }
+            return .success
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import Control
+import Glibc
+import Jobs
+
+extension Halyard {
+    struct Prune: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete finished jobs with their results, for good.",
+            discussion: "A job stays while another job of its graph, or one that depends on it, is open.")
+
+        @Option(help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"))
+        var olderThan: DurationArgument
+
+        @Option(help: ArgumentHelp("Only jobs with this outcome; may be repeated.", valueName: "outcome"))
+        var outcome: [Outcome] = []
+
+        @Flag(name: [.short, .long], help: "Do not ask.")
+        var yes = false
+
+        @OptionGroup var common: CommonOptions
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            let before = surroundings.now() + (.zero - olderThan.duration)
+            let outcomes = outcome.isEmpty ? Set(Outcome.allCases) : Set(outcome)
+            if !yes {
+                let question: StyledText =
+                    "Delete jobs that were \(outcomes.map(\.name).sorted().joined(separator: ", ")) before \(before.iso8601) for good?"
+                guard try confirms(question, in: surroundings) else {
+                    try surroundings.note("nothing was deleted")
+                    return .success
+                }
+            }
+            return try await Session.with(common, in: surroundings) { session in
+                let count = try await session.control.prune(
+                    PruneRequest(finishedBefore: before, outcomes: outcomes))
+                if common.json {
+                    try surroundings.output.json(JSONText(trusted: Array("{\"pruned\":\(count)}".utf8)))
+                } else {
+                    try surroundings.output.line("\(AmountText.count(count, "job")) deleted")
+                }
+                return .success
+            }
+        }
+
+        private func confirms(_ question: StyledText, in surroundings: Surroundings) throws -> Bool {
+            guard isatty(surroundings.input) == 1 else {
+                throw CommandFailure(.usage, "prune asks before it deletes, and nobody can answer here. Add --yes.")
+            }
+            try surroundings.errors.write((question + " [y/N] ").rendered(colours: surroundings.errors.hasColours))
+            try surroundings.errors.flush()
+            var reader = ByteReader(descriptor: surroundings.input, name: "the answer")
+            let answer = try reader.next() ?? []
+            return answer.first.map { $0 | 0x20 == UInt8(ascii: "y") } ?? false
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct Queues: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List, pause, resume and set queues.",
+            subcommands: [List.self, Pause.self, Resume.self, Set.self], defaultSubcommand: List.self)
+
+        struct List: Verb {
+            static let configuration = CommandConfiguration(abstract: "List the queues with their counts.")
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let queues = try await Session.with(common, in: surroundings) { try await $0.control.queues() }
+                if common.json {
+                    try surroundings.output.json(queues.json)
+                } else {
+                    try surroundings.output.table(QueueTable.table(queues, now: surroundings.now()))
+                }
+                return .success
+            }
+        }
+
+        struct Pause: Verb {
+            static let configuration = CommandConfiguration(
+                abstract: "Start no more jobs of queues; what runs goes on.")
+
+            @Argument(help: "The queue's name.")
+            var queue: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Queues.change(queue.map { QueueChange(name: $0, isPaused: true) }, common, in: surroundings)
+            }
+        }
+
+        struct Resume: Verb {
+            static let configuration = CommandConfiguration(abstract: "Start jobs of paused queues again.")
+
+            @Argument(help: "The queue's name.")
+            var queue: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Queues.change(queue.map { QueueChange(name: $0, isPaused: false) }, common, in: surroundings)
+            }
+        }
+
+        struct Set: Verb {
+            static let configuration = CommandConfiguration(
+                abstract: "Set a queue's limit and weight.", discussion: "A queue that does not exist is made.")
+
+            @Argument(help: "The queue's name.")
+            var queue: String
+
+            @Option(help: ArgumentHelp("How many of its jobs may run at once, at least 1.", valueName: "count"))
+            var limit: Int?
+
+            @Option(help: ArgumentHelp("Its share beside other queues, at least 1.", valueName: "share"))
+            var weight: Int?
+
+            @OptionGroup var common: CommonOptions
+
+            func validate() throws {
+                if limit == nil && weight == nil { throw ValidationError("Give --limit, --weight or both.") }
+                if let limit, limit < 1 {
+                    throw ValidationError("--limit is at least 1. To stop a queue: halyard queues pause")
+                }
+                if let weight, weight < 1 { throw ValidationError("--weight is at least 1.") }
+            }
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Queues.change(
+                    [QueueChange(name: queue, limit: limit, weight: weight)], common, in: surroundings)
+            }
+        }
+
+        /// Pausing and resuming must not make a queue of a mistyped name.
+        private static func change(
+            _ changes: [QueueChange], _ common: CommonOptions, in surroundings: Surroundings
+        ) async throws -> ExitCode {
+            try await Session.with(common, in: surroundings) { session in
+                if changes.contains(where: { $0.isPaused != nil }) {
+                    let known = try await session.control.queues().map(\.settings.name)
+                    for change in changes where !known.contains(change.name) {
+                        let nearest =
+                            NearestName.nearest(to: change.name, among: known).map { "Did you mean \($0)? " } ?? ""
+                        throw CommandFailure(
+                            .noInput, "There is no queue \(change.name). \(nearest)See: halyard queues list")
+                    }
+                }
+                var queues: [QueueRecord] = []
+                for change in changes { queues.append(try await session.control.change(change)) }
+                if common.json {
+                    try surroundings.output.json(queues.json)
+                } else {
+                    try surroundings.output.table(QueueTable.table(queues, now: surroundings.now()))
+                }
+                try session.noteWritten(in: surroundings)
+                return .success
+            }
+        }
+    }
+}

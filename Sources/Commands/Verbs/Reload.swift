@@ -1,0 +1,26 @@
+import ArgumentParser
+import Control
+
+extension Halyard {
+    struct Reload: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "Have the daemon read its configuration and definitions anew, whole or not at all.")
+
+        @OptionGroup var common: CommonOptions
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            try await Session.with(common, in: surroundings) { session in
+                try session.requireDaemon("Reloading")
+                do throws(ControlProblem) {
+                    try await session.control.reload()
+                } catch {
+                    // The request is empty; what is wrong is the configuration.
+                    let exit = error.code == .invalidRequest ? .configuration : ExitCode(error.code)
+                    throw CommandFailure(exit, error.message, details: error.details)
+                }
+                try surroundings.note("the daemon has reloaded")
+                return .success
+            }
+        }
+    }
+}

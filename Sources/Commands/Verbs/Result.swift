@@ -1,0 +1,37 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct Result: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what a job came to.",
+            discussion: """
+                The value goes to standard output as JSON, a failure to standard error. The exit code tells the outcome: \
+                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 still open.
+                """)
+
+        @Argument(help: "The job's number.")
+        var job: JobID
+
+        @OptionGroup var common: CommonOptions
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            let result = try await Session.with(common, in: surroundings) { try await $0.control.result(job) }
+            guard let result else {
+                try surroundings.note("job \(job) is still open. Wait for it with: halyard wait \(job)")
+                return .jobOpen
+            }
+            if common.json { try surroundings.output.json(result.json) }
+            switch result.value {
+            case .succeeded(let value):
+                if !common.json { try surroundings.output.json(value) }
+            case .ended(let outcome, let failure):
+                if !common.json {
+                    try surroundings.note("job \(job) \(outcome.name, outcome.state.style): " + failure.text)
+                }
+            }
+            return ExitCode(states: [result.outcome.state])
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct Retry: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "Run a finished job again, as a new job.",
+            discussion: """
+                The new job takes the stored results of the old one's dependencies as inputs. Prints its number; the old job \
+                and its result stay as they are.
+                """)
+
+        @Argument(help: "The finished job's number.")
+        var job: JobID
+
+        @Flag(help: "Also repeat the jobs that were skipped because of it, as one graph.")
+        var dependents = false
+
+        @Flag(help: "Wait until the new jobs are final; the exit code tells the outcome.")
+        var wait = false
+
+        @OptionGroup var common: CommonOptions
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            try await Session.with(common, in: surroundings) { session in
+                let receipt = try await session.control.retry(job, dependents: dependents)
+                if common.json {
+                    try surroundings.output.json(receipt.json)
+                } else {
+                    for id in receipt.jobs { try surroundings.output.line("\(id)") }
+                }
+                try surroundings.output.flush()
+                try session.noteWritten(in: surroundings, willRun: true)
+                guard wait else { return .success }
+                return try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
+                    .wait(for: receipt.jobs.map { .job($0) }, timeout: nil)
+            }
+        }
+    }
+}

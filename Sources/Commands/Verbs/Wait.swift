@@ -1,0 +1,29 @@
+import ArgumentParser
+import Control
+import Jobs
+
+extension Halyard {
+    struct Wait: Verb {
+        static let configuration = CommandConfiguration(
+            abstract: "Wait until jobs or graphs are final.",
+            discussion: """
+                Prints a line for each job that ended. The exit code tells the outcome: 0 when all succeeded, 1 failed, \
+                2 cancelled, 3 skipped, 4 when the time ran out.
+                """)
+
+        @Argument(help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"))
+        var work: [WorkArgument]
+
+        @Option(help: ArgumentHelp("Wait no longer, e.g. 30s, 5m.", valueName: "duration"))
+        var timeout: DurationArgument?
+
+        @OptionGroup var common: CommonOptions
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            try await Session.with(common, in: surroundings) { session in
+                try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
+                    .wait(for: work, timeout: timeout?.duration)
+            }
+        }
+    }
+}

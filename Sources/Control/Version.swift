@@ -1,0 +1,4 @@
+/// The release, as the daemon and the command line report it.
+public enum Version {
+    public static let current = "0.1.0"
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Testing
+
+@testable import Commands
+
+/// Options and exit codes are a promise.
+@Suite struct HelpTests {
+    @Test func everyVerbHasItsHelp() throws {
+        var text = Halyard.helpMessage(columns: 100) + "\n"
+        func add(_ command: any ParsableCommand.Type) {
+            text += "\n==== \(command._commandName)\n" + Halyard.helpMessage(for: command, columns: 100) + "\n"
+            for part in command.configuration.subcommands { add(part) }
+        }
+        for command in Halyard.configuration.subcommands { add(command) }
+        try Golden.expect(text, "help.txt")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionsComeFromTheParser(shell: String) async {
+        let capture = Capture()
+        let code = await HalyardCommandLine.run(
+            ["--generate-completion-script", shell], in: .captured(output: capture, errors: Capture()))
+        #expect(code == .success)
+        #expect(capture.text.contains("enqueue"))
+    }
+
+    @Test func theExitCodesAreThese() throws { try Golden.expect(ExitCode.table + "\n", "exit-codes.txt") }
+
+    @Test(arguments: [
+        ["enqeue"], ["frobnicate"], ["list", "--stat", "ready"], ["list", "--state", "redy"],
+        ["list", "--open", "--state", "ready"],
+        ["show", "x"], ["enqueue"], ["enqueue", "a", "--at", "tomorrow"],
+        ["enqueue", "a", "--at", "18:00", "--in", "5m"],
+        ["enqueue", "--lines", "-", "--wait"], ["prune"], ["queues", "set", "a"],
+        ["queues", "set", "a", "--limit", "0"],
+        ["list", "--limit", "0"], ["wait"], ["queues", "pouse", "x"], ["show", "\u{1B}[2J"],
+    ])
+    func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
+        let output = Capture()
+        let errors = Capture()
+        let code = await HalyardCommandLine.run(arguments, in: .captured(output: output, errors: errors))
+        #expect(code == .usage)
+        #expect(output.text.isEmpty)
+        let name = arguments.joined(separator: "-").filter { $0.isASCII && ($0.isLetter || $0 == "-") }
+        try Golden.expect(errors.text, "usage/\(name).txt")
+    }
+
+    @Test func theVersionIsData() async {
+        let output = Capture()
+        let code = await HalyardCommandLine.run(["--version"], in: .captured(output: output, errors: Capture()))
+        #expect(code == .success)
+        #expect(output.text == "0.1.0\n")
+    }
+}

@@ -1,0 +1,72 @@
+import Control
+import Jobs
+import Testing
+
+@testable import Commands
+
+@Suite struct PageTests {
+    private let now = Samples.now
+
+    @Test func jobsAreATable() throws {
+        try Golden.expect(Capture.text { try $0.table(JobTable.table(Samples.jobs, now: now)) }, "jobs.txt")
+    }
+
+    @Test func jobsFitANarrowTerminal() throws {
+        let text = try Capture.text(terminal: (80, 24), colours: true) {
+            try $0.table(JobTable.table(Samples.jobs, now: now))
+        }
+        try Golden.expect(text, "jobs-narrow-colour.txt")
+    }
+
+    @Test func aJobIsAPage() throws {
+        try Golden.expect(
+            Capture.text { try JobPage(detail: Samples.detail, now: now).write(to: $0) }, "job.txt")
+    }
+
+    @Test func everyReasonToWaitIsASentence() throws {
+        let reasons: [WaitExplanation.Reason] = [
+            .dependency(Samples.detail.dependencies[1]), .time(until: now + .seconds(3600)),
+            .retry(until: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
+            .queueLimit(queue: "slow", running: 1, limit: 1), .turn(queue: "default", ready: 1200), .noDaemon,
+            .running(attempt: 2, since: Samples.ago(5)), .final(.cancelled),
+        ]
+        let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)
+        try Golden.expect(
+            Capture.text { output in for line in WaitText.lines(explanation, now: now) { try output.line(line) } },
+            "why.txt")
+    }
+
+    @Test func queuesAreATable() throws {
+        try Golden.expect(Capture.text { try $0.table(QueueTable.table(Samples.queues, now: now)) }, "queues.txt")
+    }
+
+    @Test func theStatusIsAPage() throws {
+        try Golden.expect(Capture.text { try StatusPage.write(Samples.status, now: now, to: $0) }, "status.txt")
+    }
+
+    @Test func definitionsAreATableAndPages() throws {
+        let set = Samples.definitions
+        let text = try Capture.text { output in
+            try output.table(DefinitionText.table(set))
+            for stored in set.definitions {
+                let kind = set.kinds.first { $0.name == stored.definition.kind }
+                try DefinitionText.write(stored, kind: kind, now: now, to: output)
+            }
+            for stored in set.graphs { try DefinitionText.write(stored, now: now, to: output) }
+        }
+        try Golden.expect(text, "definitions.txt")
+    }
+
+    @Test func aDifferenceHasALineForEachChange() throws {
+        let lines = [
+            DefinitionLine(change: .added, type: "definition", name: "resize"),
+            DefinitionLine(change: .changed, type: "definition", name: "upload", fields: ["timeout: 30s → 1m"]),
+            DefinitionLine(change: .unchanged, type: "queue", name: "default"),
+            DefinitionLine(change: .removed, type: "graph", name: "save-link"),
+        ]
+        let text = try Capture.text { output in
+            for line in lines { for text in DefinitionText.difference(line) { try output.line(text) } }
+        }
+        try Golden.expect(text, "difference.txt")
+    }
+}
