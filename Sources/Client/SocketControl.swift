@@ -19,6 +19,17 @@ public final class SocketControl: JobControl {
         pool = ConnectionPool(path: path)
     }
 
+    /// Opens a connection for the first verb to use, and so tells at once whether a daemon listens.
+    ///
+    /// - Throws: `noDaemon` when nobody does, `permission` when this user may not connect.
+    public func connect() async throws(ControlProblem) {
+        do {
+            pool.giveBack(try await pool.take(fresh: true).connection)
+        } catch {
+            throw ControlProblem(connecting: error, to: path)
+        }
+    }
+
     /// Sends a call and reads its response whole.
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
         var isFresh = false

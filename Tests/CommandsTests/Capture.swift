@@ -10,9 +10,9 @@ final class Capture: Sendable {
     var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 
     func output(terminal: (width: Int, height: Int)? = nil, colours: Bool = false) -> Output {
-        Output(isTerminal: terminal != nil, hasColours: colours, size: { terminal }) { piece in
-            self.bytes.withLock { $0 += piece }
-        }
+        Output(
+            isTerminal: terminal != nil, hasColours: colours, size: { terminal },
+            sink: { piece in self.bytes.withLock { $0 += piece } })
     }
 
     /// What `print` writes.

@@ -118,6 +118,7 @@ enum Samples {
             InputField("file", .string, summary: "The file to send."),
             InputField("url", .string, isRequired: true, summary: "Where to."),
         ]
+        let broken = Definition(name: "broken", kind: "thumbnail")
         func kind(_ name: String, _ fields: [InputField]) -> KindDescription {
             KindDescription(
                 name: name, summary: "", inputType: "I", outputType: "O", accepts: nil, offers: "Link", fields: fields)
@@ -145,8 +146,10 @@ enum Samples {
             definitions: [
                 StoredDefinition(id: DefinitionID(1), revision: 2, definition: unfurl, updatedAt: ago(3600)),
                 StoredDefinition(
-                    id: DefinitionID(2), revision: 1, definition: store, updatedAt: ago(3600),
-                    problem: "queue slow is missing"),
+                    id: DefinitionID(2), revision: 1, definition: store, updatedAt: ago(3600)),
+                StoredDefinition(
+                    id: DefinitionID(3), revision: 1, definition: broken, updatedAt: ago(3600),
+                    problem: "unknown kind thumbnail"),
             ],
             graphs: [StoredGraphDefinition(revision: 1, definition: saveLink, updatedAt: ago(3600))])
     }()

@@ -1,71 +1,66 @@
 import Jobs
 
-/// The input that a command line spells: an object to begin with, overlaid by named and positional fields.
+/// The input that a command line spells: an object from a file, and fields by position and by name.
 struct TypedInput {
-    var base: JSONObject?
-    /// From `--set field=value`.
-    var assignments: [String]
-    /// `value`, or `field=value` with a known field.
-    var arguments: [String]
+    private let base: JSONObject?
+    private var positional: [String] = []
+    private var named: [(name: String, value: String)] = []
 
-    /// Whether the meaning depends on the definition: arguments need its fields, and a value that is JSON its shapes.
-    var needsForm: Bool {
-        !arguments.isEmpty
-            || assignments.contains { text in
-                guard let (name, value) = Self.split(text) else { return false }
-                return FieldText.isAmbiguous(value) || name == "file" || name.hasSuffix(".file")
-            }
-    }
-
-    /// - Parameter form: Nil where ``needsForm`` is false, or when the definition is not known.
-    /// - Returns: Nil when nothing was given.
-    func resolve(_ form: InputForm?, name: String) throws -> ResolvedInput? {
-        var result = ResolvedInput(object: base ?? JSONObject(), files: [])
-        var given: Set<String> = []
-
-        func set(_ field: InputForm.Field, to text: String) throws {
-            guard given.insert(field.name).inserted else {
-                throw CommandFailure(.usage, "The field \(field.name) is given twice. Give it once.")
-            }
-            result.object[field.name] = FieldText.value(text, shape: field.shape)
-            if field.isFile { result.files.append(.init(field: field.name, path: text)) }
-        }
-
+    /// - Parameters:
+    ///   - assignments: From `--set field=value`.
+    ///   - arguments: `value`, or `field=value`.
+    init(base: JSONObject?, assignments: [String], arguments: [String]) throws {
+        self.base = base
         for text in assignments {
-            guard let (name, value) = Self.split(text) else {
+            guard let pair = Self.split(text) else {
                 throw CommandFailure(.usage, "--set \(text) has no value. Write it as --set field=value.")
             }
-            try set(form?.field(name) ?? .init(name: name, shape: nil, isFile: false), to: value)
+            named.append(pair)
         }
-        var positions = (form?.positional ?? [])[...]
         for text in arguments {
-            if let (field, value) = Self.split(text), Self.isName(field) {
-                guard let known = form?.field(field) else { throw unknown(field, text, form, name) }
-                try set(known, to: value)
-                continue
+            if let pair = Self.split(text), Self.isName(pair.name) {
+                named.append(pair)
+            } else {
+                positional.append(text)
             }
-            while let next = positions.first, given.contains(next.name) || result.object[next.name] != nil {
-                positions = positions.dropFirst()
-            }
-            guard let next = positions.popFirst() else { throw tooMany(text, form, name) }
-            try set(next, to: text)
         }
-        return base == nil && given.isEmpty ? nil : result
     }
 
-    private func unknown(_ field: String, _ text: String, _ form: InputForm?, _ name: String) -> CommandFailure {
-        let known = (form?.positional ?? []) + (form?.named ?? [])
-        if let nearest = NearestName.nearest(to: field, among: known.map(\.name)) {
-            return CommandFailure(.usage, "\(name) has no field \(field). Did you mean \(nearest)?")
+    /// Whether the definition decides what the words mean: which field, and of which shape.
+    var needsDefinitions: Bool { !positional.isEmpty || !named.isEmpty }
+
+    /// The input without a look at the definition; nil when none was given.
+    var plain: ResolvedInput? { base.map { ResolvedInput(object: $0, files: []) } }
+
+    func resolve(for name: String, in set: DefinitionSet) throws -> ResolvedInput? {
+        let catalog = Catalog(set)
+        do {
+            guard let text = try catalog.input(for: name, arguments: positional, sets: named, base: base?.text),
+                let object = JSONObject(text)
+            else { return nil }
+            return ResolvedInput(object: object, files: files(in: object, of: name, set))
+        } catch {
+            throw failure(error, name)
         }
-        let first = form?.positional.first.map { "; for the text itself write \($0.name)=\(text)" } ?? ""
-        return CommandFailure(.usage, "\(name) has no field \(field). See: halyard definitions show \(name)\(first)")
     }
 
-    private func tooMany(_ text: String, _ form: InputForm?, _ name: String) -> CommandFailure {
-        let names = form?.positional.map(\.name).joined(separator: ", ") ?? ""
-        let takes = names.isEmpty ? "takes no arguments" : "takes only \(names)"
-        return CommandFailure(.usage, "\(name) \(takes); \(text) is left over. See: halyard definitions show \(name)")
+    private func failure(_ problem: RequestProblem, _ name: String) -> CommandFailure {
+        switch problem {
+        case .unknownDefinition: CommandFailure(.noInput, problem, see: "halyard definitions list")
+        case .refusedDefinition: CommandFailure(.configuration, problem, see: "halyard definitions show \(name)")
+        default: CommandFailure(.usage, problem, see: "halyard definitions show \(name)")
+        }
+    }
+
+    /// What was typed for a kind's field `file`; files named in a document are not the person's own.
+    private func files(in object: JSONObject, of name: String, _ set: DefinitionSet) -> [ResolvedInput.File] {
+        let parameters = set.graphs.first { $0.definition.name == name }?.definition.parameters ?? []
+        return object.fields.compactMap { field, value in
+            let target = parameters.first { $0.name == field }?.field ?? field
+            let isFile = target == "file" || (!parameters.isEmpty && target.hasSuffix(".file"))
+            guard isFile, base?[field] == nil, let path = value.decodedString else { return nil }
+            return ResolvedInput.File(field: field, path: path)
+        }
     }
 
     private static func split(_ text: String) -> (name: String, value: String)? {

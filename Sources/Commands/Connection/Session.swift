@@ -18,9 +18,10 @@ struct Session: Sendable {
 
     /// Opens a session for one piece of work.
     static func with<T>(
-        _ options: CommonOptions, in surroundings: Surroundings, _ work: (Session) async throws -> T
+        _ options: CommonOptions, for purpose: Connector.Purpose, in surroundings: Surroundings,
+        _ work: (Session) async throws -> T
     ) async throws -> T {
-        let session = try await Connector(options, surroundings).open()
+        let session = try await Connector(options, surroundings).open(purpose)
         do {
             let value = try await work(session)
             await session.close()

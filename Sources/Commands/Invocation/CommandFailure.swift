@@ -12,6 +12,12 @@ struct CommandFailure: Error, Hashable {
         self.details = details
     }
 
+    /// A problem in the words of the model, with what to look at.
+    init(_ exit: ExitCode, _ problem: some CustomStringConvertible, see remedy: String) {
+        let text = problem.description
+        self.init(exit, text + (text.last == "?" || text.last == "." ? " " : ". ") + "See: " + remedy)
+    }
+
     init(_ problem: ControlProblem) {
         self.init(ExitCode(problem.code), problem.message, details: problem.details)
     }

@@ -17,7 +17,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, in: surroundings) { session in
+            try await Session.with(common, for: .writing, in: surroundings) { session in
                 var answers: [CancelAnswer] = []
                 let jobs = work.compactMap { if case .job(let id) = $0 { id } else { nil } }
                 if !jobs.isEmpty { answers += try await session.control.cancel(.jobs(jobs)) }

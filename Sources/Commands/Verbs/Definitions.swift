@@ -17,7 +17,9 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let set = try await Session.with(common, in: surroundings) { try await $0.control.definitions() }
+                let set = try await Session.with(common, for: .reading, in: surroundings) {
+                    try await $0.control.definitions()
+                }
                 if common.json {
                     try surroundings.output.json(set.json)
                 } else if names {
@@ -41,7 +43,9 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let set = try await Session.with(common, in: surroundings) { try await $0.control.definitions() }
+                let set = try await Session.with(common, for: .reading, in: surroundings) {
+                    try await $0.control.definitions()
+                }
                 let (output, now) = (surroundings.output, surroundings.now())
                 if let stored = set.definitions.first(where: { $0.definition.name == name }) {
                     let kind = set.kinds.first { $0.name == stored.definition.kind }
@@ -81,7 +85,7 @@ extension Halyard {
                 guard let document = String(validating: bytes, as: UTF8.self) else {
                     throw CommandFailure(.data, "\(file) is not UTF-8. Save it as UTF-8.")
                 }
-                return try await Session.with(common, in: surroundings) { session in
+                return try await Session.with(common, for: .writing, in: surroundings) { session in
                     let lines = try await session.control.apply(document, dryRun: dryRun)
                     if common.json {
                         try surroundings.output.json(lines.json)
@@ -110,7 +114,7 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Session.with(common, in: surroundings) { session in
+                try await Session.with(common, for: .writing, in: surroundings) { session in
                     for name in name {
                         try await session.control.removeDefinition(name)
                         try surroundings.note("removed \(name)")
@@ -128,7 +132,7 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let document = try await Session.with(common, in: surroundings) {
+                let document = try await Session.with(common, for: .reading, in: surroundings) {
                     try await $0.control.exportDefinitions()
                 }
                 if common.json {

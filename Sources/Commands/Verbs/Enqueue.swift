@@ -8,14 +8,14 @@ extension Halyard {
             abstract: "Enqueue a job, a graph, or many from JSON lines.",
             discussion: """
                 Arguments fill the definition's input fields in their order (a graph definition's parameters); field=value \
-                names one. A value is read as JSON where it is JSON of the field's shape, else as text. See the fields with: \
-                halyard definitions show NAME
+                names one. Text is taken as it is; numbers, true and false, objects and arrays are read as JSON where the \
+                field wants them. See the fields with: halyard definitions show NAME
 
                 A file of yours that lies outside the daemon's roots is copied into its spool.
 
                 Prints the number of each job. When it returns, they are on the disk.
 
-                  halyard enqueue unfurl https://example.org/short
+                  halyard enqueue unfurl https://example.org/short max_hops=5
                   halyard enqueue save-link https://example.org/page --priority high --wait
                   halyard enqueue upload photo.jpg https://files.example.org/photo.jpg --after 41:finished
                   halyard enqueue --lines jobs.jsonl
@@ -105,14 +105,14 @@ extension Halyard {
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             if let lines {
                 let file = try InputFile(lines, in: surroundings)
-                return try await Session.with(common, in: surroundings) { session in
+                return try await Session.with(common, for: .writing, in: surroundings) { session in
                     try await LineSubmission(session: session, surroundings: surroundings, isJSON: common.json)
                         .submit(file)
                 }
             }
-            let typed = TypedInput(
+            let typed = try TypedInput(
                 base: try readInput(in: surroundings), assignments: assignments, arguments: arguments)
-            return try await Session.with(common, in: surroundings) { session in
+            return try await Session.with(common, for: .writing, in: surroundings) { session in
                 let receipt = try await submit(typed, session, surroundings)
                 try surroundings.output.flush()
                 try session.noteWritten(in: surroundings, willRun: true)
@@ -128,7 +128,6 @@ extension Halyard {
             let file = try InputFile(input, in: surroundings)
             let text: JSONText
             do {
-                // One more byte shows that there are too many.
                 text = try JSONText(checking: try file.readAll(limit: JSONText.maxBytes))
             } catch let problem as JSONProblem {
                 throw CommandFailure(.data, "\(file.name) is not an input: \(problem). Correct it.")
@@ -143,17 +142,14 @@ extension Halyard {
             _ typed: TypedInput, _ session: Session, _ surroundings: Surroundings
         ) async throws -> EnqueueReceipt {
             let name = name ?? ""
-            var form: InputForm?
-            if typed.needsForm {
-                let set = try await session.control.definitions()
-                form = InputForm(name, in: set)
-                if form == nil { throw UnknownDefinition.failure(name, in: set) }
+            var input = typed.plain
+            if typed.needsDefinitions {
+                input = try typed.resolve(for: name, in: try await session.control.definitions())
             }
             let now = surroundings.now()
             var start = Submission.Start.now
             if let at { start = .at(at.moment(now: now)) }
             if let delay { start = .after(delay.duration) }
-            var input = try typed.resolve(form, name: name)
             let files = Spooling(session: session, surroundings: surroundings)
             try files.makeAbsolute(&input)
             if copy { try await files.copy(&input) }

@@ -29,7 +29,9 @@ extension Halyard {
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             guard let graph else { return try await list(in: surroundings) }
-            let detail = try await Session.with(common, in: surroundings) { try await $0.control.graph(graph) }
+            let detail = try await Session.with(common, for: .reading, in: surroundings) {
+                try await $0.control.graph(graph)
+            }
             let output = surroundings.output
             switch common.json ? .json : format {
             case .json: try output.json(detail.json)
@@ -41,7 +43,7 @@ extension Halyard {
         }
 
         private func list(in surroundings: Surroundings) async throws -> ExitCode {
-            let graphs = try await Session.with(common, in: surroundings) {
+            let graphs = try await Session.with(common, for: .reading, in: surroundings) {
                 try await $0.control.graphs(limit: limit, before: before)
             }
             if common.json || format == .json {

@@ -46,7 +46,9 @@ extension Halyard {
             let filter = JobFilter(
                 states: states, queue: queue, definition: definition, kind: kind, graph: graph, after: after,
                 order: oldestFirst ? .oldestFirst : .newestFirst, limit: limit)
-            let jobs = try await Session.with(common, in: surroundings) { try await $0.control.jobs(filter) }
+            let jobs = try await Session.with(common, for: .reading, in: surroundings) {
+                try await $0.control.jobs(filter)
+            }
             if common.json {
                 try surroundings.output.json(jobs.json)
                 return .success

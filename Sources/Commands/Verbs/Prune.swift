@@ -31,7 +31,7 @@ extension Halyard {
                     return .success
                 }
             }
-            return try await Session.with(common, in: surroundings) { session in
+            return try await Session.with(common, for: .writing, in: surroundings) { session in
                 let count = try await session.control.prune(
                     PruneRequest(finishedBefore: before, outcomes: outcomes))
                 if common.json {

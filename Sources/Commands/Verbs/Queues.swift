@@ -14,7 +14,9 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let queues = try await Session.with(common, in: surroundings) { try await $0.control.queues() }
+                let queues = try await Session.with(common, for: .reading, in: surroundings) {
+                    try await $0.control.queues()
+                }
                 if common.json {
                     try surroundings.output.json(queues.json)
                 } else {
@@ -84,7 +86,7 @@ extension Halyard {
         private static func change(
             _ changes: [QueueChange], _ common: CommonOptions, in surroundings: Surroundings
         ) async throws -> ExitCode {
-            try await Session.with(common, in: surroundings) { session in
+            try await Session.with(common, for: .writing, in: surroundings) { session in
                 if changes.contains(where: { $0.isPaused != nil }) {
                     let known = try await session.control.queues().map(\.settings.name)
                     for change in changes where !known.contains(change.name) {

@@ -9,7 +9,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, in: surroundings) { session in
+            try await Session.with(common, for: .reading, in: surroundings) { session in
                 try session.requireDaemon("Reloading")
                 do throws(ControlProblem) {
                     try await session.control.reload()

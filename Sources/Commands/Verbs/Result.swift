@@ -17,7 +17,9 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let result = try await Session.with(common, in: surroundings) { try await $0.control.result(job) }
+            let result = try await Session.with(common, for: .reading, in: surroundings) {
+                try await $0.control.result(job)
+            }
             guard let result else {
                 try surroundings.note("job \(job) is still open. Wait for it with: halyard wait \(job)")
                 return .jobOpen

@@ -23,7 +23,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, in: surroundings) { session in
+            try await Session.with(common, for: .writing, in: surroundings) { session in
                 let receipt = try await session.control.retry(job, dependents: dependents)
                 if common.json {
                     try surroundings.output.json(receipt.json)

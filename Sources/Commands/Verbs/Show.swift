@@ -13,7 +13,9 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let detail = try await Session.with(common, in: surroundings) { try await $0.control.job(job) }
+            let detail = try await Session.with(common, for: .reading, in: surroundings) {
+                try await $0.control.job(job)
+            }
             if common.json {
                 try surroundings.output.json(detail.json)
             } else {

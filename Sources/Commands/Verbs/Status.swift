@@ -8,7 +8,9 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let report = try await Session.with(common, in: surroundings) { try await $0.control.status() }
+            let report = try await Session.with(common, for: .reading, in: surroundings) {
+                try await $0.control.status()
+            }
             if common.json {
                 try surroundings.output.json(report.json)
             } else {

@@ -20,7 +20,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, in: surroundings) { session in
+            try await Session.with(common, for: .reading, in: surroundings) { session in
                 try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
                     .wait(for: work, timeout: timeout?.duration)
             }

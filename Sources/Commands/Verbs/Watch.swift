@@ -17,7 +17,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            try await Session.with(common, in: surroundings) { session in
+            try await Session.with(common, for: .reading, in: surroundings) { session in
                 try session.requireDaemon("Watching")
                 let events = try await session.control.watch(scope.scope)
                 if common.json { return try await printJSON(events, surroundings) }

@@ -13,7 +13,9 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let explanation = try await Session.with(common, in: surroundings) { try await $0.control.why(job) }
+            let explanation = try await Session.with(common, for: .reading, in: surroundings) {
+                try await $0.control.why(job)
+            }
             if common.json {
                 try surroundings.output.json(explanation.json)
             } else {

@@ -8,8 +8,8 @@ import Testing
         _ name: String, arguments: [String] = [], set: [String] = [], base: String? = nil
     ) throws -> ResolvedInput? {
         let object = base.flatMap { JSONObject(JSONText(trusted: Array($0.utf8))) }
-        let typed = TypedInput(base: object, assignments: set, arguments: arguments)
-        return try typed.resolve(InputForm(name, in: Samples.definitions), name: name)
+        let typed = try TypedInput(base: object, assignments: set, arguments: arguments)
+        return try typed.resolve(for: name, in: Samples.definitions)
     }
 
     private func json(
@@ -31,23 +31,19 @@ import Testing
     @Test func anyFieldOfAnyNodeHasAName() throws {
         #expect(
             try json("save-link", arguments: ["resolve.max_hops=2", "http://a/"], set: ["store.file=/srv/x"])
-                == #"{"store.file":"/srv/x","resolve.max_hops":2,"url":"http://a/"}"#)
+                == #"{"url":"http://a/","store.file":"/srv/x","resolve.max_hops":2}"#)
     }
 
-    @Test func namedFieldsAreSkippedByTheOrder() throws {
+    @Test func valuesHaveTheShapeOfTheirField() throws {
         #expect(
-            try json("unfurl", arguments: ["url=http://a/", "7", "method=GET"], set: ["headers={\"A\":\"b\"}"])
-                == #"{"headers":{"A":"b"},"url":"http://a/","max_hops":7,"method":"GET"}"#)
+            try json("unfurl", arguments: ["12", "7", "method=GET"], set: ["headers={\"A\":\"b\"}"])
+                == #"{"url":"12","max_hops":7,"headers":{"A":"b"},"method":"GET"}"#)
     }
 
-    @Test func whatIsTypedStandsOverTheFile() throws {
+    @Test func whatIsTypedJoinsTheFile() throws {
         #expect(
-            try json("unfurl", arguments: ["url=http://new/"], base: #"{"url":"http://old/","max_hops":1}"#)
-                == #"{"url":"http://new/","max_hops":1}"#)
-        // A field of the file counts as given.
-        #expect(
-            try json("unfurl", arguments: ["4"], base: #"{"url":"http://old/"}"#)
-                == #"{"url":"http://old/","max_hops":4}"#)
+            try json("unfurl", arguments: ["http://a/"], base: #"{"max_hops":1}"#)
+                == #"{"max_hops":1,"url":"http://a/"}"#)
     }
 
     @Test func nothingTypedIsNoInput() throws { #expect(try json("unfurl") == nil) }
@@ -57,22 +53,20 @@ import Testing
         #expect(input?.files.map(\.field) == ["file"])
         #expect(input?.files.map(\.path) == ["photo.jpg"])
         #expect(try resolve("save-link", set: ["store.file=x"])?.files.map(\.field) == ["store.file"])
+        // What stands in a document was not typed in the person's directory.
+        #expect(try resolve("upload", arguments: ["url=http://b/"], base: #"{"file":"x"}"#)?.files.isEmpty == true)
     }
 
     @Test(arguments: [
-        (
-            ["a", "b", "c", "d", "e"],
-            "unfurl takes only url, max_hops, method, headers; e is left over. See: halyard definitions show unfurl"
-        ),
-        (["max_hop=1"], "unfurl has no field max_hop. Did you mean max_hops?"),
-        (
-            ["colour=1"],
-            "unfurl has no field colour. See: halyard definitions show unfurl; for the text itself write url=colour=1"
-        ),
-        (["url=a", "url=b"], "The field url is given twice. Give it once."),
+        ("unfurl", ["a", "1", "GET", "{}", "e"], ExitCode.usage), ("unfurl", ["max_hop=1"], .usage),
+        ("unfurl", ["url=a", "url=b"], .usage), ("unfurl", ["a", "many"], .usage), ("unfrl", ["a"], .noInput),
+        ("save-link", ["resolve.urll=x"], .usage), ("broken", ["a"], .configuration),
     ])
-    func mistakesNameTheRemedy(arguments: [String], message: String) {
-        #expect(throws: CommandFailure(.usage, message)) { try json("unfurl", arguments: arguments) }
+    func mistakesNameTheRemedy(name: String, arguments: [String], code: ExitCode) throws {
+        let failure = try #require(throws: CommandFailure.self) { try json(name, arguments: arguments) }
+        #expect(failure.exit == code)
+        let file = ([name] + arguments).joined(separator: "-").filter { $0.isLetter || $0.isNumber || $0 == "-" }
+        try Golden.expect(failure.message + "\n", "input/\(file).txt")
     }
 
     @Test func anAssignmentNeedsAValue() {
@@ -81,36 +75,11 @@ import Testing
         }
     }
 
-    @Test func theDefinitionIsAskedForOnlyWhenItMatters() {
-        func needs(_ arguments: [String], _ set: [String]) -> Bool {
-            TypedInput(base: nil, assignments: set, arguments: arguments).needsForm
-        }
-        #expect(!needs([], []))
-        #expect(!needs([], ["url=http://a/"]))
-        #expect(needs(["http://a/"], []))
-        #expect(needs([], ["max_hops=3"]))
-        #expect(needs([], ["store.file=x"]))
-    }
-}
-
-@Suite struct FieldTextTests {
-    @Test(
-        arguments: [
-            ("text", .string, #""text""#), ("12", .string, #""12""#), (#""quoted""#, .string, #""quoted""#),
-            ("12", .integer, "12"), ("1.5", .integer, #""1.5""#), ("x", .integer, #""x""#), ("1.5", .number, "1.5"),
-            ("2", .number, "2"), ("true", .boolean, "true"), ("yes", .boolean, #""yes""#), ("[1]", .array, "[1]"),
-            ("[1", .array, #""[1""#), (#"{"a":1}"#, .object, #"{"a":1}"#), ("null", .string, #""null""#),
-            ("", .string, #""""#),
-            ("a\"\n\u{7}", .string, #""a\"\n\u0007""#),
-        ] as [(String, InputField.Shape, String)])
-    func textBecomesJSONOfTheShape(text: String, shape: InputField.Shape, json: String) {
-        #expect(FieldText.value(text, shape: shape).string == json)
-    }
-
-    @Test(arguments: [
-        ("12", "12"), ("true", "true"), (#""q""#, #""\"q\"""#), ("null", #""null""#), ("plain", #""plain""#),
-    ])
-    func withoutAShapeJSONBesideStringsIsTaken(text: String, json: String) {
-        #expect(FieldText.value(text, shape: nil).string == json)
+    @Test func theDefinitionIsAskedForOnlyWhenItMatters() throws {
+        let base = JSONObject(.emptyObject)
+        #expect(try !TypedInput(base: nil, assignments: [], arguments: []).needsDefinitions)
+        #expect(try !TypedInput(base: base, assignments: [], arguments: []).needsDefinitions)
+        #expect(try TypedInput(base: nil, assignments: ["url=x"], arguments: []).needsDefinitions)
+        #expect(try TypedInput(base: nil, assignments: [], arguments: ["x"]).needsDefinitions)
     }
 }
