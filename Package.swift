@@ -87,9 +87,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("SQLite", ["CSQLite"]),
         tests("SQLite"),
-        module(
-            "SQLiteStore",
-            ["Jobs", "SQLite", .product(name: "DequeModule", package: "swift-collections")]),
+        module("SQLiteStore", ["Jobs", "SQLite"]),
         tests("SQLiteStore", ["JobStoreContract", "Jobs", "SQLite"]),
 
         // Running jobs.

@@ -1,0 +1,67 @@
+import Jobs
+
+/// One promise that every store keeps, as a test without a framework.
+public struct Check: Sendable, CustomStringConvertible {
+    /// A fact, as a test's name: `aGraphIsEnqueuedWholeOrNotAtAll`.
+    public let name: String
+    /// Fails with ``Violation``, or with the store's error.
+    public let run: @Sendable (StoreSource) async throws -> Void
+
+    init(_ name: String, _ run: @escaping @Sendable (StoreSource) async throws -> Void) {
+        self.name = name
+        self.run = run
+    }
+
+    public var description: String { name }
+
+    /// Every check; a store passes all of them.
+    public static let all: [Check] =
+        accepting + starting
+}
+
+/// Where a check gets its stores from. All stores of one source are over one database, which begins empty.
+public struct StoreSource: Sendable {
+    /// Opens the database.
+    public let open: @Sendable () async throws -> any JobStore
+    /// Ends a store without letting anything be written after what it has acknowledged.
+    public let end: @Sendable (any JobStore) async throws -> Void
+
+    public init(
+        open: @escaping @Sendable () async throws -> any JobStore,
+        end: @escaping @Sendable (any JobStore) async throws -> Void
+    ) {
+        self.open = open
+        self.end = end
+    }
+
+    /// The same database again, as after a new start of the process.
+    func reopen(_ store: any JobStore) async throws -> any JobStore {
+        try await end(store)
+        return try await open()
+    }
+}
+
+/// A promise that a store did not keep.
+public struct Violation: Error, CustomStringConvertible {
+    public let description: String
+}
+
+func expect(
+    _ condition: Bool, _ fact: @autoclosure () -> String, file: StaticString = #fileID, line: Int = #line
+) throws {
+    if !condition { throw Violation(description: "\(file):\(line): \(fact())") }
+}
+
+func expectEqual<Value: Equatable>(
+    _ found: Value, _ expected: Value, _ what: @autoclosure () -> String = "", file: StaticString = #fileID,
+    line: Int = #line
+) throws {
+    try expect(found == expected, "\(what()) expected \(expected), found \(found)", file: file, line: line)
+}
+
+func unwrap<Value>(
+    _ value: Value?, _ what: @autoclosure () -> String = "a value", file: StaticString = #fileID, line: Int = #line
+) throws -> Value {
+    guard let value else { throw Violation(description: "\(file):\(line): expected \(what()), found nothing") }
+    return value
+}

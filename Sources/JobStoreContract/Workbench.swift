@@ -1,0 +1,123 @@
+import Jobs
+import OperationTypes
+import Synchronization
+
+/// A store with a definition to enqueue, a clock that a check moves, and short ways to say what checks say often.
+final class Workbench: Sendable {
+    let store: any JobStore
+    let source: StoreSource
+    /// Of the definition `step`, in the queue `default`.
+    let step: DefinitionID
+    private let clock: Mutex<Timestamp>
+
+    var now: Timestamp { clock.withLock { $0 } }
+
+    private init(_ store: any JobStore, _ source: StoreSource, _ step: DefinitionID, _ now: Timestamp) {
+        self.store = store
+        self.source = source
+        self.step = step
+        clock = Mutex(now)
+    }
+
+    convenience init(_ source: StoreSource) async throws {
+        let start = Timestamp(milliseconds: 1_750_000_000_000)
+        let store = try await source.open()
+        try await store.change(
+            DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: start)
+        let step = try unwrap(try await store.definitions().definitions.first { $0.definition.name == "step" })
+        self.init(store, source, step.id, start)
+    }
+
+    /// The same database after a new start of the process, with the clock where it was.
+    func restarted() async throws -> Workbench {
+        Workbench(try await source.reopen(store), source, step, now)
+    }
+
+    func advance(_ duration: Duration) { clock.withLock { $0 = $0 + duration } }
+
+    // MARK: Enqueueing
+
+    func job(
+        after dependencies: [NewDependency] = [], node: String? = nil, input: JSONText? = nil,
+        queue: String = "default",
+        priority: Priority = .normal, dueAt: Timestamp? = nil
+    ) -> NewJob {
+        NewJob(
+            definition: step, node: node, input: input, queue: queue, priority: priority, dueAt: dueAt,
+            dependencies: dependencies)
+    }
+
+    func enqueue(_ job: NewJob) async throws -> JobID {
+        let receipt = try await enqueue(NewGraph(isGraph: false, jobs: [job]))
+        return receipt.jobs[0]
+    }
+
+    func enqueue(_ graph: NewGraph) async throws -> EnqueueReceipt {
+        let outcome = try await store.enqueue([graph], now: now)[0]
+        guard case .enqueued(let receipt) = outcome else {
+            throw Violation(description: "expected the graph to be enqueued, found \(outcome)")
+        }
+        return receipt
+    }
+
+    func refusal(of graph: NewGraph) async throws -> EnqueueRefusal {
+        let outcome = try await store.enqueue([graph], now: now)[0]
+        guard case .refused(let refusal) = outcome else {
+            throw Violation(description: "expected a refusal, found \(outcome)")
+        }
+        return refusal
+    }
+
+    // MARK: Running
+
+    func claim(_ slots: Int = 100, ageing: Duration = .seconds(300)) async throws -> [ClaimedJob] {
+        try await store.exchange([], claim: ClaimRequest(slots: slots, ageing: ageing), now: now).claimed
+    }
+
+    func claimOne() async throws -> ClaimedJob {
+        try unwrap(try await claim(1).first, "a job to claim")
+    }
+
+    @discardableResult
+    func end(_ lease: Lease, _ ending: AttemptEnd.Ending) async throws -> FinishResult {
+        try await store.exchange([AttemptEnd(lease: lease, ending: ending)], claim: nil, now: now).finished[0]
+    }
+
+    /// Enqueues nothing new: claims one job and ends it.
+    @discardableResult
+    func runOne(_ ending: AttemptEnd.Ending = .succeeded(JSONText(trusted: Array("{}".utf8)))) async throws -> JobID {
+        let claimed = try await claimOne()
+        let result = try await end(claimed.lease, ending)
+        try expect(result != .leaseLost, "the lease of a job just claimed stands")
+        return claimed.lease.job
+    }
+
+    // MARK: Looking
+
+    func record(_ job: JobID) async throws -> JobRecord { try unwrap(try await store.job(job), "job \(job)") }
+    func state(_ job: JobID) async throws -> JobState { try await record(job).state }
+
+    func states(_ jobs: [JobID]) async throws -> [JobState] {
+        var states: [JobState] = []
+        for job in jobs { states.append(try await state(job)) }
+        return states
+    }
+
+    func result(_ job: JobID) async throws -> JobResult { try unwrap(try await store.result(of: job), "a result") }
+
+    /// The failure of a job that ended without success.
+    func failure(_ job: JobID) async throws -> JobFailure {
+        guard case .ended(_, let failure) = try await result(job).value else {
+            throw Violation(description: "expected job \(job) to have a failure")
+        }
+        return failure
+    }
+}
+
+extension JSONText {
+    init(_ literal: StaticString) { self.init(trusted: Array(literal.description.utf8)) }
+}
+
+extension JobFailure {
+    static let broken = JobFailure(code: "broken", message: "It broke.", detail: JSONText("{\"part\":7}"))
+}

@@ -1,0 +1,158 @@
+import CSQLite
+
+/// One connection to a database file, for one thread at a time.
+///
+/// It closes when the last reference to it and to its statements goes.
+public final class Connection {
+    public enum Access: Sendable {
+        case readOnly
+        case readWrite
+        case readWriteCreate
+    }
+
+    let handle: OpaquePointer
+    var preparationError: SQLiteError?
+    private let walPagesCell: UnsafeMutablePointer<Int32>
+
+    public init(path: String, access: Access) throws(SQLiteError) {
+        let flags =
+            switch access {
+            case .readOnly: SQLITE_OPEN_READONLY
+            case .readWrite: SQLITE_OPEN_READWRITE
+            case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            }
+        var opened: OpaquePointer?
+        // NOMUTEX: no lock inside SQLite, since one thread at a time uses a connection.
+        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let opened else {
+            let error = SQLiteError(
+                code: code, message: opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory")
+            sqlite3_close_v2(opened)
+            throw error
+        }
+        handle = opened
+        walPagesCell = .allocate(capacity: 1)
+        walPagesCell.initialize(to: 0)
+    }
+
+    deinit {
+        // close_v2 waits for statements that are still alive.
+        sqlite3_close_v2(handle)
+        walPagesCell.deallocate()
+    }
+
+    var error: SQLiteError {
+        SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+
+    func check(_ code: Int32) throws(SQLiteError) {
+        if code != SQLITE_OK { throw SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle))) }
+    }
+
+    // MARK: Statements
+
+    /// Prepares a statement that will be used many times.
+    ///
+    /// One that cannot be prepared fails at each step; ``checkPreparations()`` tells at once. (An initializer that throws
+    /// half way could not fill a struct of statements, which cannot be copied.)
+    public func prepare(_ sql: StaticString) -> Statement { Statement(sql, on: self) }
+
+    /// Fails when a statement could not be prepared, with the first such error.
+    public func checkPreparations() throws(SQLiteError) {
+        if let preparationError { throw preparationError }
+    }
+
+    /// Runs every statement of a script, dropping rows.
+    public func execute(_ script: StaticString) throws(SQLiteError) {
+        try check(sqlite3_exec(handle, script.utf8Start, nil, nil, nil))
+    }
+
+    /// The same for a text made at run time. Never put a value of the outside into it.
+    public func execute(text script: String) throws(SQLiteError) {
+        try check(sqlite3_exec(handle, script, nil, nil, nil))
+    }
+
+    /// The first value of the first row as an integer; nil when there is no row or the value is NULL.
+    public func integer(_ sql: StaticString) throws(SQLiteError) -> Int64? {
+        let statement = prepare(sql)
+        return try statement.step() ? statement.optionalInteger(0) : nil
+    }
+
+    /// The first value of the first row as text; nil when there is no row or the value is NULL.
+    public func text(_ sql: StaticString) throws(SQLiteError) -> String? {
+        let statement = prepare(sql)
+        return try statement.step() ? statement.optionalString(0) : nil
+    }
+
+    /// Rows changed by the last INSERT, UPDATE or DELETE.
+    public var changes: Int { Int(sqlite3_changes(handle)) }
+
+    /// The rowid of the last successful INSERT.
+    public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// False between BEGIN and its COMMIT or ROLLBACK; some errors roll back by themselves.
+    public var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+    /// Ends every statement that an error left half way.
+    public func resetStatements() {
+        var statement = sqlite3_next_stmt(handle, nil)
+        while let current = statement {
+            sqlite3_reset(current)
+            statement = sqlite3_next_stmt(handle, current)
+        }
+    }
+
+    // MARK: Settings
+
+    public func setBusyTimeout(milliseconds: Int32) throws(SQLiteError) {
+        try check(sqlite3_busy_timeout(handle, milliseconds))
+    }
+
+    /// Refuses values and rows of more bytes than this.
+    public func setLengthLimit(bytes: Int32) { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, bytes) }
+
+    public var lengthLimit: Int32 { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1) }
+
+    public enum Setting: Sendable {
+        /// No SQL can corrupt the file on purpose.
+        case defensive
+        /// Functions and virtual tables named by the schema itself are not trusted.
+        case untrustedSchema
+        case foreignKeys
+        /// Closing the last connection leaves the WAL as it is.
+        case keepsWALOnClose
+    }
+
+    /// Switches a setting on; fails when it did not take.
+    public func enable(_ setting: Setting) throws(SQLiteError) {
+        let (option, value): (Int32, Int32) =
+            switch setting {
+            case .defensive: (SQLITE_DBCONFIG_DEFENSIVE, 1)
+            case .untrustedSchema: (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            case .foreignKeys: (SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+            case .keepsWALOnClose: (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            }
+        try check(halyard_sqlite3_db_config(handle, option, value))
+    }
+
+    // MARK: The write-ahead log
+
+    /// Stops checkpoints at commits; counts the pages in the WAL instead, see ``walPages``.
+    public func checkpointByHand() {
+        // The cell outlives the hook: both go with this connection.
+        sqlite3_wal_hook(
+            handle,
+            { cell, _, _, pages in
+                cell?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            }, walPagesCell)
+    }
+
+    /// Pages in the WAL after the last commit of this connection.
+    public var walPages: Int { Int(walPagesCell.pointee) }
+
+    /// Copies what it can from the WAL into the database without waiting for anybody.
+    public func checkpoint() throws(SQLiteError) {
+        try check(sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
+    }
+}

@@ -1,0 +1,162 @@
+import CSQLite
+
+/// A prepared statement. Parameters count from 1 in the order in which they first appear, columns from 0.
+///
+/// Values stay bound until they are bound again. A statement that gave rows must be stepped to its end or ``reset()``.
+public struct Statement: ~Copyable {
+    /// Nil when it could not be prepared; SQLite answers every call with an error then.
+    @usableFromInline let handle: OpaquePointer?
+    // Keeps the database open, and gives the words of errors.
+    @usableFromInline let connection: Connection
+
+    init(_ sql: StaticString, on connection: Connection) {
+        self.connection = connection
+        var prepared: OpaquePointer?
+        let code = sqlite3_prepare_v3(
+            connection.handle, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self),
+            Int32(sql.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        handle = prepared
+        if code != SQLITE_OK, connection.preparationError == nil { connection.preparationError = connection.error }
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    // MARK: Running
+
+    /// Takes one step; true when it gives a row. At the end, or on an error, the statement is reset.
+    @inlinable
+    public func step() throws(SQLiteError) -> Bool {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        if code == SQLITE_DONE {
+            sqlite3_reset(handle)
+            return false
+        }
+        throw failure()
+    }
+
+    /// Runs a statement that gives no rows.
+    @inlinable
+    public func run() throws(SQLiteError) {
+        while try step() {}
+    }
+
+    /// Runs an INSERT, UPDATE or DELETE and returns the number of rows it changed.
+    public func runCountingChanges() throws(SQLiteError) -> Int {
+        try run()
+        return connection.changes
+    }
+
+    @inlinable
+    public func reset() { sqlite3_reset(handle) }
+
+    @usableFromInline
+    func failure() -> SQLiteError {
+        let error =
+            handle == nil
+            ? connection.preparationError ?? SQLiteError(code: SQLITE_MISUSE, message: "an empty statement")
+            : connection.error
+        sqlite3_reset(handle)
+        return error
+    }
+
+    // MARK: Binding
+
+    @inlinable
+    public func bind(_ parameter: Int32, _ value: Int64) {
+        let code = sqlite3_bind_int64(handle, parameter, value)
+        precondition(code == SQLITE_OK || handle == nil, "no such parameter, or the statement is running")
+    }
+
+    @inlinable
+    public func bind(_ parameter: Int32, _ value: Int) { bind(parameter, Int64(value)) }
+
+    @inlinable
+    public func bindNull(_ parameter: Int32) {
+        let code = sqlite3_bind_null(handle, parameter)
+        precondition(code == SQLITE_OK || handle == nil, "no such parameter, or the statement is running")
+    }
+
+    @inlinable
+    public func bind(_ parameter: Int32, _ value: Int64?) {
+        if let value { bind(parameter, value) } else { bindNull(parameter) }
+    }
+
+    /// Binds a copy of the text.
+    public func bind(_ parameter: Int32, _ text: String?) throws(SQLiteError) {
+        guard var text else { return bindNull(parameter) }
+        let code = text.withUTF8 { bindCopy(parameter, $0) }
+        try connection.check(code)
+    }
+
+    /// Binds a copy of UTF-8 bytes as text.
+    public func bind(_ parameter: Int32, text bytes: [UInt8]?) throws(SQLiteError) {
+        guard let bytes else { return bindNull(parameter) }
+        let code = bytes.withUnsafeBufferPointer { bindCopy(parameter, $0) }
+        try connection.check(code)
+    }
+
+    /// Binds UTF-8 bytes as text without copying, for as long as `body` runs; `body` must finish with the statement.
+    @inlinable
+    public func withBound(
+        _ parameter: Int32, text bytes: [UInt8], _ body: () throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(SQLiteError) in
+            // A null pointer would bind NULL. The destructor nil is SQLITE_STATIC: SQLite makes no copy.
+            let start = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            let code = sqlite3_bind_text64(
+                handle, parameter, start ?? emptyText, UInt64(buffer.count), nil, UInt8(SQLITE_UTF8))
+            if code != SQLITE_OK { throw failure() }
+            try body()
+        }
+    }
+
+    private func bindCopy(_ parameter: Int32, _ buffer: UnsafeBufferPointer<UInt8>) -> Int32 {
+        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)  // SQLITE_TRANSIENT
+        let start = UnsafeRawPointer(buffer.baseAddress)?.assumingMemoryBound(to: CChar.self)
+        return sqlite3_bind_text64(
+            handle, parameter, start ?? emptyText, UInt64(buffer.count), copied, UInt8(SQLITE_UTF8))
+    }
+
+    // MARK: Columns of the current row
+
+    @inlinable
+    public func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    @inlinable
+    public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    @inlinable
+    public func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    /// The bytes of a text or blob; nil for NULL.
+    public func bytes(_ column: Int32) -> [UInt8]? {
+        if isNull(column) { return nil }
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    public func string(_ column: Int32) -> String { optionalString(column) ?? "" }
+
+    public func optionalString(_ column: Int32) -> String? {
+        guard let start = sqlite3_column_text(handle, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    public var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    // MARK: Measuring
+
+    /// The virtual machine's steps since this was last asked: the cost of a statement without a clock.
+    public func takeStepCount() -> Int {
+        Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1))
+    }
+}
+
+/// Where an empty text starts.
+@usableFromInline
+var emptyText: UnsafePointer<CChar> {
+    let text: StaticString = ""
+    return UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+}

@@ -1,0 +1,113 @@
+import Jobs
+import SQLite
+
+extension Writer {
+    /// Selects, then updates; all in the caller's transaction.
+    func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
+        var lanes: [FairShare.Lane] = []
+        for (index, queue) in memory.queues.enumerated() {
+            let claimable = queue.claimable
+            if claimable > 0 {
+                lanes.append(FairShare.Lane(key: index, weight: queue.settings.weight, wanted: claimable))
+            }
+        }
+        if lanes.isEmpty || request.slots <= 0 { return [] }
+        var claimed: [ClaimedJob] = []
+        claimed.reserveCapacity(request.slots)
+        let given = shares.divide(request.slots, among: lanes)
+        for (lane, slots) in zip(lanes, given) where slots > 0 {
+            for job in try select(slots, from: lane.key, ageing: request.ageing, now: now) {
+                try start(job, queue: lane.key, now: now, into: &claimed)
+            }
+        }
+        return claimed
+    }
+
+    /// The best jobs of one queue. Reads the heads of the five priorities and one row for each job taken, however many
+    /// others there are (P9).
+    private func select(
+        _ slots: Int, from queue: Int, ageing: Duration, now: Timestamp
+    ) throws(SQLiteError) -> [ReadyJob] {
+        var heads: [ReadyJob?] = []
+        heads.reserveCapacity(claiming.ready.count)
+        for cursor in claiming.ready { heads.append(try cursor.first(queue: memory.queues[queue].id)) }
+        var selected: [ReadyJob] = []
+        selected.reserveCapacity(slots)
+        while selected.count < slots {
+            var best: (level: Int, priority: Priority, job: ReadyJob)?
+            for (level, head) in heads.enumerated() {
+                guard let head else { continue }
+                let priority = claiming.ready[level].priority.aged(readySince: head.readySince, now: now, step: ageing)
+                // The older of two equals goes first; without ageing a lower level never gets here as an equal.
+                if let found = best, (found.priority, head.id) >= (priority, found.job.id) { continue }
+                best = (level, priority, head)
+            }
+            guard let best else { break }
+            selected.append(best.job)
+            heads[best.level] = try claiming.ready[best.level].next()
+        }
+        for cursor in claiming.ready { cursor.reset() }
+        return selected
+    }
+
+    private func start(
+        _ job: ReadyJob, queue: Int, now: Timestamp, into claimed: inout [ClaimedJob]
+    ) throws(SQLiteError) {
+        claiming.start.bind(1, job.id)
+        claiming.start.bind(2, now.milliseconds)
+        // Zero rows: somebody else wrote to the file. Leave the job alone.
+        guard try claiming.start.runCountingChanges() == 1 else { return }
+        claiming.input.bind(1, job.id)
+        let input = try claiming.input.step() ? claiming.input.json(0) : nil
+        claiming.input.reset()
+        let id = JobID(job.id)
+        let attempt = job.attempt + 1
+        memory.running[id] = RunningJob(
+            attempt: attempt, queue: queue, graph: job.graph, startedAt: now, isCancelRequested: false)
+        count(queue: queue, graph: job.graph, from: .ready, to: .running, now: now)
+        note(id, graph: job.graph, state: .running, attempt: attempt)
+        claimed.append(
+            ClaimedJob(
+                lease: Lease(job: id, attempt: attempt), definition: job.definition, graph: job.graph, input: input,
+                hasDependencies: job.hasDependencies, tries: job.tries))
+    }
+}
+
+/// A row of the ready index, as far as a claim needs it.
+struct ReadyJob {
+    let id: Int64
+    let readySince: Timestamp
+    let attempt: Int
+    let tries: Int
+    let definition: DefinitionID
+    let graph: GraphID?
+    let hasDependencies: Bool
+}
+
+/// Walks the ready jobs of one queue and one priority, the oldest first.
+final class ReadyCursor {
+    let priority: Priority
+    private let statement: Statement
+
+    init(_ priority: Priority, _ statement: consuming Statement) {
+        self.priority = priority
+        self.statement = statement
+    }
+
+    func first(queue: Int64) throws(SQLiteError) -> ReadyJob? {
+        statement.bind(1, queue)
+        statement.bind(2, priority.rawValue)
+        return try next()
+    }
+
+    func next() throws(SQLiteError) -> ReadyJob? {
+        guard try statement.step() else { return nil }
+        return ReadyJob(
+            id: statement.integer(0), readySince: Timestamp(milliseconds: statement.integer(1)),
+            attempt: Int(statement.integer(2)), tries: Int(statement.integer(3)),
+            definition: DefinitionID(statement.integer(4)),
+            graph: statement.optionalInteger(5).map(GraphID.init(_:)), hasDependencies: statement.integer(6) > 0)
+    }
+
+    func reset() { statement.reset() }
+}

@@ -1,0 +1,237 @@
+import Jobs
+import SQLite
+
+extension Writer {
+    func enqueue(_ graphs: [NewGraph], now: Timestamp) throws(SQLiteError) -> [EnqueueOutcome] {
+        var outcomes: [EnqueueOutcome] = []
+        outcomes.reserveCapacity(graphs.count)
+        for graph in graphs { outcomes.append(try enqueue(graph, now: now)) }
+        return outcomes
+    }
+
+    private func enqueue(_ graph: NewGraph, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome {
+        switch try decide(graph, now: now) {
+        case .answered(let outcome): outcome
+        case .accepted(let plan, let queues): .enqueued(try insert(graph, plan, queues: queues, now: now))
+        }
+    }
+
+    // MARK: Deciding
+
+    enum EnqueueDecision {
+        case answered(EnqueueOutcome)
+        /// `queues` are indices of `memory.queues`, one for each job.
+        case accepted(GraphPlan, queues: [Int])
+    }
+
+    /// Decides everything without writing anything, so that a refusal leaves no trace.
+    func decide(_ graph: NewGraph, now: Timestamp) throws(SQLiteError) -> EnqueueDecision {
+        precondition(!graph.jobs.isEmpty, "a graph has at least one job")
+        if let key = graph.key, let outcome = try outcome(of: key) { return .answered(outcome) }
+        do throws(PlanFailure) {
+            let queues = try queues(of: graph)
+            let plan = try GraphPlan(graph.jobs, now: now) { (job) throws(PlanFailure) in
+                try outcomeOfDependency(job)
+            }
+            return .accepted(plan, queues: queues)
+        } catch {
+            switch error {
+            case .refused(let refusal): return .answered(.refused(refusal))
+            case .failed(let failure): throw failure
+            }
+        }
+    }
+
+    private func outcome(of key: IdempotencyKey) throws(SQLiteError) -> EnqueueOutcome? {
+        try enqueueing.findKey.bind(1, key.name)
+        guard try enqueueing.findKey.step() else { return nil }
+        defer { enqueueing.findKey.reset() }
+        guard enqueueing.findKey.integer(0) == key.fingerprint else {
+            return .refused(.keyUsedForAnotherRequest(key: key.name))
+        }
+        let first = enqueueing.findKey.integer(2)
+        let count = enqueueing.findKey.integer(3)
+        return .duplicate(
+            EnqueueReceipt(
+                graph: enqueueing.findKey.optionalInteger(1).map(GraphID.init(_:)),
+                jobs: (first..<first + count).map(JobID.init(_:))))
+    }
+
+    /// The queue of each job, as an index of `memory.queues`; checks the definitions on the way.
+    private func queues(of graph: NewGraph) throws(PlanFailure) -> [Int] {
+        var queues: [Int] = []
+        queues.reserveCapacity(graph.jobs.count)
+        for job in graph.jobs {
+            guard memory.definitions.contains(job.definition) else {
+                throw .refused(.unknownDefinition(job.definition))
+            }
+            // Neighbours are mostly in one queue, and comparing is cheaper than hashing.
+            if let last = queues.last, memory.queues[last].settings.name == job.queue {
+                queues.append(last)
+            } else {
+                guard let index = memory.queueByName[job.queue] else { throw .refused(.unknownQueue(job.queue)) }
+                queues.append(index)
+            }
+        }
+        return queues
+    }
+
+    private func outcomeOfDependency(_ job: JobID) throws(PlanFailure) -> Outcome? {
+        do throws(SQLiteError) {
+            enqueueing.stateOf.bind(1, job.rawValue)
+            if try enqueueing.stateOf.step() {
+                defer { enqueueing.stateOf.reset() }
+                return Outcome(rawValue: Int(enqueueing.stateOf.integer(0)))
+            }
+        } catch {
+            throw .failed(error)
+        }
+        throw .refused(.unknownDependency(job))
+    }
+
+    // MARK: Writing
+
+    /// Table by table, so that each grows at its end.
+    private func insert(
+        _ graph: NewGraph, _ plan: GraphPlan, queues: [Int], now: Timestamp
+    ) throws(SQLiteError) -> EnqueueReceipt {
+        let first = memory.nextJob
+        memory.nextJob += Int64(graph.jobs.count)
+        var graphID: GraphID?
+        if graph.isGraph {
+            graphID = GraphID(memory.nextGraph)
+            memory.nextGraph += 1
+            try insertGraph(graphID!, name: graph.name, plan, now: now)
+        }
+        for (index, job) in graph.jobs.enumerated() {
+            try insertJob(
+                job, id: first + Int64(index), graph: graphID, plan.starts[index], queue: queues[index], now: now)
+        }
+        for (index, job) in graph.jobs.enumerated() {
+            guard let input = job.input else { continue }
+            enqueueing.insertInput.bind(1, first + Int64(index))
+            try enqueueing.insertInput.withBound(2, text: input.bytes) { () throws(SQLiteError) in
+                try enqueueing.insertInput.run()
+            }
+        }
+        for (index, job) in graph.jobs.enumerated() {
+            for (position, dependency) in job.dependencies.enumerated() {
+                enqueueing.insertDependency.bind(1, first + Int64(index))
+                enqueueing.insertDependency.bind(2, position)
+                enqueueing.insertDependency.bind(3, number(of: dependency.job, first: first).rawValue)
+                enqueueing.insertDependency.bind(4, dependency.condition.rawValue)
+                try enqueueing.insertDependency.run()
+            }
+            if let cause = plan.starts[index].cause {
+                try recordSkip(
+                    JobID(first + Int64(index)), because: number(of: cause.dependency, first: first), cause.outcome,
+                    now: now)
+            }
+        }
+        if let key = graph.key {
+            try enqueueing.insertKey.bind(1, key.name)
+            enqueueing.insertKey.bind(2, key.fingerprint)
+            enqueueing.insertKey.bind(3, graphID?.rawValue)
+            enqueueing.insertKey.bind(4, first)
+            enqueueing.insertKey.bind(5, graph.jobs.count)
+            try enqueueing.insertKey.run()
+        }
+        return EnqueueReceipt(graph: graphID, jobs: (first..<memory.nextJob).map(JobID.init(_:)))
+    }
+
+    private func number(of job: NewDependency.Job, first: Int64) -> JobID {
+        switch job {
+        case .new(let index): JobID(first + Int64(index))
+        case .existing(let id): id
+        }
+    }
+
+    private func insertGraph(
+        _ id: GraphID, name: String?, _ plan: GraphPlan, now: Timestamp
+    ) throws(SQLiteError) {
+        var tally = Tally()
+        for start in plan.starts { tally[start.state] += 1 }
+        enqueueing.insertGraph.bind(1, id.rawValue)
+        try enqueueing.insertGraph.bind(2, name)
+        enqueueing.insertGraph.bind(3, now.milliseconds)
+        enqueueing.insertGraph.bind(4, tally.open == 0 ? now.milliseconds : nil)
+        enqueueing.insertGraph.bind(counts: tally, from: 5)
+        try enqueueing.insertGraph.run()
+    }
+
+    private func insertJob(
+        _ job: NewJob, id: Int64, graph: GraphID?, _ start: GraphPlan.Start, queue: Int, now: Timestamp
+    ) throws(SQLiteError) {
+        let dueAt: Timestamp? =
+            switch start.state {
+            case .ready: now
+            default: job.dueAt
+            }
+        enqueueing.insertJob.bind(1, id)
+        enqueueing.insertJob.bind(2, start.state.rawValue)
+        enqueueing.insertJob.bind(3, memory.queues[queue].id)
+        enqueueing.insertJob.bind(4, job.priority.rawValue)
+        enqueueing.insertJob.bind(5, job.definition.rawValue)
+        enqueueing.insertJob.bind(6, graph?.rawValue)
+        try enqueueing.insertJob.bind(7, job.node)
+        enqueueing.insertJob.bind(8, job.dependencies.count)
+        enqueueing.insertJob.bind(9, start.pending)
+        enqueueing.insertJob.bind(10, now.milliseconds)
+        enqueueing.insertJob.bind(11, dueAt?.milliseconds)
+        enqueueing.insertJob.bind(12, start.state == .skipped ? now.milliseconds : nil)
+        enqueueing.insertJob.bind(13, job.repeats?.rawValue)
+        try enqueueing.insertJob.run()
+        memory.queues[queue].tally[start.state] += 1
+        memory.queues[queue].isTallyChanged = true
+        note(
+            JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: start.state == .scheduled ? dueAt : nil)
+    }
+}
+
+struct EnqueueStatements: ~Copyable {
+    static let findKeySQL: StaticString = """
+        SELECT fingerprint, graph_id, first_job_id, jobs
+        FROM   idempotency
+        WHERE  key = :key
+        """
+    static let stateOfSQL: StaticString = "SELECT state FROM job WHERE id = :job"
+    static let insertGraphSQL: StaticString = """
+        INSERT INTO graph (id, name, enqueued_ms, finished_ms,
+                           blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped)
+        VALUES (:id, :name, :now, :finished,
+                :blocked, :scheduled, :ready, :running, :succeeded, :failed, :cancelled, :skipped)
+        """
+    static let insertJobSQL: StaticString = """
+        INSERT INTO job (id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
+                         dependencies, pending, enqueued_ms, due_ms, finished_ms, repeats_id)
+        VALUES (:id, :state, :queue, :priority, :definition, :graph, :node, 0, 0, 0,
+                :dependencies, :pending, :now, :due, :finished, :repeats)
+        """
+    static let insertInputSQL: StaticString = "INSERT INTO job_input (job_id, input) VALUES (:job, :input)"
+    static let insertDependencySQL: StaticString = """
+        INSERT INTO dependency (job_id, position, parent_id, condition)
+        VALUES (:job, :position, :parent, :condition)
+        """
+    static let insertKeySQL: StaticString = """
+        INSERT INTO idempotency (key, fingerprint, graph_id, first_job_id, jobs)
+        VALUES (:key, :fingerprint, :graph, :first, :jobs)
+        """
+
+    let findKey: Statement
+    let stateOf: Statement
+    let insertGraph: Statement
+    let insertJob: Statement
+    let insertInput: Statement
+    let insertDependency: Statement
+    let insertKey: Statement
+
+    init(_ connection: Connection) {
+        findKey = connection.prepare(Self.findKeySQL)
+        stateOf = connection.prepare(Self.stateOfSQL)
+        insertGraph = connection.prepare(Self.insertGraphSQL)
+        insertJob = connection.prepare(Self.insertJobSQL)
+        insertInput = connection.prepare(Self.insertInputSQL)
+        insertDependency = connection.prepare(Self.insertDependencySQL)
+        insertKey = connection.prepare(Self.insertKeySQL)
+    }
+}

@@ -1,0 +1,106 @@
+import Jobs
+import SQLite
+
+/// How the jobs of a new graph start, decided before anything is written.
+///
+/// Invariants:
+/// - I1: a job's dependencies are decided before the job.
+/// - I2: `pending` counts the dependencies whose condition is still open; only a blocked or skipped job has any.
+struct GraphPlan {
+    struct Start {
+        var state: JobState = .blocked
+        var pending = 0
+        /// With `skipped`: the dependency that failed its condition.
+        var cause: (dependency: NewDependency.Job, outcome: Outcome)?
+    }
+
+    let starts: [Start]
+
+    /// - Parameter outcomeOfExisting: The outcome of a job that exists; nil while it is open.
+    init(
+        _ jobs: [NewJob], now: Timestamp, outcomeOfExisting: (JobID) throws(PlanFailure) -> Outcome?
+    ) throws(PlanFailure) {
+        var starts = [Start](repeating: Start(), count: jobs.count)
+        for index in try Self.order(of: jobs) {
+            var start = Start()
+            for dependency in jobs[index].dependencies {
+                let outcome: Outcome? =
+                    switch dependency.job {
+                    case .new(let parent): starts[parent].state.outcome
+                    case .existing(let parent): try outcomeOfExisting(parent)
+                    }
+                guard let outcome else {
+                    start.pending += 1
+                    continue
+                }
+                if !dependency.condition.isMet(by: outcome) {
+                    if start.cause == nil { start.cause = (dependency.job, outcome) }
+                    start.pending += 1
+                }
+            }
+            start.state =
+                if start.cause != nil {
+                    .skipped
+                } else if start.pending > 0 {
+                    .blocked
+                } else if let dueAt = jobs[index].dueAt, dueAt > now {
+                    .scheduled
+                } else {
+                    .ready
+                }
+            starts[index] = start
+        }
+        self.starts = starts
+    }
+
+    /// The indices so that each stands after those it depends on (I1).
+    private static func order(of jobs: [NewJob]) throws(PlanFailure) -> [Int] {
+        // In the usual graph every job comes after its dependencies already.
+        let isOrdered = jobs.indices.allSatisfy { index in
+            jobs[index].dependencies.allSatisfy { dependency in
+                if case .new(let parent) = dependency.job { parent < index } else { true }
+            }
+        }
+        if isOrdered { return Array(jobs.indices) }
+
+        var open = [Int](repeating: 0, count: jobs.count)
+        var dependents = [[Int]](repeating: [], count: jobs.count)
+        for (index, job) in jobs.enumerated() {
+            for case .new(let parent) in job.dependencies.map(\.job) {
+                open[index] += 1
+                dependents[parent].append(index)
+            }
+        }
+        var order = jobs.indices.filter { open[$0] == 0 }
+        var next = 0
+        while next < order.count {
+            for dependent in dependents[order[next]] {
+                open[dependent] -= 1
+                if open[dependent] == 0 { order.append(dependent) }
+            }
+            next += 1
+        }
+        guard order.count == jobs.count else {
+            throw .refused(.cycle(through: onCycle(jobs, open: open)))
+        }
+        return order
+    }
+
+    /// A job that stands on a cycle, not merely behind one: whoever walks from dependency to open dependency long enough is
+    /// on it.
+    private static func onCycle(_ jobs: [NewJob], open: [Int]) -> Int {
+        guard var index = open.firstIndex(where: { $0 > 0 }) else { preconditionFailure("every job was ordered") }
+        for _ in jobs.indices {
+            for case .new(let parent) in jobs[index].dependencies.map(\.job) where open[parent] > 0 {
+                index = parent
+                break
+            }
+        }
+        return index
+    }
+}
+
+enum PlanFailure: Error {
+    case refused(EnqueueRefusal)
+    case failed(SQLiteError)
+}

@@ -1,0 +1,208 @@
+import Jobs
+import SQLite
+
+extension Writer {
+    /// Records how an attempt ended, if its lease still stands (P3), with everything that follows from it (P4).
+    func finish(_ end: AttemptEnd, now: Timestamp) throws(SQLiteError) -> FinishResult {
+        let lease = end.lease
+        guard let running = memory.running[lease.job], running.attempt == lease.attempt else { return .leaseLost }
+        let attempt: EndedAttempt
+        let next: Next
+        switch end.ending {
+        case .succeeded(let value, let children):
+            if let refusal = try refusal(of: children, now: now) {
+                let failure = JobFailure(
+                    code: "children_refused",
+                    message: "It succeeded, but a job that it enqueues was refused: \(refusal). Correct the operation.")
+                attempt = EndedAttempt(.failed, failure)
+                next = .final(.failed, failure)
+                break
+            }
+            guard try close(lease, running, EndedAttempt(.succeeded), as: .succeeded(value), now: now) else {
+                return .leaseLost
+            }
+            _ = try enqueue(children, now: now)
+            return .recorded(.succeeded)
+        case .failed(let failure, let timedOut):
+            attempt = EndedAttempt(timedOut ? .timedOut : .failed, failure)
+            next = .final(.failed, failure)
+        case .retry(let failure, let timedOut, let at):
+            attempt = EndedAttempt(
+                timedOut ? .timedOut : .failed, failure, retryAt: running.isCancelRequested ? nil : at)
+            next =
+                running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .again(at: at, usesTry: true)
+        case .cancelled:
+            attempt = EndedAttempt(.cancelled, .cancelledWhileRunning)
+            next = .final(.cancelled, .cancelledWhileRunning)
+        case .interrupted:
+            attempt = EndedAttempt(.interrupted, .interrupted)
+            next =
+                running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .again(at: now, usesTry: false)
+        }
+        guard try close(lease, running, attempt, as: next, now: now) else { return .leaseLost }
+        return .recorded(next.state(now: now))
+    }
+
+    struct EndedAttempt {
+        let outcome: AttemptOutcome
+        let failure: JobFailure?
+        let retryAt: Timestamp?
+
+        init(_ outcome: AttemptOutcome, _ failure: JobFailure? = nil, retryAt: Timestamp? = nil) {
+            self.outcome = outcome
+            self.failure = failure
+            self.retryAt = retryAt
+        }
+    }
+
+    /// What becomes of a job whose attempt ended.
+    enum Next {
+        case succeeded(JSONText)
+        case final(Outcome, JobFailure)
+        case again(at: Timestamp, usesTry: Bool, isRescue: Bool = false)
+
+        func state(now: Timestamp) -> JobState {
+            switch self {
+            case .succeeded: .succeeded
+            case .final(let outcome, _): outcome.state
+            case .again(let at, _, _): at > now ? .scheduled : .ready
+            }
+        }
+    }
+
+    /// Ends the attempt of a running job; false, and nothing changed, when the row says that it is not the current one.
+    func close(
+        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, now: Timestamp
+    ) throws(SQLiteError) -> Bool {
+        let job = lease.job
+        let state = next.state(now: now)
+        var dueAt: Timestamp?
+        switch next {
+        case .succeeded, .final:
+            finishing.endJob.bind(1, job.rawValue)
+            finishing.endJob.bind(2, lease.attempt)
+            finishing.endJob.bind(3, state.rawValue)
+            finishing.endJob.bind(4, now.milliseconds)
+            guard try finishing.endJob.runCountingChanges() == 1 else { return false }
+        case .again(let at, let usesTry, let isRescue):
+            finishing.returnJob.bind(1, job.rawValue)
+            finishing.returnJob.bind(2, lease.attempt)
+            finishing.returnJob.bind(3, state.rawValue)
+            finishing.returnJob.bind(4, at.milliseconds)
+            finishing.returnJob.bind(5, usesTry ? 1 : 0)
+            finishing.returnJob.bind(6, isRescue ? 1 : 0)
+            guard try finishing.returnJob.runCountingChanges() == 1 else { return false }
+            if state == .scheduled { dueAt = at }
+        }
+        memory.running[job] = nil
+        count(queue: running.queue, graph: running.graph, from: .running, to: state, now: now)
+        note(job, graph: running.graph, state: state, attempt: lease.attempt, dueAt: dueAt)
+        try recordAttempt(lease, running, attempt, now: now)
+        switch next {
+        case .succeeded(let value):
+            try recordResult(job, attempt: lease.attempt, value, now: now)
+            try settleDependents(of: job, .succeeded, now: now)
+        case .final(let outcome, let failure):
+            try recordResult(job, attempt: lease.attempt, outcome, failure, now: now)
+            try settleDependents(of: job, outcome, now: now)
+        case .again:
+            break
+        }
+        return true
+    }
+
+    private func recordAttempt(
+        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, now: Timestamp
+    ) throws(SQLiteError) {
+        finishing.insertAttempt.bind(1, lease.job.rawValue)
+        finishing.insertAttempt.bind(2, lease.attempt)
+        finishing.insertAttempt.bind(3, attempt.outcome.rawValue)
+        finishing.insertAttempt.bind(4, running.startedAt.milliseconds)
+        finishing.insertAttempt.bind(5, now.milliseconds)
+        try finishing.insertAttempt.bind(6, failure: attempt.failure)
+        finishing.insertAttempt.bind(9, attempt.retryAt?.milliseconds)
+        try finishing.insertAttempt.run()
+    }
+
+    private func recordResult(
+        _ job: JobID, attempt: Int, _ value: JSONText, now: Timestamp
+    ) throws(SQLiteError) {
+        finishing.insertValue.bind(1, job.rawValue)
+        finishing.insertValue.bind(2, attempt)
+        finishing.insertValue.bind(3, now.milliseconds)
+        try finishing.insertValue.withBound(4, text: value.bytes) { () throws(SQLiteError) in
+            try finishing.insertValue.run()
+        }
+    }
+
+    /// - Parameter attempt: 0 when the job ended without one.
+    func recordResult(
+        _ job: JobID, attempt: Int, _ outcome: Outcome, _ failure: JobFailure, now: Timestamp
+    ) throws(SQLiteError) {
+        finishing.insertFailure.bind(1, job.rawValue)
+        finishing.insertFailure.bind(2, attempt)
+        finishing.insertFailure.bind(3, outcome.rawValue)
+        finishing.insertFailure.bind(4, now.milliseconds)
+        try finishing.insertFailure.bind(5, failure: failure)
+        try finishing.insertFailure.run()
+    }
+
+    private func refusal(of children: [NewGraph], now: Timestamp) throws(SQLiteError) -> EnqueueRefusal? {
+        for child in children {
+            if case .answered(.refused(let refusal)) = try decide(child, now: now) { return refusal }
+        }
+        return nil
+    }
+}
+
+extension JobFailure {
+    static let cancelledWhileRunning = JobFailure(
+        code: Code.cancelled, message: "It was cancelled while it ran. Enqueue it again if it is still wanted.")
+    static let cancelledBeforeStart = JobFailure(
+        code: Code.cancelled, message: "It was cancelled before it started. Enqueue it again if it is still wanted.")
+    static let interrupted = JobFailure(
+        code: Code.interrupted, message: "The daemon stopped; the job runs again at its next start.")
+}
+
+struct FinishStatements: ~Copyable {
+    static let endJobSQL: StaticString = """
+        UPDATE job
+        SET    state = ?3, tries = tries + 1, finished_ms = ?4
+        WHERE  id = ?1
+        AND    state = 3
+        AND    attempt = ?2
+        """
+    static let returnJobSQL: StaticString = """
+        UPDATE job
+        SET    state = ?3, due_ms = ?4, tries = tries + ?5, rescues = rescues + ?6
+        WHERE  id = ?1
+        AND    state = 3
+        AND    attempt = ?2
+        """
+    static let insertAttemptSQL: StaticString = """
+        INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms)
+        VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry)
+        """
+    static let insertValueSQL: StaticString = """
+        INSERT INTO result (job_id, attempt, outcome, finished_ms, value)
+        VALUES (:job, :attempt, 4, :now, :value)
+        """
+    static let insertFailureSQL: StaticString = """
+        INSERT INTO result (job_id, attempt, outcome, finished_ms, code, message, detail)
+        VALUES (:job, :attempt, :outcome, :now, :code, :message, :detail)
+        """
+
+    let endJob: Statement
+    let returnJob: Statement
+    let insertAttempt: Statement
+    let insertValue: Statement
+    let insertFailure: Statement
+
+    init(_ connection: Connection) {
+        endJob = connection.prepare(Self.endJobSQL)
+        returnJob = connection.prepare(Self.returnJobSQL)
+        insertAttempt = connection.prepare(Self.insertAttemptSQL)
+        insertValue = connection.prepare(Self.insertValueSQL)
+        insertFailure = connection.prepare(Self.insertFailureSQL)
+    }
+}

@@ -1,0 +1,60 @@
+import Jobs
+import SQLite
+
+extension Connection {
+    /// Sets what durability and safety rest on, and asserts that it took (P1).
+    func configure(path: String, isWriter: Bool, options: StoreOptions) throws(StoreOpenError) {
+        do throws(SQLiteError) {
+            try setBusyTimeout(milliseconds: Int32(clamping: options.busyTimeout.milliseconds))
+            setLengthLimit(bytes: 16 << 20)
+            try enable(.defensive)
+            try enable(.untrustedSchema)
+            try enable(.foreignKeys)
+            if isWriter {
+                checkpointByHand()
+                _ = try text("PRAGMA journal_mode = WAL")
+                // Debian's SQLite overwrites what it deletes; nothing here rests on that, and it costs writes.
+                _ = try integer("PRAGMA secure_delete = OFF")
+            } else {
+                try enable(.keepsWALOnClose)
+                try execute("PRAGMA query_only = ON")
+            }
+            try execute("PRAGMA synchronous = FULL")
+            try execute("PRAGMA temp_store = MEMORY")
+            try execute("PRAGMA cache_size = -8000")
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+        try assert("PRAGMA journal_mode", is: "wal", path)
+        try assert("PRAGMA synchronous", is: "2", path)
+        try assert("PRAGMA foreign_keys", is: "1", path)
+        try assert("PRAGMA trusted_schema", is: "0", path)
+        try assert("PRAGMA busy_timeout", is: "\(options.busyTimeout.milliseconds)", path)
+    }
+
+    private func assert(_ setting: StaticString, is expected: String, _ path: String) throws(StoreOpenError) {
+        let found: String?
+        do throws(SQLiteError) {
+            found = try text(setting)
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+        guard found == expected else {
+            throw .settingRefused(path: path, setting: "\(setting) = \(expected)", found: found ?? "nothing")
+        }
+    }
+}
+
+extension StoreOpenError {
+    init(_ error: SQLiteError, path: String) {
+        switch error.primary {
+        case .notADatabase: self = .notADatabase(path: path)
+        case .corrupt: self = .damaged(path: path, message: error.message)
+        case .busy, .locked: self = .busy(path: path)
+        case .readOnly: self = .readOnlyFile(path: path)
+        case .permission, .authorization: self = .unreadableFile(path: path)
+        case .full: self = .diskFull(path: path, freeBytes: 0, neededBytes: 1 << 20)
+        default: self = .sqlite(path: path, code: error.code, message: error.message)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+
+/// Where a database is, by one name for it: links are followed, so that two names of one file share one lock.
+struct DatabaseLocation: Sendable, Hashable {
+    let directory: String
+    let path: String
+
+    var lockPath: String { path + "-lock" }
+    /// Where a new database is made before it gets its name.
+    var draftPath: String { path + "-new" }
+
+    init(_ given: String) throws(StoreOpenError) {
+        if let file = Self.resolved(given) {
+            path = file
+            let slash = file.lastIndex(of: "/") ?? file.startIndex
+            directory = slash == file.startIndex ? "/" : String(file[..<slash])
+        } else {
+            let code = errno
+            if code == ENOTDIR { throw .notADirectory(path: Self.parent(of: given)) }
+            guard code == ENOENT else { throw .system(operation: "look up", path: given, code: code) }
+            let parent = Self.parent(of: given)
+            guard let directory = Self.resolved(parent) else { throw .missingDirectory(path: parent) }
+            let name = given.split(separator: "/").last.map(String.init) ?? ""
+            guard !name.isEmpty, name != ".", name != "..", !given.hasSuffix("/") else {
+                throw .notARegularFile(path: given)
+            }
+            self.directory = directory
+            path = directory == "/" ? "/" + name : directory + "/" + name
+        }
+    }
+
+    /// Nil, with `errno`, when something on the way is missing.
+    private static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The directory can take the write-ahead log. Also finds a read-only mount, which stops even root.
+    func checkDirectory() throws(StoreOpenError) {
+        var status = stat()
+        guard stat(directory, &status) == 0 else { throw .missingDirectory(path: directory) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .notADirectory(path: directory) }
+        guard access(directory, W_OK | X_OK) == 0 else { throw .readOnlyDirectory(path: directory) }
+    }
+
+    /// The size of the file; nil when there is none.
+    func fileSize() throws(StoreOpenError) -> Int64? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT { return nil }
+            throw .system(operation: "look at", path: path, code: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
+        return Int64(status.st_size)
+    }
+
+    /// Fails before SQLite maps memory over a disk that has no room for it, which would be a fatal signal.
+    func checkFreeSpace(atLeast needed: Int64) throws(StoreOpenError) {
+        var status = statvfs()
+        // A file system that cannot say how much it has is not refused.
+        guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return }
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        let free = Int64(clamping: UInt64(blocks) * UInt64(status.f_frsize))
+        if free < needed { throw .diskFull(path: directory, freeBytes: free, neededBytes: needed) }
+    }
+}

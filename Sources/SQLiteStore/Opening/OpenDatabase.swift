@@ -1,0 +1,154 @@
+import Glibc
+import Jobs
+import SQLite
+
+extension DatabaseLocation {
+    /// Opens the database for the process that holds its lock; makes it first when there is none.
+    func openForWriting(_ options: StoreOptions) throws(StoreOpenError) -> Connection {
+        try checkDirectory()
+        try checkFreeSpace(atLeast: options.minimumFreeBytes)
+        let size: Int64
+        if let found = try fileSize() {
+            size = found
+            if size == 0 { throw .emptyFile(path: path) }
+            if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
+            if access(path, W_OK) != 0 { throw .readOnlyFile(path: path) }
+        } else {
+            try create()
+            size = 0
+        }
+        return try lookingTwice { () throws(StoreOpenError) in
+            let connection = try openConnection(.readWrite)
+            try connection.checkOwner(path: path)
+            if size <= options.checkedBytes { try connection.checkWhole(path: path) }
+            try connection.configure(path: path, isWriter: true, options: options)
+            try connection.migrate(path: path)
+            do throws(SQLiteError) {
+                if options.walBytes > 0 { try connection.growWAL(to: Int64(options.walBytes)) }
+            } catch {
+                throw StoreOpenError(error, path: path)
+            }
+            return connection
+        }
+    }
+
+    func openForReading(_ options: StoreOptions) throws(StoreOpenError) -> Connection {
+        guard let size = try fileSize() else { throw .missingFile(path: path) }
+        if size == 0 { throw .emptyFile(path: path) }
+        if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
+        return try lookingTwice { () throws(StoreOpenError) in
+            let connection = try openConnection(.readOnly)
+            let version = try connection.checkOwner(path: path)
+            if version < Migration.current {
+                throw .schemaTooOld(path: path, found: version, needed: Migration.current)
+            }
+            try connection.configure(path: path, isWriter: false, options: options)
+            return connection
+        }
+    }
+
+    private func openConnection(_ access: Connection.Access) throws(StoreOpenError) -> Connection {
+        do throws(SQLiteError) {
+            return try Connection(path: path, access: access)
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+    }
+
+    /// A passing read error can look like damage, so damage is believed when it is seen twice.
+    private func lookingTwice(
+        _ open: () throws(StoreOpenError) -> Connection
+    ) throws(StoreOpenError) -> Connection {
+        do throws(StoreOpenError) {
+            return try open()
+        } catch {
+            switch error {
+            case .damaged, .notADatabase: return try open()
+            default: throw error
+            }
+        }
+    }
+
+    /// Makes a complete database under another name and then gives it its own, so that a database is there whole or not
+    /// at all, and none is ever replaced.
+    private func create() throws(StoreOpenError) {
+        // What a crash while creating left; it never was a database that jobs were accepted into.
+        for leftover in [draftPath, draftPath + "-journal"] where unlink(leftover) != 0 && errno != ENOENT {
+            throw .system(operation: "remove the leftover", path: leftover, code: errno)
+        }
+        let descriptor = Glibc.open(draftPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o640)
+        guard descriptor >= 0 else { throw .system(operation: "create", path: draftPath, code: errno) }
+        // The umask may have taken bits away. SQLite gives the WAL the mode of the database.
+        let isModeSet = fchmod(descriptor, 0o640) == 0
+        let code = errno
+        Glibc.close(descriptor)
+        guard isModeSet else { throw .system(operation: "set the mode of", path: draftPath, code: code) }
+        do throws(SQLiteError) {
+            let connection = try Connection(path: draftPath, access: .readWrite)
+            try connection.execute("PRAGMA synchronous = FULL")
+            try connection.execute("BEGIN IMMEDIATE")
+            for migration in Migration.all { try migration.run(on: connection) }
+            try connection.stamp(Migration.current)
+            try connection.execute("COMMIT")
+        } catch {
+            throw StoreOpenError(error, path: draftPath)
+        }
+        // link fails where a file of that name exists; rename would replace it.
+        guard link(draftPath, path) == 0 else { throw .system(operation: "name", path: path, code: errno) }
+        guard unlink(draftPath) == 0 else { throw .system(operation: "remove", path: draftPath, code: errno) }
+        try syncDirectory(directory)
+    }
+}
+
+extension Connection {
+    /// Refuses another program's database and a newer one of ours.
+    @discardableResult
+    func checkOwner(path: String) throws(StoreOpenError) -> Int64 {
+        let applicationID: Int64
+        let version: Int64
+        do throws(SQLiteError) {
+            applicationID = try integer("PRAGMA application_id") ?? 0
+            version = try integer("PRAGMA user_version") ?? 0
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+        guard applicationID == Migration.applicationID else {
+            throw .foreignDatabase(path: path, applicationID: applicationID)
+        }
+        guard version <= Migration.current else {
+            throw .schemaTooNew(path: path, found: version, supported: Migration.current)
+        }
+        return version
+    }
+
+    func checkWhole(path: String) throws(StoreOpenError) {
+        let answer: String?
+        do throws(SQLiteError) {
+            answer = try text("PRAGMA quick_check(1)")
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+        guard answer == "ok" else { throw .damaged(path: path, message: answer ?? "the check gave no answer") }
+    }
+
+    /// Brings an older database of ours up to date, one transaction for each step.
+    func migrate(path: String) throws(StoreOpenError) {
+        do throws(SQLiteError) {
+            let found = try integer("PRAGMA user_version") ?? 0
+            for migration in Migration.all where migration.version > found {
+                try execute("BEGIN IMMEDIATE")
+                try migration.run(on: self)
+                try stamp(migration.version)
+                try execute("COMMIT")
+            }
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+    }
+
+    /// In the caller's transaction.
+    func stamp(_ version: Int64) throws(SQLiteError) {
+        // A pragma takes no parameters.
+        try execute(text: "PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
+    }
+}

@@ -1,0 +1,72 @@
+/// Why a database could not be opened. Nothing was changed, and nothing was created in its place (P11).
+public enum StoreOpenError: Error, Sendable, Hashable {
+    case missingDirectory(path: String)
+    case notADirectory(path: String)
+    case readOnlyDirectory(path: String)
+    case readOnlyFile(path: String)
+    case unreadableFile(path: String)
+    case missingFile(path: String)
+    case notARegularFile(path: String)
+    /// The lock is held; `pid` is what the holder wrote, where it could be read.
+    case locked(path: String, pid: Int32?)
+    case diskFull(path: String, freeBytes: Int64, neededBytes: Int64)
+    case emptyFile(path: String)
+    case notADatabase(path: String)
+    case foreignDatabase(path: String, applicationID: Int64)
+    case schemaTooNew(path: String, found: Int64, supported: Int64)
+    /// Only when reading: the writer migrates.
+    case schemaTooOld(path: String, found: Int64, needed: Int64)
+    case damaged(path: String, message: String)
+    case busy(path: String)
+    /// A setting that durability rests on did not take.
+    case settingRefused(path: String, setting: String, found: String)
+    /// A system call failed; `code` is its `errno`.
+    case system(operation: String, path: String, code: Int32)
+    /// `code` is SQLite's extended result code.
+    case sqlite(path: String, code: Int32, message: String)
+}
+
+extension StoreOpenError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .missingDirectory(let path):
+            "There is no directory \(path) for the job database. Create it, or set another path for the database."
+        case .notADirectory(let path):
+            "\(path) is not a directory, so the job database cannot be in it. Set another path for the database."
+        case .readOnlyDirectory(let path):
+            "The directory \(path) cannot be written; the job database keeps its write-ahead log there. Give the daemon's user write permission on it, or mount it writable."
+        case .readOnlyFile(let path):
+            "The job database \(path) cannot be written. Give the daemon's user write permission on it, or mount its disk writable."
+        case .unreadableFile(let path):
+            "The job database \(path) cannot be read. Give this user read permission on it; members of the daemon's group have it."
+        case .missingFile(let path):
+            "There is no job database at \(path). Start halyardd once to create it, or name another path."
+        case .notARegularFile(let path):
+            "\(path) is not a regular file. Move it away, or set another path for the database."
+        case .locked(let path, let pid):
+            "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process"). Talk to that daemon through its socket, or stop it first."
+        case .diskFull(let path, let free, let needed):
+            "The disk that holds \(path) has \(free / 1024) KiB free; the job database needs \(needed / 1024) KiB to start. Free some space, then start again."
+        case .emptyFile(let path):
+            "\(path) is an empty file, not a job database, and Halyard does not begin with a fresh one in its place. Restore a backup, or move the file away to start anew."
+        case .notADatabase(let path):
+            "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move the file away to start anew."
+        case .foreignDatabase(let path, let applicationID):
+            "\(path) is an SQLite database of another program (application id \(applicationID)). Set another path for the job database."
+        case .schemaTooNew(let path, let found, let supported):
+            "The job database \(path) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
+        case .schemaTooOld(let path, let found, let needed):
+            "The job database \(path) uses schema \(found); this release reads \(needed). Start halyardd once to bring it up to date."
+        case .damaged(let path, let message):
+            "The job database \(path) is damaged (\(message)). Keep a copy of it with its -wal file, then restore a backup, or rescue what is readable with \"sqlite3 \(path) .recover\"."
+        case .busy(let path):
+            "The job database \(path) is locked by another process. End the transaction that holds it (an open sqlite3 shell?), then start again."
+        case .settingRefused(let path, let setting, let found):
+            "SQLite did not accept \(setting) for \(path) (it says \(found)); without it accepted jobs could be lost. Use a local file system that supports it."
+        case .system(let operation, let path, let code):
+            "Could not \(operation)\(path.isEmpty ? "" : " \(path)"): \(systemMessage(code)) (errno \(code)). Correct that, then start again."
+        case .sqlite(let path, let code, let message):
+            "The job database \(path) could not be opened (\(message), SQLite code \(code)). Check the disk and the kernel's log."
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// How a database is opened. The defaults are for a daemon.
+public struct StoreOptions: Sendable, Hashable {
+    /// How long a statement waits for another process's transaction.
+    public var busyTimeout: Duration
+    /// The size to which the write-ahead log is grown at the start, so that commits need not grow it; 0 leaves it.
+    public var walBytes: Int
+    /// Pages in the write-ahead log from which on they are copied into the database, after a commit was acknowledged.
+    public var checkpointPages: Int
+    /// Free space below which the database is not opened.
+    public var minimumFreeBytes: Int64
+    /// Files up to this size are checked whole at the start; larger ones when something looks wrong.
+    public var checkedBytes: Int64
+
+    public init(
+        busyTimeout: Duration = .seconds(5), walBytes: Int = 8 << 20, checkpointPages: Int = 1000,
+        minimumFreeBytes: Int64 = 16 << 20,
+        checkedBytes: Int64 = 16 << 20
+    ) {
+        self.busyTimeout = busyTimeout
+        self.walBytes = walBytes
+        self.checkpointPages = checkpointPages
+        self.minimumFreeBytes = minimumFreeBytes
+        self.checkedBytes = checkedBytes
+    }
+
+    /// For a process that makes one small change and ends.
+    public static let brief = StoreOptions(walBytes: 0, minimumFreeBytes: 1 << 20, checkedBytes: 0)
+}

@@ -1,0 +1,93 @@
+import Jobs
+import SQLite
+
+extension Reader {
+    func definitionSet() throws(SQLiteError) -> DefinitionSet {
+        try snapshot { () throws(SQLiteError) in
+            var set = DefinitionSet()
+            while try definitions.kinds.step() { set.kinds.append(try definitions.kinds.kindDescription()) }
+            set.queues = try queues().map(\.settings)
+            while try definitions.current.step() {
+                set.definitions.append(try definitions.current.storedDefinition())
+            }
+            while try definitions.graphs.step() {
+                set.graphs.append(try definitions.graphs.storedGraphDefinition())
+            }
+            return set
+        }
+    }
+
+    func definition(_ id: DefinitionID) throws(SQLiteError) -> StoredDefinition? {
+        definitions.one.bind(1, id.rawValue)
+        guard try definitions.one.step() else { return nil }
+        defer { definitions.one.reset() }
+        return try definitions.one.storedDefinition()
+    }
+
+    func queues() throws(SQLiteError) -> [QueueRecord] {
+        var queues: [QueueRecord] = []
+        while try definitions.queues.step() {
+            queues.append(
+                QueueRecord(
+                    settings: QueueSettings(
+                        name: definitions.queues.string(0), limit: Int(definitions.queues.integer(1)),
+                        weight: Int(definitions.queues.integer(2))),
+                    pausedAt: definitions.queues.timestamp(3), counts: definitions.queues.tally(from: 4).counts))
+        }
+        return queues
+    }
+
+    func nextDueAt() throws(SQLiteError) -> Timestamp? {
+        guard try definitions.nextDue.step() else { return nil }
+        defer { definitions.nextDue.reset() }
+        return definitions.nextDue.timestamp(0)
+    }
+}
+
+struct DefinitionStatements: ~Copyable {
+    static let kindsSQL: StaticString = """
+        SELECT   name, summary, input_type, output_type, accepts, offers, fields
+        FROM     kind
+        ORDER BY name
+        """
+    static let currentSQL: StaticString = """
+        SELECT   id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem
+        FROM     definition
+        WHERE    replaced_ms IS NULL
+        ORDER BY name
+        """
+    static let oneSQL: StaticString = """
+        SELECT id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem
+        FROM   definition
+        WHERE  id = :definition
+        """
+    static let graphsSQL: StaticString = """
+        SELECT   name, revision, body, updated_ms, problem
+        FROM     graph_definition
+        WHERE    replaced_ms IS NULL
+        ORDER BY name
+        """
+    static let queuesSQL: StaticString = """
+        SELECT   name, concurrency, weight, paused_ms,
+                 blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+        FROM     queue
+        JOIN     tally ON tally.queue_id = queue.id
+        ORDER BY name
+        """
+
+    let kinds: Statement
+    let current: Statement
+    let one: Statement
+    let graphs: Statement
+    let queues: Statement
+    let nextDue: Statement
+
+    init(_ connection: Connection) {
+        kinds = connection.prepare(Self.kindsSQL)
+        current = connection.prepare(Self.currentSQL)
+        one = connection.prepare(Self.oneSQL)
+        graphs = connection.prepare(Self.graphsSQL)
+        queues = connection.prepare(Self.queuesSQL)
+        nextDue = connection.prepare(ClaimStatements.nextDueSQL)
+    }
+}

@@ -1,0 +1,73 @@
+import Jobs
+import SQLite
+
+extension Reader {
+    func graph(_ id: GraphID) throws(SQLiteError) -> GraphRecord? {
+        graphs.graph.bind(1, id.rawValue)
+        guard try graphs.graph.step() else { return nil }
+        defer { graphs.graph.reset() }
+        return graphs.graph.graphRecord()
+    }
+
+    func graphs(limit: Int, before: GraphID?) throws(SQLiteError) -> [GraphRecord] {
+        var found: [GraphRecord] = []
+        graphs.newest.bind(1, before?.rawValue ?? .max)
+        graphs.newest.bind(2, limit)
+        while try graphs.newest.step() { found.append(graphs.newest.graphRecord()) }
+        return found
+    }
+
+    func edges(of graph: GraphID) throws(SQLiteError) -> [DependencyRecord] {
+        var edges: [DependencyRecord] = []
+        graphs.edges.bind(1, graph.rawValue)
+        while try graphs.edges.step() {
+            edges.append(
+                DependencyRecord(
+                    dependent: JobID(graphs.edges.integer(0)), dependency: JobID(graphs.edges.integer(1)),
+                    condition: graphs.edges.condition(2)))
+        }
+        return edges
+    }
+}
+
+extension Statement {
+    fileprivate func graphRecord() -> GraphRecord {
+        GraphRecord(
+            id: GraphID(integer(0)), name: optionalString(1), enqueuedAt: Timestamp(milliseconds: integer(2)),
+            finishedAt: timestamp(3), counts: tally(from: 4).counts)
+    }
+}
+
+struct GraphStatements: ~Copyable {
+    static let graphSQL: StaticString = """
+        SELECT id, name, enqueued_ms, finished_ms,
+               blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+        FROM   graph
+        WHERE  id = :graph
+        """
+    static let newestSQL: StaticString = """
+        SELECT   id, name, enqueued_ms, finished_ms,
+                 blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+        FROM     graph
+        WHERE    id < :before
+        ORDER BY id DESC
+        LIMIT    :limit
+        """
+    static let edgesSQL: StaticString = """
+        SELECT     dependency.job_id, dependency.parent_id, dependency.condition
+        FROM       job INDEXED BY job_graph
+        CROSS JOIN dependency ON dependency.job_id = job.id
+        WHERE      job.graph_id = :graph
+        ORDER BY   job.id, dependency.position
+        """
+
+    let graph: Statement
+    let newest: Statement
+    let edges: Statement
+
+    init(_ connection: Connection) {
+        graph = connection.prepare(Self.graphSQL)
+        newest = connection.prepare(Self.newestSQL)
+        edges = connection.prepare(Self.edgesSQL)
+    }
+}

@@ -1,0 +1,169 @@
+import SQLite
+
+/// Parameters of all: 1 queue, 2 definition, 3 kind, 4 and 5 the numbers between; of the ordered ones also 6 the states as bits,
+/// 7 the limit, 8 the graph or the state.
+struct ListingStatements: ~Copyable {
+    static let allNewestSQL: StaticString = """
+        SELECT   id
+        FROM     job NOT INDEXED
+        WHERE    id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        AND      (?6 >> state) & 1
+        ORDER BY id DESC
+        LIMIT    ?7
+        """
+    static let allOldestSQL: StaticString = """
+        SELECT   id
+        FROM     job NOT INDEXED
+        WHERE    id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        AND      (?6 >> state) & 1
+        ORDER BY id
+        LIMIT    ?7
+        """
+    static let graphNewestSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_graph
+        WHERE    graph_id = ?8
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        AND      (?6 >> state) & 1
+        ORDER BY id DESC
+        LIMIT    ?7
+        """
+    static let graphOldestSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_graph
+        WHERE    graph_id = ?8
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        AND      (?6 >> state) & 1
+        ORDER BY id
+        LIMIT    ?7
+        """
+    static let unsuccessfulNewestSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_unsuccessful
+        WHERE    state >= 5
+        AND      state = ?8
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        AND      (?6 >> state) & 1
+        ORDER BY id DESC
+        LIMIT    ?7
+        """
+    static let unsuccessfulOldestSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_unsuccessful
+        WHERE    state >= 5
+        AND      state = ?8
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        AND      (?6 >> state) & 1
+        ORDER BY id
+        LIMIT    ?7
+        """
+    static let scheduledSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_due
+        WHERE    state = 1
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        """
+    static let readySQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_ready
+        WHERE    state = 2
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        """
+    static let runningSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_running
+        WHERE    state = 3
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        """
+    static let prunableSucceededSQL: StaticString = """
+        SELECT id, enqueued_ms,
+               finished_ms < ?1
+               AND (graph_id IS NULL OR (SELECT finished_ms FROM graph WHERE graph.id = job.graph_id) IS NOT NULL)
+               AND NOT EXISTS (
+                   SELECT 1
+                   FROM   dependency INDEXED BY dependency_parent
+                   JOIN   job AS dependent ON dependent.id = dependency.job_id
+                   WHERE  dependency.parent_id = job.id
+                   AND    dependent.state < 4)
+        FROM     job NOT INDEXED
+        WHERE    state = 4
+        ORDER BY id
+        """
+    static let prunableUnsuccessfulSQL: StaticString = """
+        SELECT id, enqueued_ms,
+               finished_ms < ?1
+               AND (graph_id IS NULL OR (SELECT finished_ms FROM graph WHERE graph.id = job.graph_id) IS NOT NULL)
+               AND NOT EXISTS (
+                   SELECT 1
+                   FROM   dependency INDEXED BY dependency_parent
+                   JOIN   job AS dependent ON dependent.id = dependency.job_id
+                   WHERE  dependency.parent_id = job.id
+                   AND    dependent.state < 4)
+        FROM     job INDEXED BY job_unsuccessful
+        WHERE    state >= 5
+        AND      state = ?2
+        ORDER BY id
+        """
+
+    let allNewest: Statement
+    let allOldest: Statement
+    let graphNewest: Statement
+    let graphOldest: Statement
+    let unsuccessfulNewest: Statement
+    let unsuccessfulOldest: Statement
+    let scheduled: Statement
+    let ready: Statement
+    let running: Statement
+    let prunableSucceeded: Statement
+    let prunableUnsuccessful: Statement
+
+    init(_ connection: Connection) {
+        allNewest = connection.prepare(Self.allNewestSQL)
+        allOldest = connection.prepare(Self.allOldestSQL)
+        graphNewest = connection.prepare(Self.graphNewestSQL)
+        graphOldest = connection.prepare(Self.graphOldestSQL)
+        unsuccessfulNewest = connection.prepare(Self.unsuccessfulNewestSQL)
+        unsuccessfulOldest = connection.prepare(Self.unsuccessfulOldestSQL)
+        scheduled = connection.prepare(Self.scheduledSQL)
+        ready = connection.prepare(Self.readySQL)
+        running = connection.prepare(Self.runningSQL)
+        prunableSucceeded = connection.prepare(Self.prunableSucceededSQL)
+        prunableUnsuccessful = connection.prepare(Self.prunableUnsuccessfulSQL)
+    }
+}

@@ -1,0 +1,49 @@
+import Jobs
+import SQLite
+
+/// One connection that only reads. Only its own thread touches it, one short request at a time.
+final class Reader {
+    private let connection: Connection
+    private let snapshots: SnapshotStatements
+    let records: RecordStatements
+    let listings: ListingStatements
+    let graphs: GraphStatements
+    let definitions: DefinitionStatements
+
+    init(_ connection: Connection) throws(SQLiteError) {
+        self.connection = connection
+        snapshots = SnapshotStatements(connection)
+        records = RecordStatements(connection)
+        listings = ListingStatements(connection)
+        graphs = GraphStatements(connection)
+        definitions = DefinitionStatements(connection)
+        try connection.checkPreparations()
+    }
+
+    /// Runs several statements on one state of the database.
+    func snapshot<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
+        try snapshots.begin.run()
+        do throws(SQLiteError) {
+            let value = try body()
+            try snapshots.end.run()
+            return value
+        } catch {
+            connection.resetStatements()
+            // Nothing was written; some errors have ended the transaction by themselves.
+            if !connection.isAutocommit { try snapshots.rollBack.run() }
+            throw error
+        }
+    }
+}
+
+struct SnapshotStatements: ~Copyable {
+    let begin: Statement
+    let end: Statement
+    let rollBack: Statement
+
+    init(_ connection: Connection) {
+        begin = connection.prepare("BEGIN")
+        end = connection.prepare("COMMIT")
+        rollBack = connection.prepare("ROLLBACK")
+    }
+}

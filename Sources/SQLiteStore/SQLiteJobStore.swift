@@ -1,0 +1,209 @@
+import Jobs
+import SQLite
+
+/// Jobs in one SQLite file.
+///
+/// Writes of all callers go through one connection on a thread of its own and share commits (``GroupCommit``); reads go
+/// through connections of their own, so that neither waits for the other. Anybody may read the file with `sqlite3` at
+/// any time.
+public final class SQLiteJobStore: JobStore {
+    /// The database by its one name, links followed.
+    public let path: String
+
+    /// Nil when it was opened to read.
+    private let writing: GroupCommit?
+    /// For what running jobs wait for.
+    private let reading: Lane<Reader>
+    /// For listings, which may take long.
+    private let listing: Lane<Reader>
+
+    private init(path: String, writing: GroupCommit?, reading: Lane<Reader>, listing: Lane<Reader>) {
+        self.path = path
+        self.writing = writing
+        self.reading = reading
+        self.listing = listing
+    }
+
+    // MARK: Opening and closing
+
+    /// Opens the database whose lock is held; creates it when there is no file, and never replaces one (P11).
+    ///
+    /// An older schema is brought up to date.
+    public static func open(
+        _ lock: DatabaseLock, options: StoreOptions = StoreOptions()
+    ) throws(StoreOpenError) -> SQLiteJobStore {
+        precondition(lock.isHeld, "the lock was released")
+        let location = try DatabaseLocation(lock.databasePath)
+        let connection = try location.openForWriting(options)
+        let writer: Writer
+        do throws(SQLiteError) {
+            writer = try Writer(connection, path: location.path)
+        } catch {
+            throw StoreOpenError(error, path: location.path)
+        }
+        return SQLiteJobStore(
+            path: location.path,
+            writing: try GroupCommit(Handover(writer), lock: lock, options: options),
+            reading: try lane(named: "halyard-reader", location, options),
+            listing: try lane(named: "halyard-lists", location, options))
+    }
+
+    /// Opens an existing database to read it, also while a daemon works with it. Every write fails with
+    /// `StoreError.readOnly`.
+    public static func openReadOnly(
+        at path: String, options: StoreOptions = StoreOptions()
+    ) throws(StoreOpenError) -> SQLiteJobStore {
+        let location = try DatabaseLocation(path)
+        let lane = try lane(named: "halyard-reader", location, options)
+        return SQLiteJobStore(path: location.path, writing: nil, reading: lane, listing: lane)
+    }
+
+    private static func lane(
+        named name: String, _ location: DatabaseLocation, _ options: StoreOptions
+    ) throws(StoreOpenError) -> Lane<Reader> {
+        let connection = try location.openForReading(options)
+        let reader: Reader
+        do throws(SQLiteError) {
+            reader = try Reader(connection)
+        } catch {
+            throw StoreOpenError(error, path: location.path)
+        }
+        return try Lane(named: name, path: location.path, Handover(reader))
+    }
+
+    /// Carries out what was asked for before, then closes the file. Later requests fail with `StoreError.closed`.
+    public func close() async {
+        await reading.close()
+        await listing.close()
+        await writing?.close()
+    }
+
+    private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
+    ) async throws(StoreError) -> Value {
+        guard let writing else { throw .readOnly(path: path) }
+        return try await writing.perform(body)
+    }
+
+    // MARK: Jobs
+
+    public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
+        try await write { (writer) throws(SQLiteError) in try writer.enqueue(graphs, now: now) }
+    }
+
+    public func exchange(
+        _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
+    ) async throws(StoreError) -> Exchange {
+        try await write { (writer) throws(SQLiteError) in try writer.exchange(ends, claim: claim, now: now) }
+    }
+
+    public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
+        try await write { (writer) throws(SQLiteError) in try writer.rescueOrphans(maxRescues: maxRescues, now: now) }
+    }
+
+    public func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult] {
+        try await write { (writer) throws(SQLiteError) in try writer.cancel(jobs, now: now) }
+    }
+
+    public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {
+        try await write { (writer) throws(SQLiteError) in try writer.cancel(graph: graph, now: now) }
+    }
+
+    /// Looks for the jobs on a connection of its own first, so that a long walk does not hold up the writer.
+    public func prune(_ request: PruneRequest, limit: Int, now: Timestamp) async throws(StoreError) -> Int {
+        var deleted = 0
+        while deleted < limit {
+            let wanted = limit - deleted
+            let found = try await listing.perform { (reader) throws(SQLiteError) in
+                try reader.prunable(request, limit: wanted)
+            }
+            if found.isEmpty { break }
+            deleted += try await write { (writer) throws(SQLiteError) in try writer.prune(found) }
+            if found.count < wanted { break }
+        }
+        return deleted
+    }
+
+    // MARK: Settings
+
+    public func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord {
+        try await write { (writer) throws(SQLiteError) in try writer.change(queue, now: now) }
+    }
+
+    public func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError) {
+        try await write { (writer) throws(SQLiteError) in try writer.change(definitions, now: now) }
+    }
+
+    public func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError) {
+        try await write { (writer) throws(SQLiteError) in try writer.register(kinds, now: now) }
+    }
+
+    public func recordProblems(_ problems: [String: String], now: Timestamp) async throws(StoreError) {
+        try await write { (writer) throws(SQLiteError) in try writer.recordProblems(problems) }
+    }
+
+    // MARK: Reading
+
+    public func definitions() async throws(StoreError) -> DefinitionSet {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.definitionSet() }
+    }
+
+    public func definition(_ id: DefinitionID) async throws(StoreError) -> StoredDefinition? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.definition(id) }
+    }
+
+    public func job(_ id: JobID) async throws(StoreError) -> JobRecord? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.job(id) }
+    }
+
+    public func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord] {
+        try await listing.perform { (reader) throws(SQLiteError) in try reader.jobs(filter) }
+    }
+
+    public func result(of job: JobID) async throws(StoreError) -> JobResult? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.result(of: job) }
+    }
+
+    public func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.attempts(of: job) }
+    }
+
+    public func dependencies(of job: JobID) async throws(StoreError) -> [DependencyRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.dependencies(of: job) }
+    }
+
+    public func dependents(of job: JobID) async throws(StoreError) -> [DependencyRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.dependents(of: job) }
+    }
+
+    public func outputs(ofDependenciesOf job: JobID) async throws(StoreError) -> [DependencyOutput] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.outputs(ofDependenciesOf: job) }
+    }
+
+    public func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.graph(id) }
+    }
+
+    public func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord] {
+        try await listing.perform { (reader) throws(SQLiteError) in try reader.graphs(limit: limit, before: before) }
+    }
+
+    public func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord] {
+        try await listing.perform { (reader) throws(SQLiteError) in try reader.edges(of: graph) }
+    }
+
+    public func queues() async throws(StoreError) -> [QueueRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.queues() }
+    }
+
+    public func nextDueAt() async throws(StoreError) -> Timestamp? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.nextDueAt() }
+    }
+
+    // MARK: Observing
+
+    public func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
+        // A store that only reads never changes anything.
+        writing?.observers.add(observer) ?? StoreObservation {}
+    }
+}

@@ -1,0 +1,156 @@
+import FoundationEssentials
+import Jobs
+import OperationTypes
+import SQLite
+
+extension Writer {
+    func change(_ change: DefinitionChange, now: Timestamp) throws(SQLiteError) {
+        for queue in change.queues { _ = try self.change(queue, now: now) }
+        for name in change.removals { try retire(name, now: now) }
+        for definition in change.definitions { try write(definition, now: now) }
+        for graph in change.graphs { try write(graph, now: now) }
+    }
+
+    func register(_ kinds: [KindDescription], now: Timestamp) throws(SQLiteError) {
+        try settings.deleteKinds.run()
+        for kind in kinds {
+            try settings.insertKind.bind(1, kind.name)
+            try settings.insertKind.bind(2, kind.summary)
+            try settings.insertKind.bind(3, kind.inputType)
+            try settings.insertKind.bind(4, kind.outputType)
+            try settings.insertKind.bind(5, kind.accepts)
+            try settings.insertKind.bind(6, kind.offers)
+            try settings.insertKind.bind(7, text: encode(kind.fields))
+            settings.insertKind.bind(8, now.milliseconds)
+            try settings.insertKind.run()
+        }
+        definitionsChanged = true
+    }
+
+    func recordProblems(_ problems: [String: String]) throws(SQLiteError) {
+        try settings.clearDefinitionProblems.run()
+        try settings.clearGraphProblems.run()
+        for (name, problem) in problems {
+            try settings.setDefinitionProblem.bind(1, name)
+            try settings.setDefinitionProblem.bind(2, problem)
+            try settings.setDefinitionProblem.run()
+            try settings.setGraphProblem.bind(1, name)
+            try settings.setGraphProblem.bind(2, problem)
+            try settings.setGraphProblem.run()
+        }
+        // No observer is told: they record problems when definitions change, and would be told for ever.
+    }
+
+    // MARK: Revisions
+
+    private func write(_ definition: Definition, now: Timestamp) throws(SQLiteError) {
+        try settings.currentDefinition.bind(1, definition.name)
+        if try settings.currentDefinition.step() {
+            let current = try settings.currentDefinition.storedDefinition()
+            settings.currentDefinition.reset()
+            if current.definition == definition { return }
+        }
+        try retire(definition.name, now: now)
+        try settings.insertDefinition.bind(1, definition.name)
+        try settings.insertDefinition.bind(2, definition.kind)
+        try settings.insertDefinition.bind(3, definition.summary)
+        try settings.insertDefinition.bind(4, definition.queue)
+        settings.insertDefinition.bind(5, definition.priority.rawValue)
+        try settings.insertDefinition.bind(6, text: definition.retry.json.bytes)
+        settings.insertDefinition.bind(7, definition.retry.attempts)
+        settings.insertDefinition.bind(8, definition.timeout?.milliseconds)
+        try settings.insertDefinition.bind(9, text: definition.input.bytes)
+        settings.insertDefinition.bind(10, now.milliseconds)
+        try settings.insertDefinition.run()
+        memory.definitions.insert(DefinitionID(connection.lastInsertedRow))
+        definitionsChanged = true
+    }
+
+    private func write(_ graph: GraphDefinition, now: Timestamp) throws(SQLiteError) {
+        try settings.currentGraph.bind(1, graph.name)
+        if try settings.currentGraph.step() {
+            let current = try settings.currentGraph.storedGraphDefinition()
+            settings.currentGraph.reset()
+            if current.definition == graph { return }
+        }
+        try retire(graph.name, now: now)
+        try settings.insertGraph.bind(1, graph.name)
+        try settings.insertGraph.bind(2, text: graph.json.bytes)
+        settings.insertGraph.bind(3, now.milliseconds)
+        try settings.insertGraph.run()
+        definitionsChanged = true
+    }
+
+    /// Definitions and graph definitions share one space of names, so a new one of either sort replaces both.
+    private func retire(_ name: String, now: Timestamp) throws(SQLiteError) {
+        try settings.retireDefinition.bind(1, name)
+        settings.retireDefinition.bind(2, now.milliseconds)
+        try settings.retireGraph.bind(1, name)
+        settings.retireGraph.bind(2, now.milliseconds)
+        let definitions = try settings.retireDefinition.runCountingChanges()
+        let graphs = try settings.retireGraph.runCountingChanges()
+        if definitions + graphs > 0 { definitionsChanged = true }
+    }
+}
+
+// MARK: Rows
+
+private func encode(_ fields: [InputField]) throws(SQLiteError) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+        return Array(try encoder.encode(fields))
+    } catch {
+        throw SQLiteError(code: SQLiteError.Primary.mismatch.rawValue, message: "the fields have no JSON: \(error)")
+    }
+}
+
+private func unreadable(_ what: String, _ error: any Error) -> SQLiteError {
+    SQLiteError(code: SQLiteError.Primary.corrupt.rawValue, message: "\(what) cannot be read: \(error)")
+}
+
+extension Statement {
+    /// Columns: id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem.
+    func storedDefinition() throws(SQLiteError) -> StoredDefinition {
+        let name = string(1)
+        let retry: RetryPolicy
+        do {
+            retry = try RetryPolicy(json: json(7) ?? .emptyObject, at: [])
+        } catch {
+            throw unreadable("the retry policy of definition \(name)", error)
+        }
+        return StoredDefinition(
+            id: DefinitionID(integer(0)), revision: Int(integer(2)),
+            definition: Definition(
+                name: name, kind: string(3), summary: optionalString(4), queue: string(5),
+                priority: Priority(rawValue: Int(integer(6))) ?? .normal,
+                retry: retry, timeout: optionalInteger(8).map { .milliseconds($0) }, input: json(9) ?? .emptyObject),
+            updatedAt: Timestamp(milliseconds: integer(10)), problem: optionalString(11))
+    }
+
+    /// Columns: name, revision, body, updated_ms, problem.
+    func storedGraphDefinition() throws(SQLiteError) -> StoredGraphDefinition {
+        let definition: GraphDefinition
+        do {
+            definition = try GraphDefinition(json: json(2) ?? .emptyObject, at: [])
+        } catch {
+            throw unreadable("graph definition \(string(0))", error)
+        }
+        return StoredGraphDefinition(
+            revision: Int(integer(1)), definition: definition, updatedAt: Timestamp(milliseconds: integer(3)),
+            problem: optionalString(4))
+    }
+
+    /// Columns: name, summary, input_type, output_type, accepts, offers, fields.
+    func kindDescription() throws(SQLiteError) -> KindDescription {
+        let fields: [InputField]
+        do {
+            fields = try JSONDecoder().decode([InputField].self, from: Data(bytes(6) ?? []))
+        } catch {
+            throw unreadable("the fields of kind \(string(0))", error)
+        }
+        return KindDescription(
+            name: string(0), summary: string(1), inputType: string(2), outputType: string(3),
+            accepts: optionalString(4), offers: string(5), fields: fields)
+    }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// Carries a value that is not Sendable to the one thread that will own it.
+///
+/// SAFETY: whoever makes it gives the value up, and ``take()`` hands it out once.
+final class Handover<Value>: @unchecked Sendable {
+    private var value: Value?
+
+    init(_ value: Value) { self.value = value }
+
+    func take() -> Value {
+        guard let value else { preconditionFailure("a handed over value is taken once") }
+        self.value = nil
+        return value
+    }
+}
+
+/// Opens once, and lets through everybody who waits for that.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [UnsafeContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func pass() async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+
+/// Messages from any thread to one that waits for them, in order.
+///
+/// SAFETY: `messages` and `isClosed` are touched only while `mutex` is held, and the two cells live as long as `self`.
+final class Mailbox<Message: Sendable>: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var messages: [Message] = []
+    private var isClosed = false
+
+    init() {
+        // Neither can fail on Linux with default attributes.
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(arrival, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(arrival)
+        pthread_mutex_destroy(mutex)
+        arrival.deallocate()
+        mutex.deallocate()
+    }
+
+    /// False when the mailbox is closed; the message is then dropped.
+    func put(_ message: Message) -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        if isClosed { return false }
+        messages.append(message)
+        // The reader sleeps only when there was nothing.
+        if messages.count == 1 { pthread_cond_signal(arrival) }
+        return true
+    }
+
+    /// Waits for messages and moves all of them to the end of `batch`; false once it is closed and empty.
+    func takeAll(into batch: inout [Message]) -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while messages.isEmpty {
+            if isClosed { return false }
+            pthread_cond_wait(arrival, mutex)
+        }
+        if batch.isEmpty { swap(&batch, &messages) } else { batch.append(contentsOf: messages) }
+        messages.removeAll(keepingCapacity: true)
+        return true
+    }
+
+    /// Takes no more messages; those that are in are still delivered.
+    func close() {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        isClosed = true
+        pthread_cond_signal(arrival)
+    }
+}

@@ -1,0 +1,39 @@
+import Jobs
+import SQLite
+
+/// A caller's request, waiting for a thread that carries it out with a `Resource` of its own.
+protocol Request<Resource>: AnyObject, Sendable {
+    associatedtype Resource
+
+    /// Does the work and keeps what came of it. May run again after a failure.
+    func run(with resource: Resource) throws(SQLiteError)
+    /// Tells the caller what ``run(with:)`` kept, or the failure. Called once.
+    func answer(_ failure: StoreError?)
+}
+
+/// SAFETY: only the resource's thread touches `value`, and the caller sees it through the continuation.
+final class PendingRequest<Resource, Value: Sendable>: Request, @unchecked Sendable {
+    private let body: @Sendable (Resource) throws(SQLiteError) -> Value
+    private let continuation: UnsafeContinuation<Result<Value, StoreError>, Never>
+    private var value: Value?
+
+    init(
+        _ continuation: UnsafeContinuation<Result<Value, StoreError>, Never>,
+        _ body: @escaping @Sendable (Resource) throws(SQLiteError) -> Value
+    ) {
+        self.continuation = continuation
+        self.body = body
+    }
+
+    func run(with resource: Resource) throws(SQLiteError) { value = try body(resource) }
+
+    func answer(_ failure: StoreError?) {
+        if let failure {
+            continuation.resume(returning: .failure(failure))
+        } else if let value {
+            continuation.resume(returning: .success(value))
+        } else {
+            preconditionFailure("a request is answered after it ran")
+        }
+    }
+}

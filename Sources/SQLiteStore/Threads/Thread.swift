@@ -1,0 +1,38 @@
+import Glibc
+
+/// Runs `body` on a thread of its own, outside Swift's shared pool, since it blocks on the disk.
+///
+/// - Parameter name: At most 15 bytes; what `top -H` shows.
+func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(StoreOpenError) {
+    final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+    let start = Unmanaged.passRetained(Start(name, body))
+    var thread = pthread_t()
+    let code = pthread_create(
+        &thread, nil,
+        { argument in
+            let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+            nameThread(start.name)
+            start.body()
+            return nil
+        }, start.toOpaque())
+    guard code == 0 else {
+        start.release()
+        throw .system(operation: "start a thread", path: "", code: code)
+    }
+    pthread_detach(thread)
+}
+
+/// Only for people; the thread works as well without a name.
+private func nameThread(_ name: String) {
+    let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    _ = write(descriptor, name, name.utf8.count)
+    close(descriptor)
+}

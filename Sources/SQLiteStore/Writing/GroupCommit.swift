@@ -1,0 +1,136 @@
+import Jobs
+import SQLite
+import Synchronization
+
+/// Runs the writes of all callers on one thread; those that wait together share one transaction and one sync.
+///
+/// Invariants:
+/// - G1: a caller hears of success only after COMMIT returned success.
+/// - G2: a write that fails leaves no trace and does not touch the others: the transaction is rolled back and each write
+///   runs again by itself.
+/// - G3: after a COMMIT or a checkpoint that failed, nothing is written any more: what the disk holds is unknown.
+/// - G4: observers hear of each commit once, in order, before its callers go on.
+final class GroupCommit: Sendable {
+    private let mailbox = Mailbox<any Request<Writer>>()
+    private let closed = Gate()
+    let observers: Observers
+
+    /// - Parameter lock: Held until the connection is closed.
+    init(_ writer: Handover<Writer>, lock: DatabaseLock, options: StoreOptions) throws(StoreOpenError) {
+        observers = Observers()
+        let (mailbox, closed, observers) = (mailbox, closed, observers)
+        try startThread(named: "halyard-writer") {
+            var loop: CommitLoop? = CommitLoop(writer.take(), observers: observers, options: options)
+            var batch: [any Request<Writer>] = []
+            while mailbox.takeAll(into: &batch) {
+                loop?.carryOut(batch)
+                batch.removeAll(keepingCapacity: true)
+            }
+            // Closes the connection before anybody is told so, and before the lock can go.
+            loop = nil
+            withExtendedLifetime(lock) { closed.open() }
+        }
+    }
+
+    deinit { mailbox.close() }
+
+    func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
+    ) async throws(StoreError) -> Value {
+        try await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, StoreError>, Never>) in
+            let request = PendingRequest(continuation, body)
+            if !mailbox.put(request) { request.answer(.closed) }
+        }.get()
+    }
+
+    func close() async {
+        mailbox.close()
+        await closed.pass()
+    }
+}
+
+/// The writer's thread's own state.
+private final class CommitLoop {
+    private let writer: Writer
+    private let observers: Observers
+    private let options: StoreOptions
+    /// Why nothing is written any more.
+    private var stop: StoreError?
+
+    init(_ writer: Writer, observers: Observers, options: StoreOptions) {
+        self.writer = writer
+        self.observers = observers
+        self.options = options
+    }
+
+    func carryOut(_ batch: [any Request<Writer>]) {
+        if let stop { return answer(batch, stop) }
+        do throws(SQLiteError) {
+            try writer.begin(isObserved: !observers.isEmpty)
+        } catch {
+            return answer(batch, storeError(error, .running))
+        }
+        do throws(SQLiteError) {
+            for request in batch { try request.run(with: writer) }
+            try writer.flush()
+        } catch {
+            return undo(batch, error)
+        }
+        do throws(SQLiteError) {
+            try writer.commit()
+        } catch {
+            return commitFailed(batch, error)
+        }
+        observers.tell(writer.takeChanges())
+        answer(batch, nil)
+        checkpointIfDue()
+    }
+
+    private func answer(_ batch: [any Request<Writer>], _ failure: StoreError?) {
+        for request in batch { request.answer(failure) }
+    }
+
+    private func undo(_ batch: [any Request<Writer>], _ error: SQLiteError) {
+        do throws(SQLiteError) {
+            try writer.rollBack()
+        } catch {
+            // What is in memory may not be what is on disk.
+            stop = storeError(error, .running)
+            return answer(batch, stop)
+        }
+        if batch.count == 1 { return answer(batch, storeError(error, .running)) }
+        for request in batch { carryOut([request]) }
+    }
+
+    private func commitFailed(_ batch: [any Request<Writer>], _ error: SQLiteError) {
+        let failure = storeError(error, .committing)
+        if case .busy = failure {
+            return undo(batch, error)
+        }
+        answer(batch, failure)
+        halt(.closed)
+    }
+
+    private func checkpointIfDue() {
+        guard writer.connection.walPages >= options.checkpointPages else { return }
+        do throws(SQLiteError) {
+            try writer.connection.checkpoint()
+        } catch {
+            // Somebody else's checkpoint or recovery; the next commit tries again.
+            if error.primary == .busy || error.primary == .locked { return }
+            // A sync that failed may have dropped what it was to write: only a new start, which copies the WAL again, is safe.
+            halt(storeError(error, .running))
+        }
+    }
+
+    private func halt(_ reason: StoreError) {
+        stop = reason
+        // The WAL stays for the next start to recover from. This setting cannot fail on an open connection, and if it
+        // did the WAL would be checkpointed as at any close.
+        try? writer.connection.enable(.keepsWALOnClose)
+    }
+
+    private func storeError(_ error: SQLiteError, _ phase: StoreError.Phase) -> StoreError {
+        StoreError(error, path: writer.path, phase: phase, waited: options.busyTimeout)
+    }
+}

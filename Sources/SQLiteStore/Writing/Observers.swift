@@ -1,0 +1,36 @@
+import Jobs
+import Synchronization
+
+/// Who is told of commits.
+final class Observers: Sendable {
+    typealias Observer = @Sendable (StoreChange) -> Void
+
+    private struct State {
+        var next = 0
+        var observers: [(id: Int, call: Observer)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var isEmpty: Bool { state.withLock { $0.observers.isEmpty } }
+
+    func add(_ observer: @escaping Observer) -> StoreObservation {
+        let id = state.withLock { state in
+            state.next += 1
+            state.observers.append((state.next, observer))
+            return state.next
+        }
+        return StoreObservation { [weak self] in
+            self?.state.withLock { state in state.observers.removeAll { $0.id == id } }
+        }
+    }
+
+    /// Calls outside the lock, so that an observer may end its own observation.
+    func tell(_ changes: [StoreChange]) {
+        if changes.isEmpty { return }
+        let observers = state.withLock { $0.observers }
+        for change in changes {
+            for observer in observers { observer.call(change) }
+        }
+    }
+}

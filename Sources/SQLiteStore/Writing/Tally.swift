@@ -1,0 +1,27 @@
+import Jobs
+
+/// Jobs by state, or a change of those numbers.
+struct Tally: Hashable, Sendable {
+    private var lanes = SIMD8<Int64>()
+
+    subscript(state: JobState) -> Int64 {
+        get { lanes[state.rawValue] }
+        set { lanes[state.rawValue] = newValue }
+    }
+
+    var isZero: Bool { lanes == SIMD8<Int64>() }
+    var open: Int64 { lanes[0] &+ lanes[1] &+ lanes[2] &+ lanes[3] }
+
+    mutating func move(from old: JobState, to new: JobState) {
+        lanes[old.rawValue] &-= 1
+        lanes[new.rawValue] &+= 1
+    }
+
+    static func += (a: inout Tally, b: Tally) { a.lanes &+= b.lanes }
+
+    var counts: StateCounts {
+        var counts = StateCounts()
+        for state in JobState.allCases { counts[state] = self[state] }
+        return counts
+    }
+}

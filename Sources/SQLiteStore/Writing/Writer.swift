@@ -1,0 +1,139 @@
+import Jobs
+import SQLite
+
+/// The one connection that writes, with its statements and what it remembers. Only its own thread touches it.
+///
+/// Each verb is an extension in its own folder, beside its statements. A verb runs inside a transaction that
+/// ``GroupCommit`` begins and commits; it may run again after a rollback, so it keeps nothing outside ``memory`` and the
+/// changes of the transaction.
+final class Writer {
+    let connection: Connection
+    let path: String
+    var memory = Memory()
+    var shares = FairShare()
+
+    private let transactions: TransactionStatements
+    let remembering: RememberStatements
+    let flushing: FlushStatements
+    let enqueueing: EnqueueStatements
+    let claiming: ClaimStatements
+    let finishing: FinishStatements
+    let settling: SettleStatements
+    let cancelling: CancelStatements
+    let rescuing: RescueStatements
+    let pruning: PruneStatements
+    let settings: SettingsStatements
+
+    // MARK: The running transaction
+
+    /// Changes of graphs' counts, written at the end.
+    var graphChanges: [GraphID: GraphChange] = [:]
+    /// Graphs that may have no jobs left.
+    var prunedGraphs: Set<GraphID> = []
+    /// What observers will be told; jobs only when there are any observers.
+    var isObserved = false
+    var jobChanges: [JobChange] = []
+    var queuesChanged = false
+    var definitionsChanged = false
+
+    init(_ connection: Connection, path: String) throws(SQLiteError) {
+        self.connection = connection
+        self.path = path
+        transactions = TransactionStatements(connection)
+        remembering = RememberStatements(connection)
+        flushing = FlushStatements(connection)
+        enqueueing = EnqueueStatements(connection)
+        claiming = ClaimStatements(connection)
+        finishing = FinishStatements(connection)
+        settling = SettleStatements(connection)
+        cancelling = CancelStatements(connection)
+        rescuing = RescueStatements(connection)
+        pruning = PruneStatements(connection)
+        settings = SettingsStatements(connection)
+        try connection.checkPreparations()
+        try remember()
+    }
+
+    /// - Parameter isObserved: Whether changes of jobs are collected for observers.
+    func begin(isObserved: Bool) throws(SQLiteError) {
+        self.isObserved = isObserved
+        // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
+        try transactions.begin.run()
+    }
+
+    /// After an error it is unknown whether the transaction is stored.
+    func commit() throws(SQLiteError) { try transactions.commit.run() }
+
+    /// Undoes the transaction, in the database and in memory.
+    func rollBack() throws(SQLiteError) {
+        forgetChanges()
+        // Some errors have rolled back by themselves.
+        connection.resetStatements()
+        if !connection.isAutocommit { try transactions.rollBack.run() }
+        try remember()
+    }
+
+    /// What was committed, for the observers.
+    func takeChanges() -> [StoreChange] {
+        var changes: [StoreChange] = []
+        if !jobChanges.isEmpty { changes.append(.jobs(jobChanges)) }
+        if queuesChanged { changes.append(.queues) }
+        if definitionsChanged { changes.append(.definitions) }
+        forgetChanges()
+        return changes
+    }
+
+    private func forgetChanges() {
+        graphChanges.removeAll(keepingCapacity: true)
+        prunedGraphs.removeAll()
+        jobChanges.removeAll(keepingCapacity: true)
+        queuesChanged = false
+        definitionsChanged = false
+    }
+
+    // MARK: Noting what a verb did
+
+    /// Counts a job's move from one state to another.
+    @inline(__always)
+    func count(queue: Int, graph: GraphID?, from old: JobState, to new: JobState, now: Timestamp) {
+        memory.queues[queue].tally.move(from: old, to: new)
+        memory.queues[queue].isTallyChanged = true
+        if let graph { graphChanges[graph, default: GraphChange(at: now)].move(from: old, to: new, now: now) }
+    }
+
+    @inline(__always)
+    func note(
+        _ job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
+        dueAt: Timestamp? = nil
+    ) {
+        guard isObserved else { return }
+        jobChanges.append(
+            JobChange(
+                job: job, graph: graph, state: state, attempt: attempt, isCancelRequest: isCancelRequest, dueAt: dueAt))
+    }
+}
+
+/// How one transaction changes a graph's counts, and when it last did.
+struct GraphChange {
+    var tally = Tally()
+    var at: Timestamp
+
+    init(at: Timestamp) { self.at = at }
+
+    mutating func move(from old: JobState, to new: JobState, now: Timestamp) {
+        tally.move(from: old, to: new)
+        at = max(at, now)
+    }
+}
+
+struct TransactionStatements: ~Copyable {
+    let begin: Statement
+    let commit: Statement
+    let rollBack: Statement
+
+    init(_ connection: Connection) {
+        begin = connection.prepare("BEGIN IMMEDIATE")
+        commit = connection.prepare("COMMIT")
+        rollBack = connection.prepare("ROLLBACK")
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import JobStoreContract
+import Jobs
+import SQLiteStore
+import Testing
+
+/// A directory for one test, removed with it.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array((FileManager.default.temporaryDirectory.path + "/halyard-store-XXXXXX").utf8CString)
+        let made = try #require(
+            template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
+        path = made
+    }
+
+    var database: String { path + "/halyard.db" }
+
+    deinit {
+        // A leftover in the temporary directory harms nobody.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    func open(_ options: StoreOptions = StoreOptions()) throws -> SQLiteJobStore {
+        try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: database), options: options)
+    }
+}
