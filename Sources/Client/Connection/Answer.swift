@@ -15,7 +15,8 @@ struct Answer: Sendable {
         } catch {
             return ControlProblem(
                 .internal,
-                "What listens on the socket answered \(status) without saying why. Is it halyardd, and of this release?")
+                "What listens on the socket answered \(status) without saying why. Is it halyardd, and of this release?"
+            )
         }
     }
 

@@ -1,11 +1,6 @@
 import Control
-import NIOCore
-
-#if canImport(Darwin)
-import Darwin
-#else
 import Glibc
-#endif
+import NIOCore
 
 extension ControlProblem {
     /// Why no connection came to be.
@@ -24,7 +19,8 @@ extension ControlProblem {
         case EACCES, EPERM:
             self.init(
                 .permission,
-                "You may not use the socket \(path). Join its group (ls -l \(path) shows it) and log in again, or use sudo.")
+                "You may not use the socket \(path). Join its group (ls -l \(path) shows it) and log in again, or use sudo."
+            )
         case EAGAIN:
             self.init(.unavailable, "The daemon on \(path) has more callers than it can answer now. Try again.")
         default:

@@ -132,7 +132,7 @@ public struct DefinitionLine: Sendable, Hashable {
     /// `queue`, `definition` or `graph`.
     public var type: String
     public var name: String
-    /// For `changed`: each field as `timeout: 30s → 1m`.
+    /// For `changed`: each field as `timeout 30s → 1m`.
     public var fields: [String]
 
     public init(change: Change, type: String, name: String, fields: [String] = []) {

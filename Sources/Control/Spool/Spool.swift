@@ -1,0 +1,106 @@
+import Dispatch
+import Glibc
+import Jobs
+
+/// A folder where the daemon keeps files that users hand over for a job.
+///
+/// A file appears under its name only when it is whole and durable. Names cannot be guessed; only the daemon's user can
+/// read the folder.
+public final class Spool: Sendable {
+    public let directory: String
+    /// The largest file, in bytes.
+    public let maxBytes: Int64
+    /// File calls block; they have a thread of their own.
+    private let queue = DispatchQueue(label: "halyard.spool")
+
+    /// What an input says before a file's name.
+    public static let prefix = "spool:"
+    /// How long a file is kept that no job ever named.
+    public static let leftoverAge = Duration.seconds(86_400)
+
+    /// Makes the folder, for its owner only, where there is none.
+    public init(directory: String, maxBytes: Int64) throws(ControlProblem) {
+        self.directory = directory
+        self.maxBytes = maxBytes
+        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
+            throw SpoolFailure(path: directory, code: errno).problem
+        }
+    }
+
+    /// Keeps a file whole; when this returns it is durable.
+    ///
+    /// - Parameter size: What the chunks come to, if that is known: then less or more is refused.
+    func keep<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, size: Int64?, now: Timestamp
+    ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
+        if let size, size > maxBytes { throw tooLarge }
+        let name = SpoolName(keptAt: now)
+        let file = try await onThread { () throws(SpoolFailure) in
+            try SpoolFile(directory: self.directory, name: name.text)
+        }
+        do {
+            var count: Int64 = 0
+            for try await chunk in chunks {
+                count += Int64(chunk.count)
+                if count > maxBytes { throw tooLarge }
+                try await onThread { () throws(SpoolFailure) in try file.write(chunk) }
+            }
+            if let size, size != count {
+                throw ControlProblem(
+                    .invalidRequest, "The file was announced with \(size) bytes, but \(count) came. Send it again.")
+            }
+            try await onThread { () throws(SpoolFailure) in try file.publish() }
+            return name
+        } catch {
+            try await onThread { () throws(SpoolFailure) in file.discard() }
+            if let problem = error as? ControlProblem { throw problem }
+            throw ControlProblem(.invalidRequest, "The file did not come whole (\(error)). Send it again.")
+        }
+    }
+
+    private var tooLarge: ControlProblem {
+        ControlProblem(
+            .tooLarge,
+            "The file is larger than the spool takes (\(maxBytes) bytes). Put it beneath one of the daemon's roots, or raise the spool's limit."
+        )
+    }
+
+    /// Removes a file that no job needs any more; one that is not there is no failure.
+    func remove(_ name: SpoolName) {
+        queue.async { [directory] in unlink("\(directory)/\(name.text)") }
+    }
+
+    /// The names of all files, also of those that were not finished.
+    func files() async throws(ControlProblem) -> [SpoolName] {
+        try await onThread { () throws(SpoolFailure) in
+            guard let folder = opendir(self.directory) else { throw SpoolFailure(path: self.directory, code: errno) }
+            defer { closedir(folder) }
+            var files: [SpoolName] = []
+            while let entry = readdir(folder) {
+                let text = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if let name = SpoolName(text) { files.append(name) }
+            }
+            return files
+        }
+    }
+
+    private func onThread<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(SpoolFailure) -> Value
+    ) async throws(ControlProblem) -> Value {
+        let result: Result<Value, SpoolFailure> = await withCheckedContinuation { continuation in
+            queue.async {
+                do throws(SpoolFailure) {
+                    continuation.resume(returning: .success(try work()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let failure): throw failure.problem
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Jobs
+import Synchronization
+
+/// The catalog of the definitions as they are, read again only after they changed.
+final class CurrentCatalog: Sendable {
+    private struct State {
+        var catalog: Catalog?
+        /// Counts changes, so that what was read before one is not kept after it.
+        var changes = 0
+        var observation: StoreObservation?
+    }
+
+    private let store: any JobStore
+    private let state = Mutex(State())
+
+    init(store: any JobStore) {
+        self.store = store
+        let observation = store.observe { [weak self] change in
+            switch change {
+            case .definitions, .queues: self?.forget()
+            case .jobs: break
+            }
+        }
+        state.withLock { $0.observation = observation }
+    }
+
+    private func forget() {
+        state.withLock {
+            $0.catalog = nil
+            $0.changes += 1
+        }
+    }
+
+    func read() async throws(StoreError) -> Catalog {
+        let (known, changes) = state.withLock { ($0.catalog, $0.changes) }
+        if let known { return known }
+        let catalog = Catalog(try await store.definitions())
+        state.withLock { if $0.changes == changes { $0.catalog = catalog } }
+        return catalog
+    }
+}

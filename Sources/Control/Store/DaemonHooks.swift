@@ -1,0 +1,53 @@
+import Jobs
+import OperationTypes
+
+/// What a daemon adds to its store: what runs at the moment, and what only it can do.
+public struct DaemonHooks: Sendable {
+    /// How the daemon is doing.
+    public struct Condition: Sendable, Hashable {
+        public var state: StatusReport.State
+        public var pid: Int32
+        public var startedAt: Timestamp
+        public var problems: [String]
+
+        public init(state: StatusReport.State, pid: Int32, startedAt: Timestamp, problems: [String] = []) {
+            self.state = state
+            self.pid = pid
+            self.startedAt = startedAt
+            self.problems = problems
+        }
+    }
+
+    public typealias ProgressObserver = @Sendable (JobID, OperationProgress) -> Void
+
+    public var condition: @Sendable () async -> Condition
+    /// The last report of a running attempt.
+    public var progress: @Sendable (JobID) -> OperationProgress?
+    /// Calls the observer with the progress of running attempts in scope until the observation ends. The observer
+    /// returns quickly.
+    public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
+    /// Reads configuration and definitions anew, whole or not at all.
+    public var reload: @Sendable () async throws(ControlProblem) -> Void
+    /// Refuses an input before its job is accepted, e.g. a file outside the roots. Gets the kind's name and the
+    /// definition's defaults overlaid by the job's fields.
+    public var checkInput: (@Sendable (_ kind: String, _ input: JSONText) -> ControlProblem?)?
+    public var spool: Spool?
+
+    public init(
+        condition: @escaping @Sendable () async -> Condition,
+        progress: @escaping @Sendable (JobID) -> OperationProgress? = { _ in nil },
+        observeProgress: @escaping @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation = { _, _ in
+            StoreObservation {}
+        },
+        reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
+        checkInput: (@Sendable (_ kind: String, _ input: JSONText) -> ControlProblem?)? = nil,
+        spool: Spool? = nil
+    ) {
+        self.condition = condition
+        self.progress = progress
+        self.observeProgress = observeProgress
+        self.reload = reload
+        self.checkInput = checkInput
+        self.spool = spool
+    }
+}

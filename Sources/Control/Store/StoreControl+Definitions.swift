@@ -1,0 +1,65 @@
+import Definitions
+import Jobs
+
+extension StoreControl {
+    public func definitions() async throws(ControlProblem) -> DefinitionSet {
+        try await asked { () throws(StoreError) in try await store.definitions() }
+    }
+
+    public func exportDefinitions() async throws(ControlProblem) -> String {
+        DefinitionDocument.export(try await definitions())
+    }
+
+    public func apply(_ text: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
+        let document: DefinitionDocument
+        do {
+            document = try DefinitionDocument.parse(text)
+        } catch {
+            throw ControlProblem(.invalidDefinitions, sentence(error.description))
+        }
+        let definitions = try await definitions()
+        let problems = Catalog(definitions).check(document.change).map(document.describe)
+        if let first = problems.first {
+            let message =
+                problems.count == 1
+                ? sentence(first) : "\(problems.count) things are wrong, and nothing was changed. \(sentence(first))"
+            throw ControlProblem(.invalidDefinitions, message, details: problems.count == 1 ? [] : problems)
+        }
+        let lines = definitions.differences(after: document.change).map(DefinitionLine.init)
+        if !dryRun, lines.contains(where: { $0.change != .unchanged }) {
+            try await asked { () throws(StoreError) in try await store.change(document.change, now: now()) }
+        }
+        return lines
+    }
+
+    public func removeDefinition(_ name: String) async throws(ControlProblem) {
+        let definitions = try await definitions()
+        let names = definitions.definitions.map(\.definition.name) + definitions.graphs.map(\.definition.name)
+        guard names.contains(name) else {
+            throw ControlProblem(
+                .notFound,
+                sentence(NearestName.unknown("definition", name, among: names.sorted(), listing: "there are")))
+        }
+        let users = definitions.graphs.map(\.definition).filter { $0.nodes.contains { $0.definition == name } }
+        guard users.isEmpty else {
+            let graphs = users.map { "\"\($0.name)\"" }.joined(separator: ", ")
+            throw ControlProblem(.conflict, "\"\(name)\" is used by the graph \(graphs). Remove or change that first.")
+        }
+        try await asked { () throws(StoreError) in
+            try await store.change(DefinitionChange(removals: [name]), now: now())
+        }
+    }
+}
+
+extension DefinitionLine {
+    init(_ difference: DefinitionDifference) {
+        let change: Change =
+            switch difference.change {
+            case .added: .added
+            case .changed: .changed
+            case .unchanged: .unchanged
+            case .removed: .removed
+            }
+        self.init(change: change, type: difference.type, name: difference.name, fields: difference.fields)
+    }
+}

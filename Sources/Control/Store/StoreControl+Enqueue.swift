@@ -1,0 +1,97 @@
+import Jobs
+
+extension StoreControl {
+    public func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
+        if submissions.isEmpty { return [] }
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let kinds = try await kindsOfJobs(submissions)
+        let moment = now()
+        var answers: [SubmissionAnswer?] = []
+        answers.reserveCapacity(submissions.count)
+        var graphs: [NewGraph] = []
+        let checker = InputChecker(catalog: catalog, check: daemon?.checkInput)
+        for submission in submissions {
+            do throws(RequestProblem) {
+                let graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
+                if let problem = checker.problem(of: graph) {
+                    answers.append(.refused(problem))
+                } else {
+                    answers.append(nil)
+                    graphs.append(graph)
+                }
+            } catch {
+                answers.append(.refused(ControlProblem(error)))
+            }
+        }
+        var outcomes = try await enqueue(graphs, now: moment)[...]
+        return answers.map { $0 ?? SubmissionAnswer(outcomes.removeFirst()) }
+    }
+
+    /// Hands planned graphs to the store, and sees to the files of the spool that they name.
+    func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(ControlProblem) -> [EnqueueOutcome] {
+        if graphs.isEmpty { return [] }
+        let outcomes = try await asked { () throws(StoreError) in try await store.enqueue(graphs, now: now) }
+        if let spoolUsers {
+            for (graph, outcome) in zip(graphs, outcomes) {
+                guard case .enqueued(let receipt) = outcome else { continue }
+                for (job, id) in zip(graph.jobs, receipt.jobs) { await spoolUsers.add(id, input: job.input) }
+            }
+        }
+        return outcomes
+    }
+
+    /// A job that does not exist is left to the store, which refuses it.
+    private func kindsOfJobs(_ submissions: [Submission]) async throws(ControlProblem) -> [JobID: String] {
+        var kinds: [JobID: String] = [:]
+        for submission in submissions {
+            for id in submission.existingJobs where kinds[id] == nil {
+                kinds[id] = try await asked { () throws(StoreError) in try await store.job(id)?.kind }
+            }
+        }
+        return kinds
+    }
+}
+
+extension Submission {
+    fileprivate var existingJobs: [JobID] {
+        var jobs = after.map(\.job)
+        if case .jobs(let requests, _) = work {
+            for case .job(let id) in requests.lazy.flatMap(\.after).map(\.parent) { jobs.append(id) }
+        }
+        return jobs
+    }
+}
+
+extension SubmissionAnswer {
+    init(_ outcome: EnqueueOutcome) {
+        switch outcome {
+        case .enqueued(let receipt): self = .enqueued(receipt)
+        case .duplicate(let receipt): self = .duplicate(receipt)
+        case .refused(let refusal): self = .refused(ControlProblem(refusal))
+        }
+    }
+}
+
+/// Asks the daemon about the inputs of planned jobs.
+private struct InputChecker {
+    let check: (@Sendable (String, JSONText) -> ControlProblem?)?
+    private var definitions: [DefinitionID: Definition] = [:]
+
+    init(catalog: Catalog, check: (@Sendable (String, JSONText) -> ControlProblem?)?) {
+        self.check = check
+        guard check != nil else { return }
+        for stored in catalog.definitions.definitions { definitions[stored.id] = stored.definition }
+    }
+
+    func problem(of graph: NewGraph) -> ControlProblem? {
+        guard let check else { return nil }
+        for job in graph.jobs {
+            guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {
+                continue
+            }
+            let fields = job.input.flatMap(JSONObject.init) ?? JSONObject()
+            if let problem = check(definition.kind, defaults.overlaid(by: fields).text) { return problem }
+        }
+        return nil
+    }
+}

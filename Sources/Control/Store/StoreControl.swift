@@ -1,0 +1,200 @@
+import Jobs
+
+/// Every verb over a store: in the daemon, and where no daemon runs, in the process that holds the database's lock.
+public final class StoreControl: JobControl {
+    let store: any JobStore
+    let database: String
+    let version: String
+    /// Nil where no daemon runs.
+    let daemon: DaemonHooks?
+    let now: @Sendable () -> Timestamp
+    let currentCatalog: CurrentCatalog
+    let spoolUsers: SpoolUsers?
+
+    /// - Parameters:
+    ///   - database: The file's path, for the status.
+    ///   - daemon: What the daemon adds; nil where none runs.
+    public init(
+        store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.store = store
+        self.database = database
+        self.version = version
+        self.daemon = daemon
+        self.now = now
+        currentCatalog = CurrentCatalog(store: store)
+        spoolUsers = daemon?.spool.map { SpoolUsers(spool: $0, store: store) }
+    }
+
+    // MARK: Jobs
+
+    public func job(_ id: JobID) async throws(ControlProblem) -> JobDetail {
+        let job = try await record(id)
+        do throws(StoreError) {
+            let dependencies = try await store.dependencies(of: id)
+            let dependents = try await store.dependents(of: id)
+            return JobDetail(
+                job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
+                dependencies: try await neighbours(dependencies.prefix(Self.maxNeighbours), \.dependency),
+                dependents: try await neighbours(dependents.prefix(Self.maxNeighbours), \.dependent),
+                progress: job.state == .running ? daemon?.progress(id) : nil)
+        } catch {
+            throw ControlProblem(error)
+        }
+    }
+
+    /// A job with more shows the first of them; its graph shows all.
+    static let maxNeighbours = 1000
+
+    public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
+        guard (1...10_000).contains(filter.limit) else {
+            throw ControlProblem(
+                .invalidRequest, "A listing shows 1 to 10000 jobs; \(filter.limit) is not in that range.")
+        }
+        return try await asked { () throws(StoreError) in try await store.jobs(filter) }
+    }
+
+    public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {
+        if let result = try await asked({ () throws(StoreError) in try await store.result(of: id) }) { return result }
+        _ = try await record(id)
+        return nil
+    }
+
+    public func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] {
+        do throws(StoreError) {
+            switch target {
+            case .jobs(let ids):
+                let results = try await store.cancel(ids, now: now())
+                return zip(ids, results).map { CancelAnswer(job: $0, result: $1) }
+            case .graph(let id):
+                if let results = try await store.cancel(graph: id, now: now()) {
+                    return results.sorted { $0.key < $1.key }.map { CancelAnswer(job: $0.key, result: $0.value) }
+                }
+            }
+        } catch {
+            throw ControlProblem(error)
+        }
+        if case .graph(let id) = target { throw .noGraph(id) }
+        return []
+    }
+
+    /// Deletes in small transactions, so that running jobs need not wait for long.
+    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int {
+        var deleted = 0
+        while true {
+            let count = try await asked { () throws(StoreError) in
+                try await store.prune(request, limit: Self.pruneChunk, now: now())
+            }
+            deleted += count
+            if count < Self.pruneChunk || Task.isCancelled { return deleted }
+        }
+    }
+
+    private static let pruneChunk = 1000
+
+    // MARK: Graphs
+
+    public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
+        do throws(StoreError) {
+            if let graph = try await store.graph(id) {
+                var filter = JobFilter(graph: id, order: .oldestFirst, limit: 10_000)
+                var jobs: [JobRecord] = []
+                while true {
+                    let page = try await store.jobs(filter)
+                    jobs += page
+                    if page.count < filter.limit { break }
+                    filter.after = page.last?.id
+                }
+                return GraphDetail(graph: graph, jobs: jobs, edges: try await store.edges(of: id))
+            }
+        } catch {
+            throw ControlProblem(error)
+        }
+        throw .noGraph(id)
+    }
+
+    public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
+        guard (1...10_000).contains(limit) else {
+            throw ControlProblem(.invalidRequest, "A listing shows 1 to 10000 graphs; \(limit) is not in that range.")
+        }
+        return try await asked { () throws(StoreError) in try await store.graphs(limit: limit, before: before) }
+    }
+
+    // MARK: Watching
+
+    public func watch(
+        _ scope: WatchScope
+    ) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
+        let watch = Watch(scope: scope, store: store, observeProgress: daemon?.observeProgress)
+        switch scope {
+        case .job(let id): _ = try await record(id)
+        case .graph(let id):
+            guard try await asked({ () throws(StoreError) in try await store.graph(id) }) != nil else {
+                throw .noGraph(id)
+            }
+        case .all: break
+        }
+        return AsyncThrowingStream { try await watch.next() }
+    }
+
+    // MARK: The daemon
+
+    public func status() async throws(ControlProblem) -> StatusReport {
+        let condition = await daemon?.condition()
+        do throws(StoreError) {
+            let queues = try await store.queues()
+            return StatusReport(
+                state: condition?.state ?? .stopped, pid: condition?.pid, version: version, database: database,
+                startedAt: condition?.startedAt, counts: queues.reduce(StateCounts()) { $0 + $1.counts },
+                queues: queues, nextDueAt: try await store.nextDueAt(),
+                problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description)))
+        } catch {
+            throw ControlProblem(error)
+        }
+    }
+
+    public func reload() async throws(ControlProblem) {
+        guard let daemon else { throw .needsDaemon("Reloading") }
+        try await daemon.reload()
+    }
+
+    public func spool<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, size: Int64?
+    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
+        guard let spoolUsers else { throw .needsDaemon("Keeping a file for a job") }
+        return try await spoolUsers.keep(chunks, size: size, now: now())
+    }
+
+    /// Reads which open jobs name files of the spool, and removes files that no job has named for a day. To be called
+    /// once, before jobs run.
+    public func recoverSpool() async throws(ControlProblem) { try await spoolUsers?.recover(now: now()) }
+
+    // MARK: Shared by the verbs
+
+    func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
+        guard let job = try await asked({ () throws(StoreError) in try await store.job(id) }) else { throw .noJob(id) }
+        return job
+    }
+
+    func neighbours(
+        _ edges: some Sequence<DependencyRecord>, _ end: KeyPath<DependencyRecord, JobID>
+    ) async throws(StoreError) -> [JobDetail.Neighbour] {
+        var neighbours: [JobDetail.Neighbour] = []
+        for edge in edges {
+            // Gone only if it was pruned after the edge was read.
+            guard let job = try await store.job(edge[keyPath: end]) else { continue }
+            neighbours.append(
+                JobDetail.Neighbour(
+                    job: job.id, definition: job.definition, node: job.node, state: job.state,
+                    condition: edge.condition))
+        }
+        return neighbours
+    }
+}
+
+extension ControlProblem {
+    static func needsDaemon(_ verb: String) -> ControlProblem {
+        ControlProblem(.noDaemon, "\(verb) needs the daemon, and none runs. Start halyardd.")
+    }
+}

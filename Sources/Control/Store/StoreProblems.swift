@@ -1,0 +1,73 @@
+import Jobs
+
+extension ControlProblem {
+    public init(_ error: StoreError) {
+        let code: Code =
+            switch error {
+            case .busy, .diskFull, .readOnly, .closed: .unavailable
+            case .commitUnknown: .unknownOutcome
+            case .inputOutput, .damaged: .storage
+            case .internalError: .internal
+            }
+        self.init(code, error.description)
+    }
+
+    init(_ problem: RequestProblem) {
+        let code: Code =
+            switch problem {
+            case .unknownDefinition, .refusedDefinition: .unknownDefinition
+            case .unknownQueue: .unknownQueue
+            case .badInput, .unknownParameter, .givenTwice, .tooManyArguments, .badArgument, .inputForJobs:
+                .invalidInput
+            case .noJobs, .graphDefinition, .badGraph, .badGraphName, .badKey, .waitOutOfRange: .invalidRequest
+            }
+        self.init(code, sentence(problem.description))
+    }
+
+    init(_ refusal: EnqueueRefusal) {
+        switch refusal {
+        case .keyUsedForAnotherRequest(let key):
+            self.init(
+                .keyReused,
+                "The key \"\(key)\" was used for another request. Use a new key, or send that request again.")
+        case .unknownDependency(let id):
+            self.init(.notFound, "There is no job \(id) to wait for; it may have been pruned.")
+        case .unknownQueue(let name):
+            self.init(.unknownQueue, "The queue \"\(name)\" has just gone. Look at \"halyard queues list\".")
+        case .unknownDefinition(let id):
+            self.init(
+                .unknownDefinition, "Revision \(id.rawValue) of a definition has just gone. Send the request again.")
+        case .cycle(let index):
+            self.init(
+                .invalidRequest, "The dependencies form a cycle through job #\(index + 1). Remove one of its edges.")
+        }
+    }
+
+    static func noJob(_ id: JobID) -> ControlProblem {
+        ControlProblem(
+            .notFound, "There is no job \(id); it may have been pruned. \"halyard list\" shows what there is.")
+    }
+
+    static func noGraph(_ id: GraphID) -> ControlProblem {
+        ControlProblem(
+            .notFound, "There is no graph \(id); it may have been pruned. \"halyard list\" shows what there is.")
+    }
+}
+
+/// Problems of the model are clauses; a person reads a sentence.
+func sentence(_ clause: String) -> String {
+    guard let first = clause.first else { return clause }
+    let ending = clause.hasSuffix(".") || clause.hasSuffix("?") ? "" : "."
+    return first.uppercased() + clause.dropFirst() + ending
+}
+
+/// Carries out what the store is asked for, and says in the words of the verbs why it could not.
+func asked<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ question: () async throws(StoreError) -> Value
+) async throws(ControlProblem) -> Value {
+    do {
+        return try await question()
+    } catch {
+        throw ControlProblem(error)
+    }
+}

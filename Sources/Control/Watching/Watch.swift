@@ -1,0 +1,118 @@
+import Jobs
+import OperationTypes
+
+/// One watcher: tells what holds in its scope, then what changes, one event for each call of ``next()``.
+///
+/// 1. It observes before it reads, so that no change falls between.
+/// 2. A job's event carries the record as it stands when the event is taken.
+/// 3. ``WatchEvent/final`` comes after the last event of every job in scope, and only once.
+actor Watch {
+    private enum Phase {
+        /// Reading what there is, beyond this job.
+        case listing(after: JobID?)
+        case live
+        case ended
+    }
+
+    private let scope: WatchScope
+    private let store: any JobStore
+    private let mailbox: WatchMailbox
+    private let observations: [StoreObservation]
+    private var phase = Phase.listing(after: nil)
+    private var told: [WatchEvent] = []
+    private var open: Set<JobID> = []
+    private var attempts: [JobID: Int] = [:]
+
+    init(
+        scope: WatchScope, store: any JobStore,
+        observeProgress: (@Sendable (WatchScope, @escaping DaemonHooks.ProgressObserver) -> StoreObservation)?
+    ) {
+        self.scope = scope
+        self.store = store
+        let mailbox = WatchMailbox(scope: scope)
+        self.mailbox = mailbox
+        // 1.
+        observations =
+            [store.observe { mailbox.add($0) }]
+            + (observeProgress.map { [$0(scope) { mailbox.add($1, of: $0) }] } ?? [])
+    }
+
+    /// Nil after the end; throws ``ControlProblem`` when the store cannot be read.
+    func next() async throws(ControlProblem) -> WatchEvent? {
+        while true {
+            if let event = told.popLast() { return event }
+            do throws(StoreError) {
+                switch phase {
+                case .ended: return nil
+                case .listing(let last): try await list(after: last)
+                case .live:
+                    guard let item = await mailbox.next() else { return nil }
+                    try await take(item)
+                }
+            } catch {
+                phase = .ended
+                throw ControlProblem(error)
+            }
+        }
+    }
+
+    /// Reads the next page of what there is. All jobs at once have no end, so there only what runs is told.
+    private func list(after last: JobID?) async throws(StoreError) {
+        var filter = JobFilter(after: last, order: .oldestFirst, limit: 1000)
+        switch scope {
+        case .job(let id):
+            if let job = try await store.job(id) { tell(job) }
+            return try await endListing()
+        case .graph(let id): filter.graph = id
+        case .all: filter.states = [.running]
+        }
+        let page = try await store.jobs(filter)
+        for job in page.reversed() { tell(job) }
+        if page.count < filter.limit { try await endListing() } else { phase = .listing(after: page.last?.id) }
+    }
+
+    private func endListing() async throws(StoreError) {
+        phase = .live
+        try await endIfFinal()
+    }
+
+    private func take(_ item: WatchMailbox.Item) async throws(StoreError) {
+        switch item {
+        case .job(let id):
+            if let job = try await store.job(id) { tell(job) } else { open.remove(id) }
+            if open.isEmpty { try await endIfFinal() }
+        case .progress(let id, let progress):
+            if attempts[id] == nil, let job = try await store.job(id), job.state == .running {
+                attempts[id] = job.attempt
+            }
+            guard let attempt = attempts[id] else { return }
+            told.append(.progress(job: id, attempt: attempt, progress))
+        case .overflow:
+            told.append(.missed)
+            open = []
+            attempts = [:]
+            phase = .listing(after: nil)
+        }
+    }
+
+    /// Events are taken from the end.
+    private func tell(_ job: JobRecord) {
+        told.append(.job(job))
+        attempts[job.id] = job.state == .running ? job.attempt : nil
+        if scope == .all { return }
+        if job.state.isFinal { open.remove(job.id) } else { open.insert(job.id) }
+    }
+
+    /// 3. A graph may have grown by children that are not told yet; its record knows.
+    private func endIfFinal() async throws(StoreError) {
+        guard open.isEmpty else { return }
+        switch scope {
+        case .all: return
+        case .job: break
+        case .graph(let id):
+            if let graph = try await store.graph(id), graph.finishedAt == nil { return }
+        }
+        phase = .ended
+        told.insert(.final, at: 0)
+    }
+}

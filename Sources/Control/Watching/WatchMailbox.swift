@@ -1,0 +1,98 @@
+import Jobs
+import OperationTypes
+import Synchronization
+
+/// What has changed in a scope and is not told yet: each job once, however often it changed, so that a slow reader costs
+/// nothing and is told what holds now.
+final class WatchMailbox: Sendable {
+    enum Item: Hashable {
+        case job(JobID)
+        case progress(JobID, OperationProgress)
+        /// There was more than fits; everything is to be read anew.
+        case overflow
+    }
+
+    private struct State {
+        /// In order of arrival; ``next`` is the first that is not taken.
+        var jobs: [JobID] = []
+        var next = 0
+        var pending: Set<JobID> = []
+        var progress: [JobID: OperationProgress] = [:]
+        var hasOverflowed = false
+        var reader: CheckedContinuation<Item?, Never>?
+
+        mutating func take() -> Item? {
+            if hasOverflowed {
+                self = State()
+                return .overflow
+            }
+            if next < jobs.count {
+                let job = jobs[next]
+                next += 1
+                pending.remove(job)
+                if next == jobs.count {
+                    jobs.removeAll(keepingCapacity: true)
+                    next = 0
+                }
+                return .job(job)
+            }
+            return progress.popFirst().map { .progress($0.key, $0.value) }
+        }
+    }
+
+    private let scope: WatchScope
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    init(scope: WatchScope, capacity: Int = 10_000) {
+        self.scope = scope
+        self.capacity = capacity
+    }
+
+    func add(_ change: StoreChange) {
+        guard case .jobs(let changes) = change else { return }
+        let relevant = changes.filter { isInScope($0) }
+        if relevant.isEmpty { return }
+        deliver { state in
+            for change in relevant where state.pending.insert(change.job).inserted { state.jobs.append(change.job) }
+            // A graph is told whole at its end, so it may always be as large as it is.
+            if scope == .all, state.pending.count > capacity { state.hasOverflowed = true }
+        }
+    }
+
+    func add(_ progress: OperationProgress, of job: JobID) { deliver { $0.progress[job] = progress } }
+
+    private func isInScope(_ change: JobChange) -> Bool {
+        switch scope {
+        case .job(let id): change.job == id
+        case .graph(let id): change.graph == id
+        case .all: true
+        }
+    }
+
+    private func deliver(_ change: (inout State) -> Void) {
+        let (reader, item) = state.withLock { state in
+            change(&state)
+            guard let reader = state.reader.take() else { return (CheckedContinuation<Item?, Never>?.none, Item?.none) }
+            return (reader, state.take())
+        }
+        reader?.resume(returning: item)
+    }
+
+    /// Waits for the next item; nil when the task is cancelled.
+    func next() async -> Item? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { reader in
+                let answer = state.withLock { state -> Item?? in
+                    if Task.isCancelled { return .some(nil) }
+                    if let item = state.take() { return item }
+                    state.reader = reader
+                    return .none
+                }
+                if let answer { reader.resume(returning: answer) }
+            }
+        } onCancel: {
+            state.withLock { $0.reader.take() }?.resume(returning: nil)
+        }
+    }
+}
