@@ -16,7 +16,8 @@ public struct Check: Sendable, CustomStringConvertible {
 
     /// Every check; a store passes all of them.
     public static let all: [Check] =
-        accepting + starting
+        accepting + starting + claiming + finishing + graphing + cancelling + rescuing + pruning + settings + reading
+        + observing
 }
 
 /// Where a check gets its stores from. All stores of one source are over one database, which begins empty.

@@ -28,7 +28,7 @@ public final class SQLiteJobStore: JobStore {
 
     /// Opens the database whose lock is held; creates it when there is no file, and never replaces one (P11).
     ///
-    /// An older schema is brought up to date.
+    /// An older schema is brought up to date. The store keeps the lock until it is closed.
     public static func open(
         _ lock: DatabaseLock, options: StoreOptions = StoreOptions()
     ) throws(StoreOpenError) -> SQLiteJobStore {
@@ -71,7 +71,8 @@ public final class SQLiteJobStore: JobStore {
         return try Lane(named: name, path: location.path, Handover(reader))
     }
 
-    /// Carries out what was asked for before, then closes the file. Later requests fail with `StoreError.closed`.
+    /// Carries out what was asked for before, closes the file and gives the lock back. Later requests fail with
+    /// `StoreError.closed`.
     public func close() async {
         await reading.close()
         await listing.close()

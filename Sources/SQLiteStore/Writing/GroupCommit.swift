@@ -15,7 +15,7 @@ final class GroupCommit: Sendable {
     private let closed = Gate()
     let observers: Observers
 
-    /// - Parameter lock: Held until the connection is closed.
+    /// - Parameter lock: Given back when the connection is closed.
     init(_ writer: Handover<Writer>, lock: DatabaseLock, options: StoreOptions) throws(StoreOpenError) {
         observers = Observers()
         let (mailbox, closed, observers) = (mailbox, closed, observers)
@@ -26,9 +26,10 @@ final class GroupCommit: Sendable {
                 loop?.carryOut(batch)
                 batch.removeAll(keepingCapacity: true)
             }
-            // Closes the connection before anybody is told so, and before the lock can go.
+            // First the connection, then the lock, and then whoever waits may open the database again.
             loop = nil
-            withExtendedLifetime(lock) { closed.open() }
+            lock.release()
+            closed.open()
         }
     }
 

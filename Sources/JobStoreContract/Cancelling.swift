@@ -1,0 +1,105 @@
+import Jobs
+
+extension Check {
+    static let cancelling: [Check] = [
+        Check("aJobThatHasNotStartedIsCancelledAtOnce") { source in
+            let bench = try await Workbench(source)
+            let ready = try await bench.enqueue(bench.job())
+            let scheduled = try await bench.enqueue(bench.job(dueAt: bench.now + .seconds(9)))
+            let blocked = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(ready))]))
+            try expectEqual(
+                try await bench.store.cancel([blocked, scheduled, ready, JobID(999)], now: bench.now),
+                [.cancelled, .cancelled, .cancelled, .unknown])
+            for job in [ready, scheduled, blocked] {
+                let record = try await bench.record(job)
+                try expectEqual(record.state, .cancelled)
+                try expectEqual(record.cancelRequestedAt, bench.now)
+                try expectEqual(record.finishedAt, bench.now)
+                try expectEqual(try await bench.failure(job).code, JobFailure.Code.cancelled)
+            }
+            try expectEqual(try await bench.claim(), [])
+            try expectEqual(try await bench.store.nextDueAt(), nil)
+            try expectEqual(try await bench.store.cancel([ready], now: bench.now), [.alreadyFinal(.cancelled)])
+        },
+        Check("ofJobsCancelledTogetherNoneIsSkipped") { source in
+            let bench = try await Workbench(source)
+            let parent = try await bench.enqueue(bench.job())
+            let child = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(parent))]))
+            try expectEqual(try await bench.store.cancel([parent, child], now: bench.now), [.cancelled, .cancelled])
+            try expectEqual(try await bench.states([parent, child]), [.cancelled, .cancelled])
+        },
+        Check("aCancelledJobSkipsWhatNeedsItsSuccess") { source in
+            let bench = try await Workbench(source)
+            let parent = try await bench.enqueue(bench.job())
+            let needs = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(parent))]))
+            let follows = try await bench.enqueue(
+                bench.job(after: [NewDependency(on: .existing(parent), condition: .finished)]))
+            _ = try await bench.store.cancel([parent], now: bench.now)
+            try expectEqual(try await bench.states([needs, follows]), [.skipped, .ready])
+            try expectEqual(try await bench.failure(needs).code, JobFailure.Code.dependencyCancelled)
+        },
+        Check("aRunningJobIsAskedToStopOnce") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            try expectEqual(try await bench.store.cancel([job], now: bench.now), [.requested])
+            let asked = bench.now
+            bench.advance(.seconds(1))
+            try expectEqual(try await bench.store.cancel([job], now: bench.now), [.requested])
+            try expectEqual(try await bench.record(job).cancelRequestedAt, asked)
+            try expectEqual(try await bench.state(job), .running)
+            try expectEqual(try await bench.end(lease, .cancelled), .recorded(.cancelled))
+            try expectEqual(try await bench.result(job).attempt, 1)
+            try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.cancelled])
+        },
+        Check("aRunningJobThatSucceedsBeforeItStopsHasSucceeded") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            _ = try await bench.store.cancel([job], now: bench.now)
+            try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"))), .recorded(.succeeded))
+            try expectEqual(try await bench.store.cancel([job], now: bench.now), [.alreadyFinal(.succeeded)])
+        },
+        Check("aJobAskedToStopIsNotTriedAgain") { source in
+            for restarts in [false, true] {
+                var bench = try await Workbench(source)
+                let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
+                let leases = try await bench.claim().map(\.lease)
+                _ = try await bench.store.cancel(jobs, now: bench.now)
+                // The request is durable.
+                if restarts { bench = try await bench.restarted() }
+                try expectEqual(try await bench.end(leases[0], .retry(.broken, at: bench.now)), .recorded(.cancelled))
+                try expectEqual(try await bench.end(leases[1], .interrupted), .recorded(.cancelled))
+                try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.retryAt), [nil])
+                try expectEqual(try await bench.store.attempts(of: jobs[0]).map(\.outcome), [.failed])
+                try expectEqual(try await bench.claim(), [])
+                try await source.end(bench.store)
+            }
+        },
+        Check("cancellingAGraphCancelsEveryOpenJobOfIt") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(), bench.job(),
+                        // In an order in which a dependent comes before its dependency.
+                        bench.job(after: [NewDependency(on: .new(3))]),
+                        bench.job(after: [NewDependency(on: .new(1), condition: .finished)]),
+                    ]))
+            let outside = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(receipt.jobs[2]))]))
+            try await bench.runOne()
+            let lease = try await bench.claimOne().lease
+            try expectEqual(
+                try await bench.store.cancel(graph: receipt.graph!, now: bench.now),
+                [receipt.jobs[1]: .requested, receipt.jobs[2]: .cancelled, receipt.jobs[3]: .cancelled])
+            try expectEqual(
+                try await bench.states(receipt.jobs + [outside]),
+                [.succeeded, .running, .cancelled, .cancelled, .skipped])
+            try await bench.end(lease, .cancelled)
+            try expect(try await bench.store.graph(receipt.graph!)?.finishedAt != nil, "the graph is finished")
+            try expectEqual(try await bench.store.cancel(graph: receipt.graph!, now: bench.now), [:])
+            try expectEqual(try await bench.store.cancel(graph: GraphID(999), now: bench.now), nil)
+        },
+    ]
+}

@@ -1,0 +1,127 @@
+import Jobs
+
+extension Check {
+    static let claiming: [Check] = [
+        Check("aClaimStartsAnAttemptUnderALease") { source in
+            let bench = try await Workbench(source)
+            let input = JSONText("[1,2]")
+            let job = try await bench.enqueue(bench.job(input: input))
+            let claimed = try await bench.claimOne()
+            try expectEqual(
+                claimed,
+                ClaimedJob(
+                    lease: Lease(job: job, attempt: 1), definition: bench.step, graph: nil, input: input,
+                    hasDependencies: false, tries: 0))
+            let record = try await bench.record(job)
+            try expectEqual(record.state, .running)
+            try expectEqual(record.attempt, 1)
+            try expectEqual(record.startedAt, bench.now)
+            try expectEqual(try await bench.claim(), [])
+        },
+        Check("withinAQueueHigherPrioritiesGoFirstAndThenLowerNumbers") { source in
+            let bench = try await Workbench(source)
+            var jobs: [Priority: [JobID]] = [:]
+            for priority in [Priority.normal, .veryLow, .veryHigh, .low, .high, .veryHigh, .normal] {
+                jobs[priority, default: []].append(try await bench.enqueue(bench.job(priority: priority)))
+            }
+            let expected = Priority.allCases.sorted(by: >).flatMap { jobs[$0]! }
+            try expectEqual(try await bench.claim().map(\.lease.job), expected)
+        },
+        Check("ageingLiftsAJobThatWaits") { source in
+            let bench = try await Workbench(source)
+            let old = try await bench.enqueue(bench.job(priority: .low))
+            bench.advance(.seconds(99))
+            let normal = try await bench.enqueue(bench.job(priority: .normal))
+            // One step makes it an equal, and the older of two equals goes first; before that it stays behind.
+            try expectEqual(try await bench.claim(1, ageing: .seconds(100)).map(\.lease.job), [normal])
+            try await bench.end(Lease(job: normal, attempt: 1), .interrupted)
+            bench.advance(.seconds(1))
+            try expectEqual(try await bench.claim(1, ageing: .seconds(100)).map(\.lease.job), [old])
+        },
+        Check("ageingEndsAtTheHighestPriority") { source in
+            let bench = try await Workbench(source)
+            let high = try await bench.enqueue(bench.job(priority: .veryHigh))
+            let low = try await bench.enqueue(bench.job(priority: .veryLow))
+            bench.advance(.seconds(100_000))
+            try expectEqual(try await bench.claim(2, ageing: .seconds(1)).map(\.lease.job), [high, low])
+        },
+        Check("aQueueRunsNoMoreThanItsLimit") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "narrow", limit: 2), now: bench.now)
+            for _ in 0..<5 { _ = try await bench.enqueue(bench.job(queue: "narrow")) }
+            let first = try await bench.claim()
+            try expectEqual(first.count, 2)
+            try expectEqual(try await bench.claim().count, 0)
+            try await bench.end(first[0].lease, .succeeded(JSONText("1")))
+            try expectEqual(try await bench.claim().count, 1)
+            _ = try await bench.store.change(QueueChange(name: "narrow", limit: 4), now: bench.now)
+            try expectEqual(try await bench.claim().count, 2)
+        },
+        Check("theSlotsThatEndsGiveBackAreClaimedInTheSameExchange") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "single", limit: 1), now: bench.now)
+            for _ in 0..<2 { _ = try await bench.enqueue(bench.job(queue: "single")) }
+            let first = try await bench.claimOne()
+            let exchange = try await bench.store.exchange(
+                [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 4),
+                now: bench.now)
+            try expectEqual(exchange.finished, [.recorded(.succeeded)])
+            try expectEqual(exchange.claimed.count, 1)
+        },
+        Check("aPausedQueueStartsNothingUntilItIsResumed") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let paused = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            try expectEqual(paused.pausedAt, bench.now)
+            try expectEqual(try await bench.claim(), [])
+            bench = try await bench.restarted()
+            try expectEqual(try await bench.claim(), [])
+            _ = try await bench.store.change(QueueChange(name: "default", isPaused: false), now: bench.now)
+            try expectEqual(try await bench.claim().map(\.lease.job), [job])
+        },
+        Check("slotsAreSharedBetweenQueuesByWeight") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "heavy", limit: 100, weight: 3), now: bench.now)
+            _ = try await bench.store.change(QueueChange(name: "light", limit: 100, weight: 1), now: bench.now)
+            var light: Set<JobID> = []
+            for _ in 0..<40 {
+                _ = try await bench.enqueue(bench.job(queue: "heavy"))
+                light.insert(try await bench.enqueue(bench.job(queue: "light")))
+            }
+            // Also over many claims of one slot each.
+            var claimed: [JobID] = []
+            for _ in 0..<4 { claimed += try await bench.claim(4).map(\.lease.job) }
+            for _ in 0..<8 { claimed += try await bench.claim(1).map(\.lease.job) }
+            try expectEqual(claimed.count, 24)
+            try expectEqual(claimed.filter(light.contains).count, 6)
+        },
+        Check("anIdleQueueLeavesItsShareToTheOthers") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "heavy", limit: 100, weight: 9), now: bench.now)
+            for _ in 0..<5 { _ = try await bench.enqueue(bench.job()) }
+            try expectEqual(try await bench.claim(5).count, 5)
+        },
+        Check("noSlotsClaimNothing") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.enqueue(bench.job())
+            try expectEqual(try await bench.claim(0), [])
+        },
+        Check("manyJobsBecomeDueAtOnceAndNoneIsForgotten") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "wide", limit: 5000), now: bench.now)
+            let dueAt = bench.now + .seconds(1)
+            let job = bench.job(queue: "wide", dueAt: dueAt)
+            _ = try await bench.enqueue(NewGraph(isGraph: true, jobs: Array(repeating: job, count: 2500)))
+            bench.advance(.seconds(2))
+            var started = 0
+            // Whoever is told of a next due moment that has passed asks again at once.
+            var isMoreDue = true
+            while isMoreDue {
+                let exchange = try await bench.store.exchange([], claim: ClaimRequest(slots: 5000), now: bench.now)
+                started += exchange.claimed.count
+                isMoreDue = exchange.nextDueAt.map { $0 <= bench.now } ?? false
+            }
+            try expectEqual(started, 2500)
+        },
+    ]
+}

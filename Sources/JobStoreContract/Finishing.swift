@@ -1,0 +1,150 @@
+import Jobs
+
+extension Check {
+    static let finishing: [Check] = [
+        Check("aSuccessIsKeptWithItsResult") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let claimed = try await bench.claimOne()
+            bench.advance(.seconds(3))
+            let value = JSONText("{\"status\":201}")
+            try expectEqual(try await bench.end(claimed.lease, .succeeded(value)), .recorded(.succeeded))
+            let finishedAt = bench.now
+            bench = try await bench.restarted()
+            try expectEqual(
+                try await bench.result(job),
+                JobResult(job: job, attempt: 1, value: .succeeded(value), finishedAt: finishedAt))
+            let record = try await bench.record(job)
+            try expectEqual(record.state, .succeeded)
+            try expectEqual(record.finishedAt, finishedAt)
+            try expectEqual(record.tries, 1)
+            let attempt = AttemptRecord(
+                lease: claimed.lease, outcome: .succeeded, startedAt: record.startedAt!, endedAt: finishedAt,
+                failure: nil, retryAt: nil)
+            try expectEqual(try await bench.store.attempts(of: job), [attempt])
+        },
+        Check("aFailureIsKeptWithItsCodeAndDetail") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            try await bench.runOne(.failed(.broken))
+            try expectEqual(try await bench.result(job).value, .ended(.failed, .broken))
+            try expectEqual(try await bench.store.attempts(of: job).map(\.failure), [.broken])
+            try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.failed])
+        },
+        Check("aTimeoutIsAnOutcomeOfTheAttempt") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            try await bench.runOne(.failed(.broken, timedOut: true))
+            try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.timedOut])
+            try expectEqual(try await bench.state(job), .failed)
+        },
+        Check("aRetryUsesUpATryAndWaitsForItsTime") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let at = bench.now + .seconds(30)
+            let claimed = try await bench.claimOne()
+            try expectEqual(try await bench.end(claimed.lease, .retry(.broken, at: at)), .recorded(.scheduled))
+            try expectEqual(try await bench.record(job).dueAt, at)
+            try expectEqual(try await bench.store.attempts(of: job).map(\.retryAt), [at])
+            try expectEqual(try await bench.claim(), [])
+            bench.advance(.seconds(30))
+            let again = try await bench.claimOne()
+            try expectEqual(again.lease, Lease(job: job, attempt: 2))
+            try expectEqual(again.tries, 1)
+        },
+        Check("aRetryWithoutAWaitIsReadyAtOnce") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let claimed = try await bench.claimOne()
+            try expectEqual(try await bench.end(claimed.lease, .retry(.broken, at: bench.now)), .recorded(.ready))
+            try expectEqual(try await bench.claimOne().lease, Lease(job: job, attempt: 2))
+        },
+        Check("p7AnInterruptedAttemptUsesUpNoTry") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let claimed = try await bench.claimOne()
+            try expectEqual(try await bench.end(claimed.lease, .interrupted), .recorded(.ready))
+            let record = try await bench.record(job)
+            try expectEqual(record.tries, 0)
+            try expectEqual(record.rescues, 0)
+            try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.interrupted])
+            try expectEqual(try await bench.claimOne().lease.attempt, 2)
+        },
+        Check("p3AnEndUnderALostLeaseChangesNothing") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let first = try await bench.claimOne().lease
+            try await bench.end(first, .retry(.broken, at: bench.now))
+            // Between attempts, during the next one, and after the job is final.
+            try expectEqual(try await bench.end(first, .succeeded(JSONText("\"late\""))), .leaseLost)
+            try expectEqual(try await bench.state(job), .ready)
+            let second = try await bench.claimOne().lease
+            for ending in [
+                AttemptEnd.Ending.succeeded(JSONText("\"late\"")), .failed(.broken), .retry(.broken, at: bench.now),
+                .cancelled, .interrupted,
+            ] {
+                try expectEqual(try await bench.end(first, ending), .leaseLost)
+            }
+            try expectEqual(try await bench.state(job), .running)
+            try await bench.end(second, .succeeded(JSONText("\"right\"")))
+            for lease in [first, second, Lease(job: job, attempt: 3), Lease(job: JobID(999), attempt: 1)] {
+                try expectEqual(try await bench.end(lease, .failed(.broken)), .leaseLost)
+            }
+            try expectEqual(try await bench.result(job).value, .succeeded(JSONText("\"right\"")))
+            try expectEqual(try await bench.store.attempts(of: job).count, 2)
+        },
+        Check("p3OfTwoEndsOfOneLeaseTheFirstCounts") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            let exchange = try await bench.store.exchange(
+                [
+                    AttemptEnd(lease: lease, ending: .succeeded(JSONText("1"))),
+                    AttemptEnd(lease: lease, ending: .succeeded(JSONText("2"))),
+                ], claim: nil, now: bench.now)
+            try expectEqual(exchange.finished, [.recorded(.succeeded), .leaseLost])
+            try expectEqual(try await bench.result(job).value, .succeeded(JSONText("1")))
+        },
+        Check("p4ChildrenAreEnqueuedWithTheSuccess") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            let child = NewGraph(isGraph: false, jobs: [bench.job(input: JSONText("7"))])
+            try await bench.end(lease, .succeeded(JSONText("1"), children: [child]))
+            let claimed = try await bench.claimOne()
+            try expectEqual(claimed.input, JSONText("7"))
+            try expect(claimed.lease.job > lease.job, "the child is a new job")
+        },
+        Check("p4ASuccessWhoseChildrenAreRefusedIsAFailure") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            let children = [bench.job(), bench.job(queue: "nowhere")].map { NewGraph(isGraph: false, jobs: [$0]) }
+            try expectEqual(
+                try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.failed))
+            try expectEqual(try await bench.failure(job).code, "children_refused")
+            try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
+        },
+        Check("p3AChildOfALostLeaseIsNotEnqueued") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            try await bench.end(lease, .failed(.broken))
+            let child = NewGraph(isGraph: false, jobs: [bench.job()])
+            try expectEqual(try await bench.end(lease, .succeeded(JSONText("1"), children: [child])), .leaseLost)
+            try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
+        },
+        Check("aJobThatRepeatsAnotherNamesIt") { source in
+            let bench = try await Workbench(source)
+            let first = try await bench.enqueue(bench.job())
+            try await bench.runOne(.failed(.broken))
+            var again = bench.job()
+            again.repeats = first
+            let second = try await bench.enqueue(again)
+            try expectEqual(try await bench.record(second).repeats, first)
+            try expectEqual(try await bench.state(first), .failed)
+        },
+        Check("p2EveryJobOfARandomDayComesToOneOutcome") { source in try await randomDay(source, seed: 20_250_615) },
+        Check("p2EveryJobOfAnotherRandomDayComesToOneOutcome") { source in try await randomDay(source, seed: 7) },
+    ]
+}

@@ -1,0 +1,161 @@
+import Jobs
+
+extension Check {
+    static let graphing: [Check] = [
+        Check("p4ADependentStartsOnlyAfterAllItsDependencies") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(), bench.job(),
+                        bench.job(after: [NewDependency(on: .new(0)), NewDependency(on: .new(1))]),
+                    ]))
+            try expectEqual(try await bench.record(receipt.jobs[2]).pendingDependencies, 2)
+            let claimed = try await bench.claim()
+            try expectEqual(claimed.map(\.lease.job), Array(receipt.jobs[0...1]))
+            try await bench.end(claimed[0].lease, .succeeded(JSONText("1")))
+            try expectEqual(try await bench.state(receipt.jobs[2]), .blocked)
+            try await bench.end(claimed[1].lease, .succeeded(JSONText("2")))
+            let last = try await bench.claimOne()
+            try expectEqual(last.lease.job, receipt.jobs[2])
+            try expect(last.hasDependencies, "the claim says that outputs are there to be bound")
+            try expectEqual(last.graph, receipt.graph)
+        },
+        Check("p4ADependentIsClaimedInTheExchangeThatUnblocksIt") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])]))
+            let first = try await bench.claimOne()
+            let exchange = try await bench.store.exchange(
+                [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 1),
+                now: bench.now)
+            try expectEqual(exchange.claimed.map(\.lease.job), [receipt.jobs[1]])
+            // Its dependency's result is durable by now.
+            try expectEqual(
+                try await bench.store.outputs(ofDependenciesOf: receipt.jobs[1]),
+                [DependencyOutput(dependency: receipt.jobs[0], kind: "noop", output: JSONText("1"))])
+        },
+        Check("outputsComeInDeclaredOrder") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(), bench.job(),
+                        bench.job(after: [
+                            NewDependency(on: .new(1), condition: .finished), NewDependency(on: .new(0)),
+                        ]),
+                    ]))
+            let claimed = try await bench.claim()
+            try await bench.end(claimed[0].lease, .succeeded(JSONText("\"zero\"")))
+            try await bench.end(claimed[1].lease, .failed(.broken))
+            let outputs = try await bench.store.outputs(ofDependenciesOf: receipt.jobs[2])
+            try expectEqual(outputs.map(\.dependency), [receipt.jobs[1], receipt.jobs[0]])
+            try expectEqual(outputs.map(\.output), [nil, JSONText("\"zero\"")])
+        },
+        Check("aFailureSkipsWhatNeedsItsSuccessAndAllThatFollows") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    name: "chain", isGraph: true,
+                    jobs: [
+                        bench.job(node: "fetch"),
+                        bench.job(after: [NewDependency(on: .new(0))], node: "parse"),
+                        bench.job(after: [NewDependency(on: .new(1))], node: "store"),
+                        bench.job(after: [NewDependency(on: .new(2), condition: .finished)], node: "report"),
+                    ]))
+            try await bench.runOne(.failed(.broken))
+            try expectEqual(try await bench.states(receipt.jobs), [.failed, .skipped, .skipped, .ready])
+            let parse = try await bench.failure(receipt.jobs[1])
+            try expectEqual(parse.code, JobFailure.Code.dependencyFailed)
+            try expect(
+                parse.message.contains("job \(receipt.jobs[0])") && parse.message.contains("fetch"),
+                "the message names the dependency: \(parse.message)")
+            try expectEqual(try await bench.failure(receipt.jobs[2]).code, JobFailure.Code.dependencySkipped)
+            try expectEqual(try await bench.result(receipt.jobs[2]).attempt, 0)
+            try expectEqual(try await bench.store.attempts(of: receipt.jobs[2]), [])
+            try await bench.runOne()
+            let graph = try unwrap(try await bench.store.graph(receipt.graph!))
+            try expectEqual(graph.name, "chain")
+            try expectEqual(graph.finishedAt, bench.now)
+            try expectEqual(graph.counts[.skipped], 2)
+            try expectEqual(graph.counts.open, 0)
+        },
+        Check("aRetryKeepsDependentsWaiting") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])]))
+            try await bench.runOne(.retry(.broken, at: bench.now))
+            try expectEqual(try await bench.state(receipt.jobs[1]), .blocked)
+            try await bench.runOne()
+            try expectEqual(try await bench.state(receipt.jobs[1]), .ready)
+        },
+        Check("anEdgeBetweenTwoEnqueuesCounts") { source in
+            let bench = try await Workbench(source)
+            let first = try await bench.enqueue(bench.job())
+            let second = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(first))]))
+            try expectEqual(
+                try await bench.store.dependents(of: first),
+                [DependencyRecord(dependent: second, dependency: first, condition: .succeeded)])
+            try await bench.runOne()
+            try expectEqual(try await bench.claimOne().lease.job, second)
+        },
+        Check("aDependencyNamedTwiceIsWaitedForOnce") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(), bench.job(after: [NewDependency(on: .new(0)), NewDependency(on: .new(0))]),
+                    ]))
+            try await bench.runOne()
+            try expectEqual(try await bench.state(receipt.jobs[1]), .ready)
+        },
+        Check("edgesOfAGraphAreThoseOfItsJobs") { source in
+            let bench = try await Workbench(source)
+            let outside = try await bench.enqueue(bench.job())
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(after: [NewDependency(on: .existing(outside))]),
+                        bench.job(after: [NewDependency(on: .new(0), condition: .finished)]),
+                    ]))
+            _ = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(receipt.jobs[0]))]))
+            try expectEqual(
+                try await bench.store.edges(of: receipt.graph!),
+                [
+                    DependencyRecord(dependent: receipt.jobs[0], dependency: outside, condition: .succeeded),
+                    DependencyRecord(dependent: receipt.jobs[1], dependency: receipt.jobs[0], condition: .finished),
+                ])
+        },
+        Check("aDeepGraphIsSkippedWithoutRecursion") { source in
+            let bench = try await Workbench(source)
+            let jobs = (0..<20_000).map { index in
+                bench.job(after: index == 0 ? [] : [NewDependency(on: .new(index - 1))])
+            }
+            let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
+            try await bench.runOne(.failed(.broken))
+            let graph = try unwrap(try await bench.store.graph(receipt.graph!))
+            try expectEqual(graph.counts[.skipped], 19_999)
+            try expectEqual(graph.finishedAt, bench.now)
+        },
+        Check("aGraphOf100000JobsIsEnqueuedWhole") { source in
+            let bench = try await Workbench(source)
+            // Backwards, so that every dependency points to a later index, and each job has three.
+            let count = 100_000
+            let jobs = (0..<count).map { index in
+                bench.job(
+                    after: [1, 2, 1000].compactMap { step in
+                        index + step < count ? NewDependency(on: .new(index + step)) : nil
+                    })
+            }
+            let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
+            let graph = try unwrap(try await bench.store.graph(receipt.graph!))
+            try expectEqual(graph.counts[.ready], 1)
+            try expectEqual(graph.counts[.blocked], 99_999)
+            try expectEqual(try await bench.claim().map(\.lease.job), [receipt.jobs[count - 1]])
+        },
+    ]
+}

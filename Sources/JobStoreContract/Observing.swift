@@ -1,0 +1,100 @@
+import Jobs
+import Synchronization
+
+/// Keeps what an observer is told.
+final class Recorder: Sendable {
+    private let changes = Mutex<[StoreChange]>([])
+    private let observation = Mutex<StoreObservation?>(nil)
+
+    init(_ store: any JobStore) {
+        let observation = store.observe { [weak self] change in
+            self?.changes.withLock { $0.append(change) }
+        }
+        self.observation.withLock { $0 = observation }
+    }
+
+    var all: [StoreChange] { changes.withLock { $0 } }
+
+    var jobs: [JobChange] {
+        all.flatMap { change in
+            if case .jobs(let jobs) = change { jobs } else { [JobChange]() }
+        }
+    }
+
+    func stop() { observation.withLock { $0?.cancel() } }
+}
+
+extension Check {
+    static let observing: [Check] = [
+        Check("observersHearOfEveryChangeBeforeItsCallerGoesOn") { source in
+            let bench = try await Workbench(source)
+            let recorder = Recorder(bench.store)
+            let receipt = try await bench.enqueue(
+                NewGraph(isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])]))
+            let (first, second) = (receipt.jobs[0], receipt.jobs[1])
+            func change(_ job: JobID, _ state: JobState, _ attempt: Int, dueAt: Timestamp? = nil) -> JobChange {
+                JobChange(job: job, graph: receipt.graph, state: state, attempt: attempt, dueAt: dueAt)
+            }
+            var expected = [change(first, .ready, 0), change(second, .blocked, 0)]
+            try expectEqual(recorder.jobs, expected)
+            let lease = try await bench.claimOne().lease
+            expected.append(change(first, .running, 1))
+            try expectEqual(recorder.jobs, expected)
+            let at = bench.now + .seconds(1)
+            try await bench.end(lease, .retry(.broken, at: at))
+            expected.append(change(first, .scheduled, 1, dueAt: at))
+            try expectEqual(recorder.jobs, expected)
+            bench.advance(.seconds(1))
+            let again = try await bench.claimOne().lease
+            expected += [change(first, .ready, 1), change(first, .running, 2)]
+            try expectEqual(recorder.jobs, expected)
+            _ = try await bench.store.cancel([first], now: bench.now)
+            var request = change(first, .running, 2)
+            request.isCancelRequest = true
+            expected.append(request)
+            try expectEqual(recorder.jobs, expected)
+            try await bench.end(again, .cancelled)
+            expected += [change(first, .cancelled, 2), change(second, .skipped, 0)]
+            try expectEqual(recorder.jobs, expected)
+        },
+        Check("observersHearOfQueuesAndDefinitions") { source in
+            let bench = try await Workbench(source)
+            let recorder = Recorder(bench.store)
+            _ = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            try expectEqual(recorder.all, [.queues])
+            _ = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            try expectEqual(recorder.all, [.queues])
+            try await bench.store.change(
+                DefinitionChange(definitions: [Definition(name: "new", kind: "noop")]), now: bench.now)
+            try expectEqual(recorder.all, [.queues, .definitions])
+        },
+        Check("whatChangesNothingIsNotTold") { source in
+            let bench = try await Workbench(source)
+            let recorder = Recorder(bench.store)
+            _ = try await bench.refusal(of: NewGraph(isGraph: false, jobs: [bench.job(queue: "nowhere")]))
+            _ = try await bench.claim()
+            _ = try await bench.store.cancel([JobID(999)], now: bench.now)
+            try expectEqual(recorder.all, [])
+        },
+        Check("anObservationEndsWhenItIsCancelled") { source in
+            let bench = try await Workbench(source)
+            let recorder = Recorder(bench.store)
+            _ = try await bench.enqueue(bench.job())
+            recorder.stop()
+            _ = try await bench.enqueue(bench.job())
+            try expectEqual(recorder.jobs.count, 1)
+        },
+        Check("callersThatShareACommitAreToldInOneOrder") { source in
+            let bench = try await Workbench(source)
+            let recorder = Recorder(bench.store)
+            let job = bench.job()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<100 { group.addTask { _ = try await bench.enqueue(job) } }
+                try await group.waitForAll()
+            }
+            let told = recorder.jobs.map(\.job)
+            try expectEqual(told, told.sorted())
+            try expectEqual(told.count, 100)
+        },
+    ]
+}

@@ -1,0 +1,68 @@
+import Jobs
+
+extension Check {
+    static let rescuing: [Check] = [
+        Check("p6OrphansAreReadyAtOnceAfterARestart") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let waiting = try await bench.enqueue(bench.job())
+            let lost = try await bench.claimOne().lease
+            bench = try await bench.restarted()
+            bench.advance(.seconds(5))
+            let report = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            try expectEqual(report, RescueReport(returned: [job], failed: [], cancelled: []))
+            let record = try await bench.record(job)
+            try expectEqual(record.state, .ready)
+            try expectEqual(record.rescues, 1)
+            try expectEqual(record.tries, 0)
+            let attempt = try unwrap(try await bench.store.attempts(of: job).first)
+            try expectEqual(attempt.outcome, .crashed)
+            try expectEqual(attempt.endedAt, bench.now)
+            try expectEqual(
+                try await bench.claim().map(\.lease), [Lease(job: job, attempt: 2), Lease(job: waiting, attempt: 1)])
+            // P3: should the lost attempt still answer, nobody listens.
+            try expectEqual(try await bench.end(lost, .succeeded(JSONText("1"))), .leaseLost)
+        },
+        Check("p6AJobThatKeepsTakingTheDaemonDownFails") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let child = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(job))]))
+            for rescue in 1...3 {
+                _ = try await bench.claimOne()
+                bench = try await bench.restarted()
+                let report = try await bench.store.rescueOrphans(maxRescues: 2, now: bench.now)
+                try expectEqual(report.failed, rescue == 3 ? [job] : [])
+            }
+            try expectEqual(try await bench.state(job), .failed)
+            try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
+            try expectEqual(try await bench.state(child), .skipped)
+            try expectEqual(try await bench.store.attempts(of: job).count, 3)
+        },
+        Check("p6AnOrphanThatWasToBeCancelledIsCancelled") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            _ = try await bench.claimOne()
+            _ = try await bench.store.cancel([job], now: bench.now)
+            bench = try await bench.restarted()
+            let report = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            try expectEqual(report, RescueReport(returned: [], failed: [], cancelled: [job]))
+            try expectEqual(try await bench.state(job), .cancelled)
+        },
+        Check("aRescueWithoutOrphansDoesNothing") { source in
+            let bench = try await Workbench(source)
+            _ = try await bench.enqueue(bench.job())
+            try expectEqual(
+                try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now),
+                RescueReport(returned: [], failed: [], cancelled: []))
+        },
+        Check("p7ARestartAfterADrainRescuesNothing") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            try await bench.end(lease, .interrupted)
+            bench = try await bench.restarted()
+            try expectEqual(try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now).returned, [])
+            try expectEqual(try await bench.record(job).rescues, 0)
+        },
+    ]
+}

@@ -1,0 +1,139 @@
+import Jobs
+import OperationTypes
+
+extension Check {
+    static let settings: [Check] = [
+        Check("aDefinitionComesBackAsItWasWritten") { source in
+            var bench = try await Workbench(source)
+            let definition = Definition(
+                name: "fetch", kind: "http", summary: "Fetches.", queue: "default", priority: .veryHigh,
+                retry: RetryPolicy(
+                    attempts: 7, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(90)),
+                    jitter: .full, failures: .codes(["a", "b"])),
+                timeout: .seconds(30), input: JSONText("{\"method\":\"GET\"}"))
+            let graph = GraphDefinition(
+                name: "both", summary: "Two.",
+                nodes: [
+                    GraphDefinition.Node(name: "a", definition: "step"),
+                    GraphDefinition.Node(
+                        name: "b", definition: "fetch", after: [GraphDefinition.Edge(node: "a", condition: .finished)],
+                        input: JSONText("{\"x\":1}"), queue: "default", priority: .low),
+                ], parameters: [GraphDefinition.Parameter(name: "url", node: "b", field: "url")])
+            try await bench.store.change(
+                DefinitionChange(definitions: [definition], graphs: [graph]), now: bench.now)
+            bench = try await bench.restarted()
+            let set = try await bench.store.definitions()
+            try expectEqual(set.definitions.map(\.definition.name), ["fetch", "step"])
+            try expectEqual(set.definitions[0].definition, definition)
+            try expectEqual(set.definitions[0].revision, 1)
+            try expectEqual(set.definitions[0].updatedAt, bench.now)
+            try expectEqual(set.graphs.map(\.definition), [graph])
+        },
+        Check("writingWhatIsThereMakesNoNewRevision") { source in
+            let bench = try await Workbench(source)
+            let changes = Recorder(bench.store)
+            let definition = Definition(name: "step", kind: "noop")
+            try await bench.store.change(DefinitionChange(definitions: [definition]), now: bench.now)
+            try expectEqual(try await bench.store.definitions().definitions.map(\.id), [bench.step])
+            try expectEqual(changes.all, [])
+        },
+        Check("aJobKeepsTheRevisionItWasEnqueuedWith") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            bench.advance(.seconds(1))
+            let changed = Definition(name: "step", kind: "noop", timeout: .seconds(9))
+            try await bench.store.change(DefinitionChange(definitions: [changed]), now: bench.now)
+            let current = try unwrap(try await bench.store.definitions().definitions.first)
+            try expectEqual(current.revision, 2)
+            try expect(current.id != bench.step, "the new revision has a number of its own")
+            try expectEqual(try await bench.record(job).definitionRevision, 1)
+            try expectEqual(try await bench.store.definition(bench.step)?.definition.timeout, nil)
+            try expectEqual(try await bench.store.definition(current.id)?.definition, changed)
+            try expectEqual(try await bench.claimOne().definition, bench.step)
+        },
+        Check("aRemovedDefinitionIsGoneButItsJobsGoOn") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            try await bench.store.change(DefinitionChange(removals: ["step"]), now: bench.now)
+            try expectEqual(try await bench.store.definitions().definitions, [])
+            try expectEqual(try await bench.record(job).definition, "step")
+            try expect(try await bench.store.definition(bench.step) != nil, "the revision is kept")
+            try await bench.store.change(
+                DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: bench.now)
+            try expectEqual(try await bench.store.definitions().definitions.map(\.revision), [2])
+        },
+        Check("definitionsAndGraphDefinitionsShareOneSpaceOfNames") { source in
+            let bench = try await Workbench(source)
+            let graph = GraphDefinition(name: "step", nodes: [GraphDefinition.Node(name: "a", definition: "other")])
+            try await bench.store.change(DefinitionChange(graphs: [graph]), now: bench.now)
+            let set = try await bench.store.definitions()
+            try expectEqual(set.definitions, [])
+            try expectEqual(set.graphs.map(\.definition.name), ["step"])
+        },
+        Check("problemsAreKeptByNameAndClearedForAllOthers") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(
+                DefinitionChange(
+                    definitions: [Definition(name: "other", kind: "gone")],
+                    graphs: [GraphDefinition(name: "graph", nodes: [GraphDefinition.Node(name: "a", definition: "x")])]),
+                now: bench.now)
+            try await bench.store.recordProblems(["other": "no such kind", "graph": "no such node"], now: bench.now)
+            var set = try await bench.store.definitions()
+            try expectEqual(set.definitions.map(\.problem), ["no such kind", nil])
+            try expectEqual(set.graphs.map(\.problem), ["no such node"])
+            try await bench.store.recordProblems(["step": "new"], now: bench.now)
+            set = try await bench.store.definitions()
+            try expectEqual(set.definitions.map(\.problem), [nil, "new"])
+            try expectEqual(set.graphs.map(\.problem), [nil])
+        },
+        Check("registeredKindsReplaceThoseBefore") { source in
+            let bench = try await Workbench(source)
+            let upload = KindDescription(
+                name: "upload", summary: "Uploads.", inputType: "Upload.Input", outputType: "Upload.Output",
+                accepts: "[Link]", offers: "Upload.Output",
+                fields: [
+                    InputField("url", .string, isRequired: true, summary: "Where to."),
+                    InputField("method", .string, choices: ["PUT", "POST"], summary: "How."),
+                ])
+            var unfurl = upload
+            unfurl.name = "unfurl"
+            unfurl.accepts = nil
+            try await bench.store.register([upload, unfurl], now: bench.now)
+            try expectEqual(try await bench.store.definitions().kinds, [unfurl, upload])
+            try await bench.store.register([upload], now: bench.now)
+            try expectEqual(try await bench.store.definitions().kinds, [upload])
+        },
+        Check("everyDatabaseHasTheDefaultQueue") { source in
+            let bench = try await Workbench(source)
+            let queues = try await bench.store.queues()
+            try expectEqual(queues.map(\.settings), [QueueSettings(name: QueueSettings.defaultName)])
+        },
+        Check("aQueueIsMadeByItsFirstChangeAndKeepsTheRest") { source in
+            var bench = try await Workbench(source)
+            var record = try await bench.store.change(QueueChange(name: "mail", weight: 5), now: bench.now)
+            try expectEqual(record.settings, QueueSettings(name: "mail", weight: 5))
+            record = try await bench.store.change(QueueChange(name: "mail", limit: 3), now: bench.now)
+            try expectEqual(record.settings, QueueSettings(name: "mail", limit: 3, weight: 5))
+            bench = try await bench.restarted()
+            try expectEqual(try await bench.store.queues().map(\.settings.name), ["default", "mail"])
+            try expectEqual(try await bench.store.queues().last, record)
+        },
+        Check("pausingAPausedQueueKeepsTheMoment") { source in
+            let bench = try await Workbench(source)
+            let since = bench.now
+            _ = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: since)
+            bench.advance(.seconds(5))
+            let record = try await bench.store.change(QueueChange(name: "default", isPaused: true), now: bench.now)
+            try expectEqual(record.pausedAt, since)
+        },
+        Check("queuesOfADefinitionChangeAreThereForItsJobs") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(
+                DefinitionChange(
+                    queues: [QueueChange(name: "net", limit: 4)],
+                    definitions: [Definition(name: "get", kind: "noop", queue: "net")]), now: bench.now)
+            let job = try await bench.enqueue(bench.job(queue: "net"))
+            try expectEqual(try await bench.record(job).queue, "net")
+        },
+    ]
+}
