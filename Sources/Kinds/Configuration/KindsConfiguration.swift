@@ -15,6 +15,10 @@ public struct OutgoingConfiguration: Sendable {
     /// Which addresses and ports may be reached. Public addresses at the usual ports unless set.
     public var policy = AddressPolicy()
     public var limits = OutgoingLimits()
+    /// How gently each host is treated.
+    public var host = HostLimits()
+    /// A file of certificates (PEM) to trust besides the system's, for servers with an authority of one's own.
+    public var certificateFile: String?
     /// The version in the user agent `Halyard/VERSION`.
     public var version = "0.1.0"
     /// Added to the user agent, for example `(+https://example.org/robots)`. Empty unless set.

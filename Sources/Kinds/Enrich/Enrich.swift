@@ -45,13 +45,11 @@ public struct Enrich: Kind {
         var trail = RedirectTrail(limit: limit)
         var url = start
         while true {
-            var request = OutgoingRequest(method: .GET, url: url)
-            request.headers = [
-                "accept": "text/html,application/xhtml+xml,*/*;q=0.8",
-                "accept-encoding": OutgoingResponse.acceptedCodings,
-                "accept-language": "en,*;q=0.5",
-            ]
-            if let cookie = trail.cookies.header(for: url) { request.headers.add(name: "cookie", value: cookie) }
+            if let secure = client.strictForm(of: url) {
+                try trail.step(from: url, to: secure, via: .strictTransport)
+                url = secure
+            }
+            let request = OutgoingRequest.page(.GET, url, cookies: trail.cookies)
             let way = trail
             let step = try await client.exchange(request) { response throws(KindFailure) -> Step in
                 var trail = way
@@ -60,7 +58,6 @@ public struct Enrich: Kind {
                     await response.discard()
                     return .follow(try Redirect.target(of: response), trail)
                 }
-                guard response.isSuccess else { throw .status(response, at: response.url) }
                 return .done(try await describe(response, maxBytes: maxBytes, context: context))
             }
             switch step {
@@ -86,6 +83,8 @@ public struct Enrich: Kind {
         } else {
             (facts, charset) = (PageFacts(), "")
         }
+        if let wall = Wall.failure(response, title: facts.title) { throw wall }
+        guard response.isSuccess else { throw .status(response, at: response.url) }
         return Output(
             facts, url: response.url, status: response.status, contentType: type, charset: charset, body: body)
     }

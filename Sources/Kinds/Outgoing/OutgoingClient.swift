@@ -13,6 +13,8 @@ public final class OutgoingClient: Sendable {
     let threads: NIOThreadPool
     private let resolver: Resolver
     private let servers: ServerPool
+    private let gate: HostGate
+    private let strictHosts = StrictHosts()
 
     public init(
         _ configuration: OutgoingConfiguration = OutgoingConfiguration(),
@@ -23,6 +25,7 @@ public final class OutgoingClient: Sendable {
         threads.start()
         resolver = Resolver(threads: threads)
         servers = ServerPool(configuration: configuration, group: group)
+        gate = HostGate(limits: configuration.host)
     }
 
     /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.
@@ -38,15 +41,28 @@ public final class OutgoingClient: Sendable {
     func exchange<T>(
         _ request: OutgoingRequest, _ use: (OutgoingResponse) async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
-        let candidates = try await vettedAddresses(for: request.url)
+        let (candidates, isOwn) = try await vettedAddresses(for: request.url)
+        return try await gate.pass(request.url, isGentle: request.isGentle && !isOwn) { () async throws(KindFailure) in
+            try await exchange(request, with: candidates, use)
+        }
+    }
+
+    /// The same address by https, when its host has said before that it is to be reached by https only (RFC 6797).
+    func strictForm(of url: WebURL) -> WebURL? { strictHosts.upgrade(url) }
+
+    private func exchange<T>(
+        _ request: OutgoingRequest, with candidates: [IPAddress],
+        _ use: (OutgoingResponse) async throws(KindFailure) -> T
+    ) async throws(KindFailure) -> T {
         var last = KindFailure.connectFailed(request.url)
         for address in candidates.prefix(4) {
             let server = ServerPool.Server(
                 scheme: request.url.scheme, host: request.url.host.lookupName, port: request.url.port, address: address)
-            guard let client = servers.borrow(server) else { throw .cancelled }
+            guard let client = try servers.borrow(server) else { throw .cancelled }
             defer { servers.giveBack(server) }
             do throws(KindFailure) {
                 let response = try await head(of: request, from: client, at: address)
+                strictHosts.learn(from: response)
                 return try await use(response)
             } catch {
                 guard error.reason == .connectFailed, error.status == nil else { throw error }
@@ -56,8 +72,9 @@ public final class OutgoingClient: Sendable {
         throw last
     }
 
-    /// The addresses of the host that may be connected to, in order of preference.
-    func vettedAddresses(for url: WebURL) async throws(KindFailure) -> [IPAddress] {
+    /// The addresses of the host that may be connected to, in order of preference, and whether a rule of the administrator
+    /// permits the first.
+    func vettedAddresses(for url: WebURL) async throws(KindFailure) -> ([IPAddress], isOwn: Bool) {
         let host = url.host.lookupName
         let all: [IPAddress] =
             if case .address(let address) = url.host {
@@ -67,14 +84,18 @@ public final class OutgoingClient: Sendable {
             }
         var permitted: [IPAddress] = []
         var isPortAtFault = true
+        var isOwn = false
         for address in all {
             switch configuration.policy.judge(host: host, address: address, port: url.port) {
-            case .permitted, .permittedByRule: permitted.append(address)
+            case .permitted: permitted.append(address)
+            case .permittedByRule:
+                isOwn = isOwn || permitted.isEmpty
+                permitted.append(address)
             case .addressRefused: isPortAtFault = false
             case .portRefused: break
             }
         }
-        if !permitted.isEmpty { return permitted }
+        if !permitted.isEmpty { return (permitted, isOwn) }
         throw isPortAtFault
             ? KindFailure(
                 .portRefused,

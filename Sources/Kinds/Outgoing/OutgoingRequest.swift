@@ -7,6 +7,8 @@ struct OutgoingRequest: Sendable {
     var url: WebURL
     var headers: HTTPHeaders = [:]
     var body: HTTPClientRequest.Body?
+    /// Whether the host's limits on concurrency and pace apply: for requests that nobody at the host asked for.
+    var isGentle = true
 }
 
 /// An answer whose body has not been read.

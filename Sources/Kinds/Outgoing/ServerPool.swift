@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOSSL
 import Synchronization
 
 /// One HTTP client for each server, a server being scheme, host, port *and the vetted address*.
@@ -30,15 +31,18 @@ final class ServerPool: Sendable {
     private let state = Mutex(State())
     private let configuration: OutgoingConfiguration
     private let group: any EventLoopGroup
+    private let roots: TrustRoots
 
     init(configuration: OutgoingConfiguration, group: any EventLoopGroup) {
         self.configuration = configuration
         self.group = group
+        roots = TrustRoots(extraFile: configuration.certificateFile)
     }
 
     /// - Returns: Nil after ``shutdown()``. Otherwise ``giveBack(_:)`` must follow.
-    func borrow(_ server: Server) -> HTTPClient? {
-        state.withLock { state in
+    func borrow(_ server: Server) throws(KindFailure) -> HTTPClient? {
+        let tls = server.scheme == .https ? try roots.configuration() : nil
+        return state.withLock { state in
             if state.isShutDown { return nil }
             state.uses += 1
             if var entry = state.entries[server] {
@@ -47,7 +51,7 @@ final class ServerPool: Sendable {
                 state.entries[server] = entry
                 return entry.client
             }
-            let client = makeClient(for: server)
+            let client = makeClient(for: server, tls: tls)
             state.entries[server] = Entry(client: client, users: 1, lastUse: state.uses)
             evict(&state)
             return client
@@ -91,8 +95,9 @@ final class ServerPool: Sendable {
         try? await client.shutdown()
     }
 
-    private func makeClient(for server: Server) -> HTTPClient {
+    private func makeClient(for server: Server, tls: TLSConfiguration?) -> HTTPClient {
         var client = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
+        client.tlsConfiguration = tls
         let limits = configuration.limits
         client.timeout = .init(
             connect: TimeAmount(limits.connect), read: TimeAmount(limits.idle), write: TimeAmount(limits.idle))

@@ -31,40 +31,6 @@ enum Redirect {
     }
 }
 
-/// One request on the way to the final address.
-public struct Hop: Codable, Sendable, Hashable {
-    public var url: String
-    public var method: String
-    public var status: Int
-    /// The IP address that answered.
-    public var address: String
-    /// From the request to the answer's headers, connecting included.
-    public var durationMs: Int64
-    /// What led on from here; nil for the last one.
-    public var via: Via?
-
-    public enum Via: String, Codable, Sendable {
-        case location
-        case refreshHeader = "refresh_header"
-        case metaRefresh = "meta_refresh"
-    }
-
-    enum CodingKeys: String, CodingKey {
-        case url, method, status, address, via
-        case durationMs = "duration_ms"
-    }
-
-    init(_ response: OutgoingResponse, method: HTTPMethod) {
-        url = response.url.description
-        self.method = method.rawValue
-        status = response.status
-        address = "\(response.address)"
-        durationMs =
-            response.duration.components.seconds * 1000 + response.duration.components.attoseconds
-            / 1_000_000_000_000_000
-    }
-}
-
 /// The way so far: refuses to go on for ever.
 ///
 /// 1. Every hop is recorded. 2. No address is visited twice with the same cookies. 3. At most `limit` redirects are followed.
@@ -88,6 +54,13 @@ struct RedirectTrail: Sendable {
     mutating func replaceLast(_ response: OutgoingResponse, method: HTTPMethod) {
         hops.removeLast()
         record(response, method: method)
+    }
+
+    /// A step from one address to the next that needs no request.
+    mutating func step(from: WebURL, to: WebURL, via: Hop.Via) throws(KindFailure) {
+        hops.append(Hop(unasked: from))
+        visited.insert(key(from))
+        try follow(from: from, to: to, via: via)
     }
 
     mutating func follow(from: WebURL, to: WebURL, via: Hop.Via) throws(KindFailure) {

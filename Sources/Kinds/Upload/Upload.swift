@@ -68,7 +68,7 @@ public struct Upload: Kind {
         let stream = source.stream(threads: client.threads, progress: progress)
         let request = OutgoingRequest(
             method: method == .put ? .PUT : .POST, url: url, headers: headers,
-            body: source.size == 0 ? nil : .stream(stream, length: .known(source.size)))
+            body: source.size == 0 ? nil : .stream(stream, length: .known(source.size)), isGentle: false)
         do throws(KindFailure) {
             return try await client.exchange(request) { response throws(KindFailure) in
                 await response.discard()
@@ -106,7 +106,7 @@ public struct Upload: Kind {
     private func target(of input: Input) throws(KindFailure) -> WebURL {
         let url = try WebURL(input: input.to, field: "to")
         if url.hadUserinfo { throw .invalid("to", "must not hold a user or password; name a credential instead") }
-        return url
+        return client.strictForm(of: url) ?? url
     }
 
     private func source(of input: Input) async throws(KindFailure) -> UploadSource {

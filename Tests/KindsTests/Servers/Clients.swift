@@ -62,3 +62,8 @@ final class Signal: Sendable {
         }
     }
 }
+
+extension TypedOperation {
+    /// Without a context of its own; throws untyped, so that it can stand in an expectation.
+    func result(_ input: Input) async throws -> Output { try await run(input, context: OperationContext()) }
+}

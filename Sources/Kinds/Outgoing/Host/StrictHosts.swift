@@ -1,0 +1,64 @@
+import Glibc
+import NIOHTTP1
+import Synchronization
+
+/// Hosts that said they are to be reached by https only (`Strict-Transport-Security`), in memory.
+final class StrictHosts: Sendable {
+    private struct Entry {
+        var until: Int64
+        var includesSubdomains: Bool
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+    private static let capacity = 4096
+
+    /// Believed over https only, and of names only.
+    func learn(from response: OutgoingResponse) {
+        guard response.url.scheme == .https, case .domain = response.url.host,
+            let text = response.headers["strict-transport-security"].first
+        else { return }
+        learn(text, of: response.url.host.lookupName, now: Int64(time(nil)))
+    }
+
+    func learn(_ text: String, of host: String, now: Int64) {
+        let directives = text.split(separator: ";").map { $0.trimmingSpaces.lowercased() }
+        guard let age = directives.first(where: { $0.hasPrefix("max-age") }) else { return }
+        let digits = age.dropFirst("max-age".count).filter { $0 != "=" && $0 != "\"" && $0 != " " }
+        guard let seconds = Int64(digits), seconds >= 0 else { return }
+        entries.withLock { entries in
+            if seconds == 0 {
+                entries[host] = nil
+                return
+            }
+            if entries.count >= Self.capacity, entries[host] == nil {
+                entries = entries.filter { $0.value.until > now }
+            }
+            guard entries.count < Self.capacity || entries[host] != nil else { return }
+            entries[host] = Entry(
+                until: now + min(seconds, 1 << 32), includesSubdomains: directives.contains("includesubdomains"))
+        }
+    }
+
+    /// - Returns: The address by https; nil when it is not concerned.
+    func upgrade(_ url: WebURL, now: Int64 = Int64(time(nil))) -> WebURL? {
+        guard url.scheme == .http, case .domain = url.host else { return nil }
+        let isStrict = entries.withLock { entries in
+            if entries.isEmpty { return false }
+            var name = Substring(url.host.lookupName)
+            var isExact = true
+            while true {
+                if let entry = entries[String(name)], entry.until > now, isExact || entry.includesSubdomains {
+                    return true
+                }
+                guard let dot = name.firstIndex(of: ".") else { return false }
+                name = name[name.index(after: dot)...]
+                isExact = false
+            }
+        }
+        guard isStrict else { return nil }
+        var secure = url
+        secure.scheme = .https
+        if secure.explicitPort == 443 { secure.explicitPort = nil }
+        return secure
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+import NIOSSL
+import Synchronization
+
+/// The certificates that a server's certificate must lead to, read once and shared by all clients: reading them costs more
+/// than a connection.
+final class TrustRoots: Sendable {
+    private let extraFile: String?
+    private let loaded = Mutex<Result<TLSConfiguration, KindFailure>?>(nil)
+
+    init(extraFile: String?) { self.extraFile = extraFile }
+
+    /// TLS 1.2 or newer; the certificate and its name are checked in full.
+    ///
+    /// Blocks the first time, for some milliseconds.
+    func configuration() throws(KindFailure) -> TLSConfiguration {
+        let result = loaded.withLock { loaded in
+            if let loaded { return loaded }
+            let fresh = Result { () throws(KindFailure) in try load() }
+            if case .success = fresh { loaded = fresh }
+            return fresh
+        }
+        return try result.get()
+    }
+
+    private func load() throws(KindFailure) -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if let system = Self.systemFiles.first(where: { access($0, R_OK) == 0 }) {
+            configuration.trustRoots = .certificates(try Self.certificates(in: system))
+        }
+        if let extraFile {
+            configuration.additionalTrustRoots = [.certificates(try Self.certificates(in: extraFile))]
+        }
+        return configuration
+    }
+
+    private static func certificates(in path: String) throws(KindFailure) -> [NIOSSLCertificate] {
+        do {
+            return try NIOSSLCertificate.fromPEMFile(path)
+        } catch {
+            throw KindFailure(
+                .tlsFailed,
+                "the certificates in \(path.printable) cannot be read; the administrator must correct the file or its name."
+            )
+        }
+    }
+
+    private static let systemFiles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
+}

@@ -1,0 +1,156 @@
+import NIOHTTP1
+import OperationTypes
+
+/// One link being followed.
+struct UnfurlChain: Sendable {
+    let client: OutgoingClient
+    let configuration: UnfurlConfiguration
+    let limit: Int
+    let readsPage: Bool
+    let context: OperationContext
+
+    /// What one answer says.
+    private enum Step: Sendable {
+        case follow(WebURL, via: Hop.Via)
+        /// HEAD was refused, or what it said proves nothing.
+        case askWithGet
+        case final(Final)
+    }
+
+    private struct Final: Sendable {
+        var status: Int
+        var contentType: String?
+        var page = PageHead()
+    }
+
+    func resolve(_ start: WebURL) async throws(KindFailure) -> Unfurl.Output {
+        do throws(KindFailure) {
+            return try await resolve(start, with: .HEAD)
+        } catch {
+            // Some servers send HEAD in circles and answer GET.
+            guard error.reason == .redirectLoop else { throw error }
+            return try await resolve(start, with: .GET)
+        }
+    }
+
+    private func resolve(_ start: WebURL, with first: HTTPMethod) async throws(KindFailure) -> Unfurl.Output {
+        var trail = RedirectTrail(limit: limit)
+        var url = start
+        var method = first
+        var isRepeat = false
+        while true {
+            if let inner = Wrapper.target(of: url) {
+                try trail.step(from: url, to: inner, via: .wrapper)
+                url = inner
+                continue
+            }
+            if let secure = client.strictForm(of: url) {
+                try trail.step(from: url, to: secure, via: .strictTransport)
+                url = secure
+            }
+            let step = try await ask(url, method: method, isRepeat: isRepeat, trail: &trail)
+            isRepeat = false
+            switch step {
+            case .askWithGet:
+                method = .GET
+                isRepeat = true
+            case .follow(let next, let via):
+                try trail.follow(from: url, to: next, via: via)
+                context.report(OperationProgress(completed: Int64(trail.redirects), unit: "redirects"))
+                url = next
+                method = first
+            case .final(let final):
+                return Unfurl.Output(
+                    finalURL: "\(url)", status: final.status, contentType: final.contentType,
+                    canonicalURL: final.page.canonical.flatMap {
+                        // A canonical address that cannot be read is the page's mistake; it is left out.
+                        try? WebURL(parsing: $0, base: final.page.base(at: url)).description
+                    }, cleanedURL: "\(TrackingParameters.clean(url, extra: configuration.trackingParameters))",
+                    title: final.page.title, isDowngraded: trail.isDowngraded, hops: trail.hops)
+            }
+        }
+    }
+
+    private func ask(
+        _ url: WebURL, method: HTTPMethod, isRepeat: Bool, trail: inout RedirectTrail
+    ) async throws(KindFailure) -> Step {
+        let request = OutgoingRequest.page(method, url, cookies: trail.cookies)
+        let way = trail
+        let limit = configuration.hopTimeout
+        let answer: (Step, RedirectTrail)
+        do throws(KindFailure) {
+            answer = try await withDeadline(limit, failure: .timeout("one hop", after: limit, at: url)) {
+                () async throws(KindFailure) in
+                try await client.exchange(request) { response throws(KindFailure) in
+                    var trail = way
+                    if isRepeat, trail.hops.last?.url == "\(url)" {
+                        trail.replaceLast(response, method: method)
+                    } else {
+                        trail.record(response, method: method)
+                    }
+                    return (try await judge(response, method: method), trail)
+                }
+            }
+        } catch {
+            // Some servers drop the connection, stay silent, or answer something that is not HTTP, when they see HEAD.
+            let mayBeTheMethod = [.connectionLost, .protocolError, .timeout].contains(error.reason)
+            guard method == .HEAD, mayBeTheMethod else { throw error }
+            return .askWithGet
+        }
+        trail = answer.1
+        return answer.0
+    }
+
+    private func judge(_ response: OutgoingResponse, method: HTTPMethod) async throws(KindFailure) -> Step {
+        let url = response.url
+        if Redirect.isRedirect(response.status) {
+            await response.discard()
+            do throws(KindFailure) {
+                return .follow(try Redirect.target(of: response), via: .location)
+            } catch {
+                if method == .HEAD { return .askWithGet }
+                throw error
+            }
+        }
+        if let refresh = response.headers["refresh"].first, response.isSuccess,
+            let target = Refresh.target(in: refresh, base: url)
+        {
+            return .follow(target, via: .refreshHeader)
+        }
+        let type = response.headers["content-type"].first
+        if method == .HEAD {
+            // HEAD is often refused or answered carelessly; only a success that names its type is believed.
+            guard response.isSuccess, type != nil else { return .askWithGet }
+            return readsPage && PageHead.isPage(type)
+                ? .askWithGet : .final(Final(status: response.status, contentType: type))
+        }
+        var final = Final(status: response.status, contentType: type)
+        let wantsPage = readsPage || !response.isSuccess
+        if wantsPage, PageHead.isPage(type) {
+            let body = try await response.readDecoded(
+                upTo: configuration.pageBytes, received: configuration.pageBytes * 2, until: PageHead.isComplete)
+            final.page = PageHead(body.bytes, contentType: type)
+        }
+        if let wall = Wall.failure(response, title: final.page.title) { throw wall }
+        guard response.isSuccess || response.status == 304 || response.status == 300 else {
+            throw .status(response, at: url)
+        }
+        if let refresh = final.page.refresh, let target = Refresh.target(in: refresh, base: final.page.base(at: url)) {
+            return .follow(target, via: .metaRefresh)
+        }
+        return .final(final)
+    }
+}
+
+extension OutgoingRequest {
+    /// A request for a page, as `unfurl` and `enrich` make it.
+    static func page(_ method: HTTPMethod, _ url: WebURL, cookies: CookieJar) -> OutgoingRequest {
+        var request = OutgoingRequest(method: method, url: url)
+        request.headers = [
+            "accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-encoding": OutgoingResponse.acceptedCodings,
+            "accept-language": "en,*;q=0.5",
+        ]
+        if let cookie = cookies.header(for: url) { request.headers.add(name: "cookie", value: cookie) }
+        return request
+    }
+}

@@ -1,0 +1,120 @@
+import FoundationEssentials
+
+/// Redirect pages whose target stands in their own address: taken out without asking anybody.
+enum Wrapper {
+    /// How an address holds its target.
+    private enum Rule {
+        /// In a query parameter, the first of these that is there.
+        case parameter([String])
+        /// The whole query.
+        case query
+        /// Proofpoint's first form: `-` for `%`, `_` for `/`.
+        case proofpoint2
+        /// Proofpoint's second form: between `__` and `__;`, with `*` for bytes that follow in Base64.
+        case proofpoint3
+        /// `a1` and Base64.
+        case bing
+        /// In a path component that begins with `RU=`.
+        case yahoo
+        /// Host and path follow in the path, after `s/` for https.
+        case accelerated
+    }
+
+    /// Host, beginning of the path, rule. A host stands for itself and for `www.` before it; `*.` for everything beneath.
+    private static let rules: [(host: String, path: String, rule: Rule)] = [
+        ("google.com", "/url", .parameter(["q", "url"])), ("google.com", "/amp/", .accelerated),
+        ("*.cdn.ampproject.org", "/", .accelerated), ("l.facebook.com", "/l.php", .parameter(["u"])),
+        ("lm.facebook.com", "/l.php", .parameter(["u"])), ("facebook.com", "/l.php", .parameter(["u"])),
+        ("l.messenger.com", "/l.php", .parameter(["u"])), ("l.instagram.com", "/", .parameter(["u"])),
+        ("l.threads.net", "/", .parameter(["u"])), ("l.threads.com", "/", .parameter(["u"])),
+        ("*.safelinks.protection.outlook.com", "/", .parameter(["url"])),
+        ("youtube.com", "/redirect", .parameter(["q"])),
+        ("steamcommunity.com", "/linkfilter", .parameter(["u", "url"])), ("out.reddit.com", "/", .parameter(["url"])),
+        ("slack-redir.net", "/link", .parameter(["url"])), ("vk.com", "/away.php", .parameter(["to"])),
+        ("away.vk.com", "/away.php", .parameter(["to"])), ("t.umblr.com", "/redirect", .parameter(["z"])),
+        ("href.li", "/", .query), ("nullrefer.com", "/", .query), ("deviantart.com", "/users/outgoing", .query),
+        ("linkedin.com", "/redir/redirect", .parameter(["url"])), ("linkedin.com", "/safety/go", .parameter(["url"])),
+        ("exit.sc", "/", .parameter(["url"])), ("gate.sc", "/", .parameter(["url"])),
+        ("duckduckgo.com", "/l/", .parameter(["uddg"])),
+        ("medium.com", "/r/", .parameter(["url"])), ("link.zhihu.com", "/", .parameter(["target"])),
+        ("link.csdn.net", "/", .parameter(["target"])), ("douban.com", "/link2/", .parameter(["url"])),
+        ("linkprotect.cudasvc.com", "/url", .parameter(["a"])), ("clicktime.symantec.com", "/", .parameter(["u"])),
+        ("urldefense.proofpoint.com", "/v2/url", .proofpoint2), ("urldefense.com", "/v2/url", .proofpoint2),
+        ("urldefense.proofpoint.com", "/v3/__", .proofpoint3), ("urldefense.com", "/v3/__", .proofpoint3),
+        ("bing.com", "/ck/a", .bing), ("r.search.yahoo.com", "/", .yahoo),
+        ("outgoing.prod.webservices.mozgcp.net", "/", .parameter(["url"])),
+    ]
+
+    /// - Returns: The address inside; nil when this is no wrapper or holds nothing that can be followed.
+    static func target(of url: WebURL) -> WebURL? {
+        let host = url.host.lookupName
+        let bare = host.hasPrefix("www.") ? String(host.dropFirst(4)) : host
+        for (name, path, rule) in rules where url.path.hasPrefix(path) {
+            let isHost = name.hasPrefix("*.") ? host.hasSuffix(name.dropFirst()) : bare == name
+            guard isHost, let text = text(in: url, by: rule) else { continue }
+            // What stands inside and cannot be followed leaves the wrapper to its own server.
+            guard var target = try? WebURL(parsing: text) else { continue }
+            if target.fragment == nil { target.fragment = url.fragment }
+            return target
+        }
+        return nil
+    }
+
+    private static func text(in url: WebURL, by rule: Rule) -> String? {
+        switch rule {
+        case .parameter(let names): return names.lazy.compactMap { parameter($0, of: url) }.first
+        case .query: return url.query.map(decoded)
+        case .proofpoint2:
+            return parameter("u", of: url).map {
+                decoded($0.replacing("-", with: "%").replacing("_", with: "/"))
+            }
+        case .proofpoint3: return proofpoint3(url.path + (url.query.map { "?" + $0 } ?? ""))
+        case .bing:
+            guard let value = parameter("u", of: url), value.hasPrefix("a1") else { return nil }
+            return base64(String(value.dropFirst(2))).map { String(decoding: $0, as: UTF8.self) }
+        case .yahoo:
+            return url.path.split(separator: "/").first { $0.hasPrefix("RU=") }.map { decoded(String($0.dropFirst(3))) }
+        case .accelerated:
+            let parts = url.path.split(separator: "/").drop { ["amp", "c", "v", "i"].contains($0) }
+            guard let first = parts.first else { return nil }
+            let rest = (first == "s" ? parts.dropFirst() : parts).joined(separator: "/")
+            guard rest.prefix(while: { $0 != "/" }).contains(".") else { return nil }
+            return (first == "s" ? "https://" : "http://") + rest + (url.query.map { "?" + $0 } ?? "")
+        }
+    }
+
+    private static func parameter(_ name: String, of url: WebURL) -> String? {
+        for pair in url.query?.split(separator: "&") ?? [] where pair.prefix(while: { $0 != "=" }) == name {
+            let value = pair.dropFirst(name.count + 1)
+            if !value.isEmpty { return decoded(String(value).replacing("+", with: " ")) }
+        }
+        return nil
+    }
+
+    private static func proofpoint3(_ path: String) -> String? {
+        let parts = path.dropFirst("/v3/__".count).split(separator: "__;", omittingEmptySubsequences: false)
+        guard parts.count >= 2, let last = parts.last else { return nil }
+        var replaced = Array(base64(String(last.prefix { $0 != "!" })) ?? [])[...]
+        var output: [UInt8] = []
+        for byte in parts.dropLast().joined(separator: "__;").utf8 {
+            if byte != UInt8(ascii: "*") {
+                output.append(byte)
+            } else if let next = replaced.popFirst() {
+                output.append(next)
+            } else {
+                output.append(byte)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func decoded(_ text: String) -> String {
+        String(decoding: PercentEncoding.decode(Array(text.utf8)[...]), as: UTF8.self)
+    }
+
+    private static func base64(_ text: String) -> [UInt8]? {
+        var standard = text.replacing("-", with: "+").replacing("_", with: "/")
+        while standard.utf8.count % 4 != 0 { standard += "=" }
+        return Data(base64Encoded: standard).map(Array.init)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+/// A real nginx on loopback with a folder that takes PUT, plain and over TLS with a certificate that nobody has signed.
+struct Nginx {
+    static let program = "/usr/sbin/nginx"
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: program) }
+
+    let folder: String
+    let port: Int
+    let tlsPort: Int
+
+    var files: String { folder + "/files" }
+    var origin: String { "http://127.0.0.1:\(port)" }
+    /// The certificate, which is its own authority.
+    var certificate: String { folder + "/server.pem" }
+
+    static func with<T>(_ body: (Nginx) async throws -> T) async throws -> T {
+        let folder = FileManager.default.temporaryDirectory.path + "/halyard-nginx-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
+        defer {
+            // Left behind in the temporary folder, it does no harm.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        try run(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder + "/key.pem", "-out",
+                folder + "/server.pem",
+            ])
+        let nginx = try await start(in: folder, attempts: 5)
+        defer {
+            do { try run(program, ["-p", folder, "-c", folder + "/nginx.conf", "-s", "stop"]) } catch {
+                print("nginx did not stop: \(error)")
+            }
+        }
+        return try await body(nginx)
+    }
+
+    private static func start(in folder: String, attempts: Int) async throws -> Nginx {
+        let nginx = Nginx(folder: folder, port: try await freePort(), tlsPort: try await freePort())
+        try nginx.configuration.write(toFile: folder + "/nginx.conf", atomically: true, encoding: .utf8)
+        do {
+            // Returns when the sockets are bound and the server is in the background.
+            try run(program, ["-p", folder, "-c", folder + "/nginx.conf"])
+            return nginx
+        } catch {
+            // Somebody else may have taken the port since.
+            if attempts <= 1 { throw error }
+            return try await start(in: folder, attempts: attempts - 1)
+        }
+    }
+
+    private var configuration: String {
+        """
+        worker_processes 1;
+        \(getuid() == 0 ? "user root;" : "")
+        pid \(folder)/nginx.pid;
+        error_log \(folder)/error.log;
+        events { worker_connections 256; }
+        http {
+          access_log off;
+          client_max_body_size 0;
+          client_body_temp_path \(folder)/body;
+          proxy_temp_path \(folder)/proxy; fastcgi_temp_path \(folder)/fastcgi; uwsgi_temp_path \(folder)/uwsgi;
+          scgi_temp_path \(folder)/scgi;
+          server {
+            listen 127.0.0.1:\(port);
+            listen 127.0.0.1:\(tlsPort) ssl;
+            ssl_certificate \(folder)/server.pem;
+            ssl_certificate_key \(folder)/key.pem;
+            root \(files);
+            location /host { default_type text/plain; return 200 $host; }
+            location /strict { add_header Strict-Transport-Security "max-age=60"; return 204; }
+            location /readonly/ { limit_except GET { deny all; } }
+            location / { dav_methods PUT DELETE; create_full_put_path on; gzip on; gzip_types *; gzip_min_length 1; }
+          }
+        }
+        """
+    }
+
+    struct ProgramFailed: Error {
+        var program: String
+        var status: Int32
+    }
+
+    /// Foundation's `Process` waits until a background server closes what it inherited, that is for ever.
+    private static func run(_ program: String, _ arguments: [String]) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        let words = ([program] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        let failure = posix_spawn(&child, program, &actions, nil, words + [nil], environ)
+        guard failure == 0 else { throw ProgramFailed(program: program, status: failure) }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0 {
+            guard errno == EINTR else { throw ProgramFailed(program: program, status: errno) }
+        }
+        guard status == 0 else { throw ProgramFailed(program: program, status: status) }
+    }
+
+    /// A port that was free a moment ago.
+    private static func freePort() async throws -> Int {
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(
+            host: "127.0.0.1", port: 0
+        ).get()
+        let port = channel.localAddress?.port ?? 0
+        try await channel.close().get()
+        return port
+    }
+}

@@ -1,0 +1,156 @@
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+@Suite struct WrapperTests {
+    @Test(
+        arguments: [
+            ("https://www.google.com/url?sa=t&url=https%3A%2F%2Fexample.org%2Fa%3Fb%3Dc", "https://example.org/a?b=c"),
+            ("https://l.facebook.com/l.php?u=https%3A%2F%2Fexample.org%2F&h=AT0", "https://example.org/"),
+            (
+                "https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fexample.org%2Fx&data=05",
+                "https://example.org/x"
+            ),
+            ("https://www.youtube.com/redirect?event=d&q=https%3A%2F%2Fexample.org", "https://example.org/"),
+            ("https://href.li/?https://example.org/p", "https://example.org/p"),
+            (
+                "https://urldefense.proofpoint.com/v2/url?u=https-3A__example.org_a-2Db&d=x", "https://example.org/a-b"
+            ),
+            ("https://urldefense.com/v3/__https://example.org/a?b=1__;!!abc!def$", "https://example.org/a?b=1"),
+            ("https://urldefense.com/v3/__https://example.org/a*b__;Iw!!abc", "https://example.org/a#b"),
+            ("https://www.bing.com/ck/a?!&&p=1&u=a1aHR0cHM6Ly9leGFtcGxlLm9yZy8&ntb=1", "https://example.org/"),
+            (
+                "https://r.search.yahoo.com/_ylt=A;_ylu=Y/RV=2/RE=1/RO=10/RU=https%3a%2f%2fexample.org%2fx/RK=2/RS=z",
+                "https://example.org/x"
+            ),
+            ("https://www.google.com/amp/s/example.org/story", "https://example.org/story"),
+            ("https://example-org.cdn.ampproject.org/c/s/example.org/story?x=1", "https://example.org/story?x=1"),
+            ("https://duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.org%2F#f", "https://example.org/#f"),
+        ])
+    func targetIsTakenOutOfTheAddress(wrapped: String, target: String) throws {
+        #expect(try Wrapper.target(of: WebURL(parsing: wrapped))?.description == target)
+    }
+
+    @Test(
+        arguments: [
+            "https://example.org/url?q=https://x.example/", "https://www.google.com/url?q=javascript:alert(1)",
+            "https://www.google.com/url?q=", "https://www.google.com/search?q=https://x.example/", "https://href.li/",
+            "https://evil-google.com/url?q=https://x.example/", "https://urldefense.com/v3/__",
+            "https://www.bing.com/ck/a?u=a1!!!", "https://google.com.evil.example/url?q=https://x.example/",
+        ])
+    func whatIsNoWrapperIsLeftAlone(text: String) throws {
+        #expect(try Wrapper.target(of: WebURL(parsing: text)) == nil)
+    }
+
+    /// Nothing is listening at the wrapper's own host as far as this client is concerned: nobody is asked.
+    @Test func wrapperNeedsNoRequest() async throws {
+        try await LoopbackServer.with { _ in
+            .text("<title>T</title>")
+        } _: { server in
+            try await withClient { client in
+                let output = try await Unfurl(client: client).run(
+                    Unfurl.Input(url: "https://l.facebook.com/l.php?u=\(server.origin)/x"), context: OperationContext())
+                #expect(output.finalURL == server.origin + "/x")
+                #expect(output.hops.first?.via == .wrapper)
+                #expect(output.isDowngraded)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("http://h/?utm_source=a&id=1&UTM_Medium=b&fbclid=c", "http://h/?id=1"),
+            ("http://h/?gclid=1#f", "http://h/#f"),
+            ("http://h/?a=b&&c", "http://h/?a=b&&c"), ("http://h/?my_own=1&x=2", "http://h/?x=2"),
+            ("http://h/", "http://h/"),
+        ])
+    func trackingParametersAreDroppedAndNothingElse(text: String, cleaned: String) throws {
+        #expect(try TrackingParameters.clean(WebURL(parsing: text), extra: ["my_*"]).description == cleaned)
+    }
+
+    @Test(
+        arguments: [
+            (.respond(403, [("cf-mitigated", "challenge")])), (.text("<title>Just a moment...</title>", status: 503)),
+            (.text("<title>Page not found | Shop</title>")), (.respond(999)),
+            (.respond(202, [("x-amzn-waf-action", "challenge"), ("content-type", "text/html")])),
+        ] as [LoopbackServer.Answer])
+    func wallIsNotTakenForThePage(answer: LoopbackServer.Answer) async throws {
+        try await LoopbackServer.with { _ in
+            answer
+        } _: { server in
+            try await withClient { client in
+                let unfurled = await failure { () async throws(KindFailure) in
+                    try await Unfurl(client: client).run(Unfurl.Input(url: server.origin), context: OperationContext())
+                }
+                #expect(unfurled?.code == "blocked")
+                let enriched = await failure { () async throws(KindFailure) in
+                    try await Enrich(client: client).run(Enrich.Input(url: server.origin), context: OperationContext())
+                }
+                #expect(enriched?.code == "blocked")
+            }
+        }
+    }
+
+    @Test func manyWhoAskForOneLinkAskItsServerOnce() async throws {
+        try await LoopbackServer.with {
+            $0.path == "/a" ? .redirect(302, to: "/b") : .respond(200, [("content-type", "image/png")])
+        } _: {
+            server in
+            try await withClient { client in
+                let unfurl = Unfurl(client: client)
+                let outputs = try await withThrowingTaskGroup(of: Unfurl.Output.self) { group in
+                    for _ in 0..<30 {
+                        group.addTask {
+                            try await unfurl.run(Unfurl.Input(url: server.origin + "/a"), context: OperationContext())
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(Set(outputs).count == 1)
+                #expect(server.requests.count == 2)
+            }
+        }
+    }
+
+    @Test func headThatRunsInCirclesIsFollowedByGet() async throws {
+        try await LoopbackServer.with {
+            $0.method == "HEAD" ? .redirect(302, to: "/a") : .text("<title>A</title>")
+        } _: { server in
+            try await withClient { client in
+                let output = try await Unfurl(client: client).run(
+                    Unfurl.Input(url: server.origin + "/a"), context: OperationContext())
+                #expect(output.title == "A")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("0;url=/b", "http://h/b"), ("5; URL = '/b' x", "http://h/b"), ("0,/b", "http://h/b"),
+            ("0 /b", "http://h/b"),
+            ("1.5;url=\"/b\"", "http://h/b"), (".5;url=b", "http://h/b"), ("6;url=/b", nil), ("0", nil),
+            ("x;url=/b", nil),
+            ("0;url=", nil), ("0;url=javascript:alert(1)", nil), ("0;url=/a", nil), ("0url=/b", nil),
+        ] as [(String, String?)])
+    func refreshIsReadAsTheStandardSays(text: String, target: String?) throws {
+        #expect(Refresh.target(in: text, base: try WebURL(parsing: "http://h/a"))?.description == target)
+    }
+
+    @Test func cookiesGoOnlyWhereTheyBelong() throws {
+        var jar = CookieJar()
+        let site = try WebURL(parsing: "https://www.example.org/a/b")
+        jar.take("host=1", from: site)
+        jar.take("wide=2; Domain=.example.org; Path=/", from: site)
+        jar.take("evil=3; Domain=org", from: site)
+        jar.take("other=4; Domain=other.example", from: site)
+        jar.take("safe=5; Secure; Path=/", from: site)
+        jar.take("bad=x\r\ny: z", from: site)
+        #expect(jar.header(for: try WebURL(parsing: "https://www.example.org/a/c")) == "host=1; wide=2; safe=5")
+        #expect(jar.header(for: try WebURL(parsing: "http://www.example.org/z")) == "wide=2")
+        #expect(jar.header(for: try WebURL(parsing: "https://sub.example.org/a/")) == "wide=2")
+        #expect(jar.header(for: try WebURL(parsing: "https://example.net/")) == nil)
+        jar.take("wide=; Domain=example.org; Path=/; Max-Age=0", from: site)
+        #expect(jar.header(for: try WebURL(parsing: "https://sub.example.org/")) == nil)
+    }
+}
