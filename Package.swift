@@ -89,7 +89,7 @@ let package = Package(
         module("SQLite", ["CSQLite"]),
         tests("SQLite"),
         module("SQLiteStore", ["Jobs", "SQLite"]),
-        tests("SQLiteStore", ["JobStoreContract", "Jobs", "SQLite"]),
+        tests("SQLiteStore", ["JobStoreContract", "Jobs", "OperationTypes", "SQLite"], exclude: ["Golden"]),
 
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),

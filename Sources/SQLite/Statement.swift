@@ -146,6 +146,10 @@ public struct Statement: ~Copyable {
 
     public var columnCount: Int32 { sqlite3_column_count(handle) }
 
+    public func columnName(_ column: Int32) -> String {
+        sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
+    }
+
     // MARK: Measuring
 
     /// The virtual machine's steps since this was last asked: the cost of a statement without a clock.

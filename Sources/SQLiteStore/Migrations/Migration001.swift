@@ -203,7 +203,8 @@ extension Migration {
         -- Each ends with the job's number. Jobs that succeeded are in none but their graph's.
         CREATE INDEX job_ready ON job (queue_id, priority) WHERE state = 2;
         CREATE INDEX job_due ON job (due_ms) WHERE state = 1;
-        CREATE INDEX job_running ON job (id) WHERE state = 3;
+        CREATE INDEX job_blocked ON job (state) WHERE state = 0;
+        CREATE INDEX job_running ON job (state) WHERE state = 3;
         CREATE INDEX job_unsuccessful ON job (state) WHERE state >= 5;
         CREATE INDEX job_graph ON job (graph_id) WHERE graph_id IS NOT NULL;
         CREATE INDEX dependency_parent ON dependency (parent_id, condition);

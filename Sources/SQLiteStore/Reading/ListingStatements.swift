@@ -81,6 +81,16 @@ struct ListingStatements: ~Copyable {
         ORDER BY id
         LIMIT    ?7
         """
+    static let blockedSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_blocked
+        WHERE    state = 0
+        AND      id < ?4
+        AND      id > ?5
+        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+        """
     static let scheduledSQL: StaticString = """
         SELECT   id
         FROM     job INDEXED BY job_due
@@ -147,6 +157,7 @@ struct ListingStatements: ~Copyable {
     let graphOldest: Statement
     let unsuccessfulNewest: Statement
     let unsuccessfulOldest: Statement
+    let blocked: Statement
     let scheduled: Statement
     let ready: Statement
     let running: Statement
@@ -160,6 +171,7 @@ struct ListingStatements: ~Copyable {
         graphOldest = connection.prepare(Self.graphOldestSQL)
         unsuccessfulNewest = connection.prepare(Self.unsuccessfulNewestSQL)
         unsuccessfulOldest = connection.prepare(Self.unsuccessfulOldestSQL)
+        blocked = connection.prepare(Self.blockedSQL)
         scheduled = connection.prepare(Self.scheduledSQL)
         ready = connection.prepare(Self.readySQL)
         running = connection.prepare(Self.runningSQL)

@@ -21,13 +21,14 @@ extension Reader {
             return isNewestFirst
                 ? try collect(listings.graphNewest, filter, limit) : try collect(listings.graphOldest, filter, limit)
         }
-        guard let states = filter.states, states.isDisjoint(with: [.blocked, .succeeded]) else {
+        guard let states = filter.states, !states.contains(.succeeded) else {
             return isNewestFirst
                 ? try collect(listings.allNewest, filter, limit) : try collect(listings.allOldest, filter, limit)
         }
         var found: [JobID] = []
         for state in states {
             switch state {
+            case .blocked: found += try collect(listings.blocked, filter, nil)
             case .scheduled: found += try collect(listings.scheduled, filter, nil)
             case .ready: found += try collect(listings.ready, filter, nil)
             case .running: found += try collect(listings.running, filter, nil)

@@ -1,0 +1,107 @@
+import Jobs
+import OperationTypes
+import SQLite
+import SQLiteStore
+import Testing
+
+/// What a person sees in `sqlite3`.
+@Suite struct ViewTests {
+    /// Each row as `column=value`, one line for each that is not NULL.
+    private func rows(_ sql: StaticString, _ path: String) throws -> String {
+        let connection = try Connection(path: path, access: .readOnly)
+        let statement = connection.prepare(sql)
+        try connection.checkPreparations()
+        var text = ""
+        while try statement.step() {
+            for column in 0..<statement.columnCount {
+                guard let value = statement.optionalString(column) else { continue }
+                text += "\(statement.columnName(column))=\(value)\n"
+            }
+            text += "\n"
+        }
+        return text
+    }
+
+    /// A graph with a job in every state that a graph can show, and lone jobs that wait for other reasons.
+    private func populate(_ store: SQLiteJobStore) async throws {
+        var now = Timestamp(milliseconds: 1_750_000_000_123)
+        try await store.change(
+            DefinitionChange(
+                queues: [QueueChange(name: "net", limit: 1), QueueChange(name: "mail")],
+                definitions: [
+                    Definition(
+                        name: "fetch", kind: "http", summary: "Fetches a page.", queue: "net", priority: .high,
+                        retry: RetryPolicy(attempts: 3, delay: .constant(.seconds(2))), timeout: .seconds(90),
+                        input: JSONText(trusted: Array("{\"method\":\"GET\"}".utf8)))
+                ],
+                graphs: [
+                    GraphDefinition(
+                        name: "pair", summary: "Two fetches.",
+                        nodes: [GraphDefinition.Node(name: "one", definition: "fetch")])
+                ]), now: now)
+        try await store.recordProblems(["pair": "node one has no url"], now: now)
+        let fetch = try #require(try await store.definitions().definitions.first).id
+        func job(
+            _ node: String? = nil, after: [NewDependency] = [], queue: String = "default", dueAt: Timestamp? = nil,
+            input: String? = nil
+        ) -> NewJob {
+            NewJob(
+                definition: fetch, node: node, input: input.map { JSONText(trusted: Array($0.utf8)) }, queue: queue,
+                dueAt: dueAt, dependencies: after)
+        }
+        _ = try await store.enqueue(
+            [
+                NewGraph(
+                    name: "pair", isGraph: true,
+                    jobs: [
+                        job("good", input: "{\"url\":\"https://example.org/\"}"), job("bad"),
+                        job("after-bad", after: [NewDependency(on: .new(1))]), job("again"),
+                        job("slow"),
+                        job(
+                            "last",
+                            after: [NewDependency(on: .new(4), condition: .finished), NewDependency(on: .new(3))]),
+                    ])
+            ], now: now)
+        now = now + .seconds(1)
+        let claimed = try await store.exchange([], claim: ClaimRequest(slots: 10), now: now).claimed
+        now = now + .milliseconds(1500)
+        let failure = JobFailure(
+            code: "http_status", message: "The server said 503.",
+            detail: JSONText(trusted: Array("{\"status\":503}".utf8)))
+        _ = try await store.exchange(
+            [
+                AttemptEnd(
+                    lease: claimed[0].lease, ending: .succeeded(JSONText(trusted: Array("{\"bytes\":12}".utf8)))),
+                AttemptEnd(lease: claimed[1].lease, ending: .failed(failure)),
+                AttemptEnd(lease: claimed[2].lease, ending: .retry(failure, timedOut: true, at: now + .seconds(60))),
+            ], claim: nil, now: now)
+        _ = try await store.enqueue(
+            [NewGraph(isGraph: false, jobs: [job(queue: "net"), job(queue: "net"), job(queue: "mail"), job()])],
+            now: now)
+        _ = try await store.change(QueueChange(name: "mail", isPaused: true), now: now)
+        _ = try await store.change(QueueChange(name: "default", isPaused: true), now: now)
+        _ = try await store.exchange([], claim: ClaimRequest(slots: 1), now: now)
+        _ = try await store.change(QueueChange(name: "default", isPaused: false), now: now)
+        _ = try await store.cancel([JobID(5)], now: now)
+    }
+
+    @Test(arguments: ["jobs", "results", "attempts", "queues", "graphs", "waiting", "definitions"])
+    func readsWell(_ view: String) async throws {
+        let directory = try TemporaryDirectory()
+        let store = try directory.open()
+        try await populate(store)
+        let sql: StaticString =
+            switch view {
+            case "jobs": "SELECT * FROM jobs ORDER BY job"
+            case "results": "SELECT * FROM results ORDER BY job"
+            case "attempts": "SELECT * FROM attempts ORDER BY job, attempt"
+            case "queues": "SELECT * FROM queues ORDER BY queue"
+            case "graphs": "SELECT * FROM graphs"
+            case "waiting": "SELECT * FROM waiting ORDER BY job"
+            default: "SELECT * FROM definitions ORDER BY name"
+            }
+        let found = try rows(sql, directory.database)
+        await store.close()
+        expectGolden(found, view)
+    }
+}
