@@ -8,7 +8,7 @@ extension DefinitionDocument {
         if !definitions.queues.isEmpty {
             lines.append("queues:")
             for queue in definitions.queues.sorted(by: { $0.name < $1.name }) {
-                lines.append("  \(YAMLText.string(queue.name)): {limit: \(queue.limit), weight: \(queue.weight)}")
+                lines.append("  \(YAMLText.name(queue.name)): {limit: \(queue.limit), weight: \(queue.weight)}")
             }
         }
         if !definitions.definitions.isEmpty {
@@ -28,7 +28,7 @@ extension DefinitionDocument {
     }
 
     private static func lines(_ definition: Definition) -> [String] {
-        var lines = ["  \(YAMLText.string(definition.name)):", "    kind: \(YAMLText.string(definition.kind))"]
+        var lines = ["  \(YAMLText.name(definition.name)):", "    kind: \(YAMLText.string(definition.kind))"]
         if let summary = definition.summary { lines.append("    summary: \(YAMLText.string(summary))") }
         lines.append("    queue: \(YAMLText.string(definition.queue))")
         if definition.priority != .normal { lines.append("    priority: \(definition.priority.name)") }
@@ -37,17 +37,17 @@ extension DefinitionDocument {
         let fields = (JSONObject(definition.input) ?? JSONObject()).fields
         if !fields.isEmpty {
             lines.append("    input:")
-            lines += fields.map { "      \(YAMLText.string($0.name)): \(YAMLText.flow($0.value))" }
+            lines += fields.map { "      \(YAMLText.name($0.name)): \(YAMLText.flow($0.value))" }
         }
         return lines
     }
 
     private static func lines(_ graph: GraphDefinition) -> [String] {
-        var lines = ["  \(YAMLText.string(graph.name)):"]
+        var lines = ["  \(YAMLText.name(graph.name)):"]
         if let summary = graph.summary { lines.append("    summary: \(YAMLText.string(summary))") }
         if !graph.parameters.isEmpty {
             let list = graph.parameters.map {
-                "\(YAMLText.string($0.name)): \(YAMLText.string("\($0.node).\($0.field)"))"
+                "\(YAMLText.name($0.name)): \(YAMLText.string("\($0.node).\($0.field)"))"
             }
             lines.append("    parameters: {\(list.joined(separator: ", "))}")
         }
@@ -61,7 +61,7 @@ extension DefinitionDocument {
             if let queue = node.queue { fields.append("queue: \(YAMLText.string(queue))") }
             if let priority = node.priority { fields.append("priority: \(priority.name)") }
             if let input = node.input { fields.append("input: \(YAMLText.flow(input))") }
-            lines.append("      \(YAMLText.string(node.name)): {\(fields.joined(separator: ", "))}")
+            lines.append("      \(YAMLText.name(node.name)): {\(fields.joined(separator: ", "))}")
         }
         return lines
     }

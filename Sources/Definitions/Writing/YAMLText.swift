@@ -5,7 +5,7 @@ enum YAMLText {
     static func flow(_ json: JSONText) -> String {
         switch json.shape {
         case .object:
-            let members = (JSONObject(json) ?? JSONObject()).fields.map { "\(string($0.name)): \(flow($0.value))" }
+            let members = (JSONObject(json) ?? JSONObject()).fields.map { "\(name($0.name)): \(flow($0.value))" }
             return "{" + members.joined(separator: ", ") + "}"
         case .array: return "[" + (json.elements ?? []).map(flow).joined(separator: ", ") + "]"
         case .string: return string(json.decodedString ?? "")
@@ -14,13 +14,18 @@ enum YAMLText {
     }
 
     /// Plain where no reader of YAML 1.1 or 1.2 can take it for something else.
-    static func string(_ text: String) -> String { isPlain(text) ? text : quoted(text) }
+    static func string(_ text: String) -> String {
+        isPlain(text) && !wordsOfOlderYAML.contains(text.lowercased()) && !isNumberLike(text) ? text : quoted(text)
+    }
+
+    /// A name in a map, which is text whatever it looks like.
+    static func name(_ text: String) -> String { isPlain(text) ? text : quoted(text) }
 
     private static let wordsOfOlderYAML: Set<String> = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
 
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last, isWord(first) || first == UInt8(ascii: "/"),
-            last != UInt8(ascii: ":"), last != UInt8(ascii: " "), !wordsOfOlderYAML.contains(text.lowercased())
+            last != UInt8(ascii: ":"), last != UInt8(ascii: " ")
         else { return false }
         var previous: UInt8 = 0
         for byte in text.utf8 {
@@ -30,12 +35,14 @@ enum YAMLText {
             }
             previous = byte
         }
-        if (0x30...0x39).contains(first) { return isDuration(text) }
         return true
     }
 
-    /// Of what begins with a digit, only `1h30m` stays plain: the rest may be a number or a date to somebody.
-    private static func isDuration(_ text: String) -> Bool { Duration(human: text) != nil }
+    /// Of what begins with a digit, only `1h30m` is text to everybody: the rest may be a number or a date.
+    private static func isNumberLike(_ text: String) -> Bool {
+        guard let first = text.utf8.first, (0x30...0x39).contains(first) else { return false }
+        return Duration(human: text) == nil
+    }
 
     private static func isWord(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)

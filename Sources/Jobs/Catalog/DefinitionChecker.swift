@@ -114,7 +114,8 @@ struct DefinitionChecker {
         _ present: [Set<String>]
     ) -> GraphProblem? {
         guard let entry = entries[node.definition], !links.dependencies[index].isEmpty else { return nil }
-        for field in entry.kind.required where field.isFromDependency && !present[index].contains(field.name) {
+        for field in entry.kind.required
+        where entry.kind.isFromDependency(field) && !present[index].contains(field.name) {
             let parents = links.dependencies[index].map { graph.nodes[$0] }
             let kinds = parents.compactMap { entries[$0.definition]?.kind.description }
             if kinds.contains(where: entry.kind.description.accepts(outputOf:)) { continue }

@@ -46,7 +46,7 @@ extension InputField.Shape {
     }
 }
 
-/// A kind with its fields at hand.
+/// A kind with its fields at hand. One that names no fields takes any input.
 struct KindEntry: Sendable {
     let description: KindDescription
     let fields: [String: InputField]
@@ -60,8 +60,14 @@ struct KindEntry: Sendable {
 
     var fieldNames: [String] { description.fields.map(\.name) }
 
+    /// Whether a dependency may give the field: by itself, or as part of a whole input.
+    func isFromDependency(_ field: InputField) -> Bool {
+        field.isFromDependency || description.accepts == description.inputType
+    }
+
     /// Checks names, shapes and choices of the fields that are there; null counts as absent.
     func problems(of input: JSONText) -> (present: Set<String>, problems: [InputProblem]) {
+        if fields.isEmpty { return ([], []) }
         guard let object = JSONObject(input) else { return ([], [.notAnObject(found: input.shape)]) }
         var present: Set<String> = []
         var problems: [InputProblem] = []

@@ -131,8 +131,9 @@ struct Planner {
             given = present
         }
         for field in entry.kind.required where !entry.present.contains(field.name) && !given.contains(field.name) {
-            let accepts = field.isFromDependency ? entry.kind.description.accepts : nil
-            if !field.isFromDependency || dependencies.isEmpty {
+            let isFillable = entry.kind.isFromDependency(field)
+            let accepts = isFillable ? entry.kind.description.accepts : nil
+            if !isFillable || dependencies.isEmpty {
                 throw .badInput(.missingField(field.name, accepts: accepts), job: label(index))
             }
             if dependencies.contains(where: { fits($0, entry.kind.description) }) { continue }

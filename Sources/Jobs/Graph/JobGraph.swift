@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Builds a graph of jobs whose edges the compiler checks.
 ///
 /// ```swift
@@ -154,12 +152,10 @@ public struct JobGraph: Sendable {
     }
 
     private mutating func encode(_ input: some Encodable, of node: String) -> JSONText? {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return try JSONText(checking: Array(encoder.encode(input)))
+            return try JSONText(checking: PayloadCoding.encode(input).bytes)
         } catch {
-            problem = problem ?? .badInput(node: node, reason: "\(error)")
+            problem = problem ?? .badInput(node: node, reason: PayloadCoding.explain(error))
             return nil
         }
     }

@@ -1,0 +1,183 @@
+import Definitions
+import Jobs
+import OperationTypes
+import Testing
+
+@Suite struct DocumentParsingTests {
+    private static let document = """
+        # A comment.
+        queues:
+          slow: {limit: 2, weight: 3}
+          default:
+        definitions:
+          fetch:
+            kind: fetch
+            summary: 'Reads a page: quickly'
+            queue: slow
+            priority: high
+            timeout: 1m30s
+            retry: {attempts: 3, delay: constant, initial: 10s, on: any}
+            input:
+              method: GET
+              limit: 0x10
+              ratio: .5
+              version: "1"
+              country: no
+              deep: true
+              none: ~
+              headers: {X-A: "1,2", accept: text/html}
+              day: 2024-01-01
+          store: {kind: store}
+        graphs:
+          chain:
+            parameters: {url: fetch.url}
+            nodes:
+              fetch: {definition: fetch}
+              store: {definition: store, after: ["fetch:finished"], input: {to: https://example.org/x}}
+        """
+
+    @Test func everythingIsRead() throws {
+        let change = try DefinitionDocument.parse(Self.document).change
+        #expect(change.queues == [QueueChange(name: "slow", limit: 2, weight: 3), QueueChange(name: "default")])
+        let input =
+            #"{"method":"GET","limit":16,"ratio":0.5,"version":"1","country":"no","deep":true,"none":null,"#
+            + #""headers":{"X-A":"1,2","accept":"text/html"},"day":"2024-01-01"}"#
+        #expect(
+            change.definitions == [
+                Definition(
+                    name: "fetch", kind: "fetch", summary: "Reads a page: quickly", queue: "slow", priority: .high,
+                    retry: RetryPolicy(attempts: 3, delay: .constant(.seconds(10)), failures: .any),
+                    timeout: .seconds(90), input: JSONText(trusted: Array(input.utf8))),
+                Definition(name: "store", kind: "store"),
+            ])
+        #expect(
+            change.graphs == [
+                GraphDefinition(
+                    name: "chain",
+                    nodes: [
+                        .init(name: "fetch", definition: "fetch"),
+                        .init(
+                            name: "store", definition: "store", after: [.init(node: "fetch", condition: .finished)],
+                            input: JSONText(trusted: Array(#"{"to":"https://example.org/x"}"#.utf8))),
+                    ], parameters: [.init(name: "url", node: "fetch", field: "url")])
+            ])
+        #expect(change.removals.isEmpty)
+    }
+
+    @Test func problemOfTheCatalogIsToldWithItsLine() throws {
+        let document = try DefinitionDocument.parse(Self.document)
+        #expect(
+            document.describe(DefinitionProblem(.graph("chain"), .noNodes))
+                == #"line 25: graph "chain": it has no nodes; add at least one"#)
+        #expect(
+            document.describe(DefinitionProblem(.graph("other"), .noNodes))
+                == #"graph "other": it has no nodes; add at least one"#)
+    }
+
+    @Test func jsonIsReadToo() throws {
+        let text =
+            #"{"queues": {"slow": {"limit": 2}}, "definitions": [{"name": "a", "kind": "b", "summary": "\uD83D\uDE00"}]}"#
+        let change = try DefinitionDocument.parse(text).change
+        #expect(change.queues == [QueueChange(name: "slow", limit: 2)])
+        #expect(change.definitions == [Definition(name: "a", kind: "b", summary: "😀")])
+    }
+
+    @Test func aliasIsWrittenOut() throws {
+        let text = """
+            definitions:
+              a: {kind: k, retry: &patient {attempts: 9}}
+              b: {kind: k, retry: *patient}
+            """
+        #expect(try DefinitionDocument.parse(text).change.definitions.map(\.retry.attempts) == [9, 9])
+    }
+
+    @Test(arguments: [
+        ("", "the document is empty; give at least one of queues, definitions, graphs"),
+        ("# only a comment\n", "the document is empty; give at least one of queues, definitions, graphs"),
+        ("[]", "line 1: expected an object, found an array"),
+        ("just words", "line 1: expected an object, found a string"),
+        ("queue: {}", #"line 1: queue: unknown field "queue"; did you mean "queues"?"#),
+        ("jobs: {}", #"line 1: jobs: unknown field "jobs"; the fields are queues, definitions, graphs"#),
+        ("queues:\n  a: {limit: many}", #"line 2: queues.a.limit: expected a whole number, found "many""#),
+        ("queues:\n  a:\n    limt: 1", #"line 3: queues.a.limt: unknown field "limt"; did you mean "limit"?"#),
+        ("queues: 5", "line 1: queues: expected a map from names, or a list, found a number"),
+        ("definitions:\n  a:\n    summary: x", "line 2: definitions.a.kind: is missing; it is required"),
+        (
+            "definitions:\n  a:\n    kind: x\n    titel: x",
+            #"line 4: definitions.a.titel: unknown field "titel"; the fields are name, kind, summary, queue, priority, retry, timeout, input"#
+        ),
+        (
+            "definitions:\n  a:\n    kind: x\n    retry:\n      attempts: 0",
+            "line 5: definitions.a.retry.attempts: expected 1 to 1000, found 0"
+        ),
+        (
+            "definitions:\n  a:\n    kind: x\n    timeout: 30",
+            "line 4: definitions.a.timeout: expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found 30"
+        ),
+        (
+            "graphs:\n  g:\n    nodes:\n      a:\n        definition: d\n        after: [b, 'c:done']",
+            #"line 6: graphs.g.nodes.a.after.1: unknown condition "done"; it is one of succeeded, finished"#
+        ),
+        (
+            "definitions:\n  a: {kind: x}\n  b: {kind: x}\n  a: {kind: y}",
+            #"line 2: the name "a" stands twice in one map; remove one"#
+        ),
+        (
+            #"{"definitions": {"a": {"kind": "x"}, "a": {"kind": "x"}}}"#,
+            #"line 1: the name "a" stands twice in one map; remove one"#
+        ),
+        (
+            "definitions:\n  a:\n    kind: x\n    input: {1: a, \"1\": b}",
+            #"line 4: the name "1" stands twice in one map; remove one"#
+        ),
+        (
+            "definitions:\n  ? [a]\n  : {kind: x}",
+            "line 2: definitions: a name must be a plain word, not a list or a map"
+        ),
+        (
+            "definitions:\n  a:\n    kind: x\n    input: {n: .inf}",
+            "line 4: definitions.a.input.n: .inf is no number of JSON; write a finite one, or put it in quotes"
+        ),
+        (
+            "definitions:\n  a:\n    kind: !!binary eA==",
+            "line 3: definitions.a.kind: the tag tag:yaml.org,2002:binary is not supported; remove it"
+        ),
+        (
+            "definitions:\n  a:\n    kind: \"x\\0\"",
+            "line 3: definitions.a.kind: a string holds the character U+0000; remove it"
+        ),
+        (
+            "definitions:\n\ta: 1",
+            "line 2: not YAML: found character that cannot start any token (while scanning for the next token, line 2)"
+        ),
+        (
+            "definitions: {a: {kind: x}\n",
+            "line 2: not YAML: did not find expected ',' or '}' (while parsing a flow mapping, line 1)"
+        ),
+        ("definitions: *missing", "line 1: not YAML: found undefined alias"),
+        (
+            "queues: {}\n---\nqueues: {}",
+            "line 2: not YAML: but found another document (expected a single document in the stream, line 1)"
+        ),
+    ])
+    func badDocumentIsRefused(text: String, message: String) {
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+        #expect(problem?.description == message)
+    }
+
+    @Test func smallDocumentThatGrowsWithoutBoundsIsRefused() {
+        var text = "definitions:\n  a: {kind: x, input: {l0: &l0 [x, x, x, x, x, x, x, x, x, x]"
+        for level in 1...8 {
+            let aliases = Array(repeating: "*l\(level - 1)", count: 10).joined(separator: ", ")
+            text += ", l\(level): &l\(level) [\(aliases)]"
+        }
+        text += "}}"
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+        #expect(problem?.description == "the document is larger than 8 MiB; split it")
+    }
+
+    @Test func deepNestingEndsWithAnError() {
+        let text = "definitions: " + String(repeating: "[", count: 100_000)
+        #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+    }
+}

@@ -1,0 +1,99 @@
+import Jobs
+import OperationTypes
+import Testing
+
+/// A change is checked whole before anything is written.
+@Suite struct CatalogChangeTests {
+    private func problems(_ change: DefinitionChange) -> [String] {
+        Fixtures.catalog.check(change).map(\.description)
+    }
+
+    @Test func goodChangeHasNoProblemThoughSomethingElseIsBroken() {
+        #expect(problems(DefinitionChange()) == [])
+        let change = DefinitionChange(
+            queues: [QueueChange(name: "new", limit: 1, weight: 1000)],
+            definitions: [Definition(name: "other", kind: "find", queue: "new")],
+            graphs: [GraphDefinition(name: "g", nodes: [.init(name: "a", definition: "other", queue: "new")])])
+        #expect(problems(change) == [])
+    }
+
+    @Test func brokenDefinitionCanBeMended() {
+        #expect(problems(DefinitionChange(definitions: [Definition(name: "broken", kind: "fetch")])) == [])
+        #expect(problems(DefinitionChange(removals: ["broken"])) == [])
+        #expect(
+            problems(DefinitionChange(definitions: [Definition(name: "broken", kind: "fech")])) == [
+                #"definition "broken": unknown kind "fech"; did you mean "fetch"?"#
+            ])
+    }
+
+    @Test func badQueueIsRefused() {
+        #expect(
+            problems(
+                DefinitionChange(queues: [
+                    QueueChange(name: "Bad Name"), QueueChange(name: "a", limit: 0),
+                    QueueChange(name: "a", weight: 1001),
+                    QueueChange(name: "b", limit: 10_001),
+                ])) == [
+                    #"queue "Bad Name": the name is not allowed; use a-z, 0-9, ".", "_" and "-", beginning with a letter or a digit, at most 64 bytes"#,
+                    #"queue "a": limit: expected 1 to 10000, found 0"#,
+                    #"queue "a": the name is used twice; definitions and graphs share one space of names, so rename one of them"#,
+                    #"queue "a": weight: expected 1 to 1000, found 1001"#,
+                    #"queue "b": limit: expected 1 to 10000, found 10001"#,
+                ])
+    }
+
+    @Test func nameUsedTwiceIsRefused() {
+        let message = "the name is used twice; definitions and graphs share one space of names, so rename one of them"
+        let find = Definition(name: "x", kind: "find")
+        let graph = GraphDefinition(name: "x", nodes: [.init(name: "a", definition: "find")])
+        #expect(problems(DefinitionChange(definitions: [find, find])) == [#"definition "x": \#(message)"#])
+        #expect(problems(DefinitionChange(graphs: [graph, graph])) == [#"graph "x": \#(message)"#])
+        #expect(problems(DefinitionChange(definitions: [find], graphs: [graph])) == [#"graph "x": \#(message)"#])
+        #expect(
+            problems(DefinitionChange(definitions: [Definition(name: "chain", kind: "find")])) == [
+                #"definition "chain": \#(message)"#
+            ])
+        #expect(
+            problems(DefinitionChange(graphs: [GraphDefinition(name: "raw", nodes: graph.nodes)])) == [
+                #"graph "raw": \#(message)"#
+            ])
+        // What is removed in the same change makes room.
+        #expect(
+            problems(DefinitionChange(definitions: [Definition(name: "chain", kind: "find")], removals: ["chain"]))
+                == [])
+    }
+
+    @Test func whatAGraphNeedsCannotBeTakenAway() {
+        #expect(
+            problems(DefinitionChange(removals: ["store"])) == [
+                #"graph "chain": node "store": it runs "store", which is to be removed; remove this graph too"#
+            ])
+        #expect(problems(DefinitionChange(removals: ["store", "chain"])) == [])
+        // Another kind under the same name no longer fits.
+        #expect(
+            problems(DefinitionChange(definitions: [Definition(name: "find", kind: "raw")])) == [
+                #"graph "chain": parameter "q": unknown field "find.query""#,
+                #"graph "chain": node "fetch" lacks "url" and takes Link, but node "find" offers JSONText; give the field, or a dependency that offers Link"#,
+            ])
+    }
+
+    @Test func onlyWhatIsThereCanBeRemoved() {
+        #expect(
+            problems(DefinitionChange(removals: ["chian"])) == [
+                #"definition "chian": there is no definition or graph of that name to remove; there are broken, chain, collect, echo, fetch, find, raw, store"#
+            ])
+    }
+
+    @Test func changeIsLaidOverWhatIsThere() {
+        let change = DefinitionChange(
+            queues: [QueueChange(name: "slow", weight: 7), QueueChange(name: "new")],
+            definitions: [Definition(name: "find", kind: "find", queue: "slow"), Definition(name: "raw", kind: "raw")],
+            removals: ["chain", "broken"])
+        let set = Fixtures.definitions.applying(change)
+        #expect(set.queues.map(\.name) == ["default", "new", "slow"])
+        #expect(set.queues.last == QueueSettings(name: "slow", limit: 2, weight: 7))
+        #expect(set.definitions.map(\.definition.name) == ["collect", "echo", "fetch", "find", "raw", "store"])
+        #expect(set.definitions.map(\.revision) == [1, 1, 1, 2, 1, 1])
+        #expect(set.graphs == [])
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Jobs
+import OperationTypes
+import Testing
+
+@Suite struct RetryPolicyCodingTests {
+    private static let policies: [RetryPolicy] = [
+        .standard, .never, RetryPolicy(attempts: 1000, delay: .constant(.milliseconds(1500)), failures: .any),
+        RetryPolicy(
+            attempts: 3, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(5400)),
+            failures: .codes(["timed_out", "http_503"])),
+        RetryPolicy(attempts: 4, delay: .list([.zero, .seconds(10), .seconds(86_400)]), jitter: .full),
+    ]
+
+    @Test(arguments: policies) func policySurvivesItsJSON(policy: RetryPolicy) throws {
+        #expect(try RetryPolicy(json: policy.json) == policy)
+        #expect(try JSONDecoder().decode(RetryPolicy.self, from: JSONEncoder().encode(policy)) == policy)
+    }
+
+    @Test func formIsThatOfTheDocument() {
+        #expect(
+            RetryPolicy.standard.json.string
+                == #"{"attempts":5,"delay":"exponential","initial":"1s","multiplier":2,"cap":"5m","jitter":"full","on":"retryable"}"#
+        )
+        #expect(
+            RetryPolicy(attempts: 2, delay: .list([.seconds(90)]), failures: .codes(["b", "a"])).json.string
+                == #"{"attempts":2,"delay":"list","delays":["1m30s"],"jitter":"none","on":["a","b"]}"#)
+    }
+
+    @Test(arguments: [
+        ("{}", RetryPolicy.standard),
+        (#"{"attempts":1}"#, RetryPolicy(attempts: 1, delay: RetryPolicy.standard.delay, jitter: .full)),
+        (#"{"delay":"none"}"#, RetryPolicy(attempts: 5)),
+        (#"{"delay":"constant","initial":"10s"}"#, RetryPolicy(attempts: 5, delay: .constant(.seconds(10)))),
+        (
+            #"{"initial":"10m"}"#,
+            RetryPolicy(
+                attempts: 5, delay: .exponential(initial: .seconds(600), multiplier: 2, cap: .seconds(600)),
+                jitter: .full)
+        ),
+    ])
+    func whatIsLeftOutHasItsDefault(text: String, policy: RetryPolicy) throws {
+        #expect(try RetryPolicy(json: Fixtures.json(text)) == policy)
+    }
+
+    @Test(arguments: [
+        (#"[]"#, "expected an object, found an array"),
+        (#"{"atempts":3}"#, #"atempts: unknown field "atempts"; did you mean "attempts"?"#),
+        (
+            #"{"backoff":3}"#,
+            #"backoff: unknown field "backoff"; the fields are attempts, delay, initial, multiplier, cap, delays, jitter, on"#
+        ),
+        (#"{"attempts":0}"#, "attempts: expected 1 to 1000, found 0"),
+        (#"{"attempts":1001}"#, "attempts: expected 1 to 1000, found 1001"),
+        (#"{"attempts":2.5}"#, "attempts: expected a whole number, found 2.5"),
+        (#"{"attempts":"5"}"#, #"attempts: expected a whole number, found "5""#),
+        (#"{"delay":"exponentail"}"#, #"delay: unknown value "exponentail"; did you mean "exponential"?"#),
+        (#"{"delay":"linear"}"#, #"delay: unknown value "linear"; it is one of none, constant, exponential, list"#),
+        (#"{"delay":5}"#, "delay: expected a string, found 5; put it in quotes"),
+        (#"{"delay":"constant"}"#, "initial: is missing; it is required"),
+        (#"{"delay":"list"}"#, "delays: is missing; it is required"),
+        (#"{"delay":"list","delays":[]}"#, "delays: expected 1 to 100 durations, found 0"),
+        (
+            #"{"delay":"list","delays":["1s",5]}"#,
+            "delays.1: expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found 5"
+        ),
+        (
+            #"{"initial":"soon"}"#,
+            #"initial: expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found "soon""#
+        ),
+        (#"{"initial":"0s"}"#, "initial: expected at least 1ms; for no wait write delay: none"),
+        (#"{"initial":"1m","cap":"30s"}"#, "cap: 30s is shorter than the first wait, 1m; raise it"),
+        (#"{"cap":"366d"}"#, "cap: 366d is longer than 365d; shorten it"),
+        (#"{"multiplier":0.5}"#, "multiplier: expected 1 to 100, found 0.5"),
+        (#"{"multiplier":101}"#, "multiplier: expected 1 to 100, found 101.0"),
+        (#"{"multiplier":"2"}"#, #"multiplier: expected a number, found "2""#),
+        (
+            #"{"delay":"none","initial":"1s"}"#,
+            "initial: goes with delay: constant or delay: exponential, not with delay: none; remove it"
+        ),
+        (
+            #"{"delay":"constant","initial":"1s","cap":"5s"}"#,
+            "cap: goes with delay: exponential, not with delay: constant; remove it"
+        ),
+        (#"{"delays":["1s"]}"#, "delays: goes with delay: list, not with delay: exponential; remove it"),
+        (#"{"jitter":"some"}"#, #"jitter: unknown value "some"; it is one of none, full"#),
+        (#"{"on":"retriable"}"#, #"on: unknown value "retriable"; did you mean "retryable"?"#),
+        (#"{"on":[]}"#, "on: the list is empty; for a job that is never retried write attempts: 1"),
+        (#"{"on":["Bad Code"]}"#, #"on: "Bad Code" is no failure code; one is written like timed_out"#),
+        (#"{"on":[1]}"#, "on.0: expected a failure code such as timed_out, found 1"),
+        (#"{"on":{}}"#, "on: expected retryable, any or a list of failure codes, found an object"),
+    ])
+    func badPolicyIsRefused(text: String, message: String) {
+        let problem = #expect(throws: ShapeProblem.self) { try RetryPolicy(json: Fixtures.json(text)) }
+        #expect(problem?.description == message)
+    }
+
+    @Test func policyMadeInSwiftIsCheckedToo() {
+        #expect(
+            RetryPolicy(attempts: 2, delay: .exponential(initial: .seconds(1), multiplier: .nan, cap: .seconds(2)))
+                .problem?.field == "multiplier")
+        #expect(RetryPolicy(attempts: 2, delay: .constant(.seconds(-1))).problem?.field == "initial")
+        #expect(RetryPolicy(attempts: 2, delay: .list([.seconds(-1)])).problem?.field == "delays")
+        #expect(RetryPolicy.standard.problem == nil)
+    }
+}
