@@ -49,12 +49,22 @@ enum MainInbox {
     /// Blocks until there is an outcome, which whoever brings it signals; on the main thread, does the work that comes
     /// meanwhile.
     static func wait<Outcome>(for signal: DispatchSemaphore, _ outcome: () -> Outcome?) -> Outcome {
+        while true {
+            if let outcome = wait(for: signal, deadline: .distantFuture, outcome) { return outcome }
+        }
+    }
+
+    /// As above, but nil when the deadline passes first.
+    static func wait<Outcome>(
+        for signal: DispatchSemaphore, deadline: DispatchTime, _ outcome: () -> Outcome?
+    ) -> Outcome? {
         let isMain = MainThread.isCurrent
         if isMain { contents.withLock { $0.waits.append(signal) } }
         defer { if isMain { contents.withLock { _ = $0.waits.popLast() } } }
         while true {
             if let outcome = outcome() { return outcome }
-            if !isMain || !runNext() { signal.wait() }
+            if isMain, runNext() { continue }
+            if signal.wait(timeout: deadline) == .timedOut { return outcome() }
         }
     }
 }

@@ -1,0 +1,36 @@
+import Dispatch
+import OperationTypes
+
+/// A block for each of many indices, in parallel. Each index comes once; when a call returns, all have.
+public struct Apply {
+    public static func userInteractive(_ iterations: Int, block: @escaping (Int) -> Void) {
+        perform(.userInteractive, iterations, block)
+    }
+
+    public static func userInitiated(_ iterations: Int, block: @escaping (Int) -> Void) {
+        perform(.userInitiated, iterations, block)
+    }
+
+    public static func utility(_ iterations: Int, block: @escaping (Int) -> Void) {
+        perform(.utility, iterations, block)
+    }
+
+    public static func background(_ iterations: Int, block: @escaping (Int) -> Void) {
+        perform(.background, iterations, block)
+    }
+
+    /// - Precondition: Not called from `queue` itself if that is serial, which would wait for itself.
+    public static func custom(queue: DispatchQueue, iterations: Int, block: @escaping (Int) -> Void) {
+        let block = Handoff(block)
+        Async.custom(queue: queue) {
+            DispatchQueue.concurrentPerform(iterations: iterations) { block.value($0) }
+        }.wait()
+    }
+
+    private static func perform(_ qos: DispatchQoS.QoSClass, _ iterations: Int, _ block: @escaping (Int) -> Void) {
+        let block = Handoff(block)
+        DispatchQueue.concurrentPerform(iterations: iterations) { index in
+            RequestedQoS.with(qos.number) { block.value(index) }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Dispatch
+import OperationTypes
+
+/// Blocks on queues of different quality of service that are waited for together.
+public struct AsyncGroup: Sendable {
+    private let group = DispatchGroup()
+
+    public init() {}
+
+    /// Has ``wait(seconds:)`` wait for one more ``leave()``.
+    public func enter() { group.enter() }
+
+    /// - Precondition: Balances an ``enter()``.
+    public func leave() { group.leave() }
+
+    public func main(_ block: @escaping () -> Void) { add(.main, block) }
+    public func userInteractive(_ block: @escaping () -> Void) { add(.shared(.userInteractive), block) }
+    public func userInitiated(_ block: @escaping () -> Void) { add(.shared(.userInitiated), block) }
+    public func utility(_ block: @escaping () -> Void) { add(.shared(.utility), block) }
+    public func background(_ block: @escaping () -> Void) { add(.shared(.background), block) }
+    public func custom(queue: DispatchQueue, block: @escaping () -> Void) { add(.custom(queue), block) }
+
+    /// Blocks this thread until every block has run and every ``enter()`` is balanced.
+    ///
+    /// - Parameter seconds: Nil waits for ever.
+    @discardableResult
+    public func wait(seconds: Double? = nil) -> DispatchTimeoutResult {
+        group.wait(timeout: seconds.map { .now() + max($0, 0) } ?? .distantFuture)
+    }
+
+    private func add(_ lane: Lane, _ block: @escaping () -> Void) {
+        let qos = lane.qos
+        group.enter()
+        lane.run(
+            after: nil,
+            handoff { [group] in
+                RequestedQoS.with(qos, block)
+                group.leave()
+            })
+    }
+}

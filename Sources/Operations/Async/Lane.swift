@@ -1,0 +1,55 @@
+import Dispatch
+import OperationTypes
+
+/// Where a block runs.
+enum Lane {
+    case main
+    case shared(DispatchQoS.QoSClass)
+    case custom(DispatchQueue)
+
+    private static let userInteractive = DispatchQueue.global(qos: .userInteractive)
+    private static let userInitiated = DispatchQueue.global(qos: .userInitiated)
+    private static let utility = DispatchQueue.global(qos: .utility)
+    private static let background = DispatchQueue.global(qos: .background)
+    private static let `default` = DispatchQueue.global()
+
+    var queue: DispatchQueue {
+        switch self {
+        case .main: .main
+        case .shared(.userInteractive): Self.userInteractive
+        case .shared(.userInitiated): Self.userInitiated
+        case .shared(.utility): Self.utility
+        case .shared(.background): Self.background
+        case .shared: Self.default
+        case .custom(let queue): queue
+        }
+    }
+
+    /// What a block here may find out that was asked for it; nothing is known of a queue of the caller's.
+    var qos: qos_class_t? {
+        switch self {
+        case .main: qos_class_main()
+        case .shared(let qos): qos.number
+        case .custom: nil
+        }
+    }
+
+    /// Whether a block may follow one of that lane on its thread, without going through the queue: only on a shared queue,
+    /// where nobody can tell.
+    func continues(_ lane: Lane) -> Bool {
+        if case .shared(let mine) = self, case .shared(let other) = lane { mine == other } else { false }
+    }
+
+    /// Runs `work` after `delay` seconds of the monotonic clock, which stands still while the machine sleeps.
+    func run(after delay: Double?, _ work: @escaping @Sendable () -> Void) {
+        let isMain = if case .main = self { true } else { false }
+        guard let delay, delay > 0 else {
+            return isMain ? MainInbox.post(work) : queue.async(execute: work)
+        }
+        if isMain {
+            Self.default.asyncAfter(deadline: .now() + delay) { MainInbox.post(work) }
+        } else {
+            queue.asyncAfter(deadline: .now() + delay, execute: work)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+#if !canImport(Darwin)
+    /// A quality of service as Darwin numbers it.
+    public struct qos_class_t: RawRepresentable, Hashable, Sendable {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+    }
+
+    /// The class of blocks for the main queue.
+    public func qos_class_main() -> qos_class_t { qos_class_t(rawValue: 0x31) }
+
+    /// The class that was asked for the block that runs now, by ``Async``, ``Apply`` or ``AsyncGroup``; that of the main queue on
+    /// the main thread; unspecified elsewhere. Linux itself does not know it.
+    public func qos_class_self() -> qos_class_t {
+        RequestedQoS.current ?? (MainThread.isCurrent ? qos_class_main() : DispatchQoS.QoSClass.unspecified.number)
+    }
+#endif
+
+extension qos_class_t {
+    public var description: String {
+        if self == qos_class_main() { return "Main" }
+        return DispatchQoS.QoSClass.numbered.first { $0.number == self }?.description ?? "Unknown"
+    }
+}
+
+extension DispatchQoS.QoSClass {
+    public var description: String {
+        switch self {
+        case .userInteractive: "User Interactive"
+        case .userInitiated: "User Initiated"
+        case .default: "Default"
+        case .utility: "Utility"
+        case .background: "Background"
+        case .unspecified: "Unspecified"
+        @unknown default: "Unknown"
+        }
+    }
+
+    static let numbered: [DispatchQoS.QoSClass] = [
+        .userInteractive, .userInitiated, .default, .utility, .background, .unspecified,
+    ]
+
+    /// As Darwin numbers it.
+    var number: qos_class_t {
+        switch self {
+        case .userInteractive: qos_class_t(rawValue: 0x21)
+        case .userInitiated: qos_class_t(rawValue: 0x19)
+        case .default: qos_class_t(rawValue: 0x15)
+        case .utility: qos_class_t(rawValue: 0x11)
+        case .background: qos_class_t(rawValue: 0x09)
+        default: qos_class_t(rawValue: 0)
+        }
+    }
+}
+
+/// What was asked for the block that runs on this thread.
+enum RequestedQoS {
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    static var current: qos_class_t? {
+        pthread_getspecific(key).map { qos_class_t(rawValue: UInt32(UInt(bitPattern: $0))) }
+    }
+
+    static func with<Value>(_ qos: qos_class_t?, _ body: () -> Value) -> Value {
+        let outer = pthread_getspecific(key)
+        pthread_setspecific(key, qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
+        defer { pthread_setspecific(key, outer) }
+        return body()
+    }
+}
