@@ -1,0 +1,155 @@
+import Foundation
+import OperationTypes
+import Synchronization
+
+/// A Foundation operation whose work goes on after `main()` has returned: it lasts until ``finish()``.
+///
+/// Subclasses override ``main()``, start the work there, and call ``finish()`` from any thread when it is done. It runs on
+/// Foundation's `OperationQueue`, on a ``LinearOperationQueue``, or by itself with ``start()``; while it executes it keeps
+/// itself alive.
+///
+/// 1. The state goes from ready over executing to finished, and never back. `main()` runs at most once.
+/// 2. One that was cancelled, or finished, before it started finishes when it is started, without `main()`.
+/// 3. The state has changed before anybody is told.
+///
+/// SAFETY: What this class adds is an atomic and a mutex; Foundation declares the same of `Operation`.
+open class AsyncOperation: Operation, @unchecked Sendable {
+    private enum Phase {
+        static let ready: UInt8 = 0
+        static let executing: UInt8 = 1
+        /// Finished, but not started yet, and Foundation does not know: told earlier, its queue loses count.
+        static let finishedEarly: UInt8 = 2
+        static let finished: UInt8 = 3
+    }
+
+    private struct Attached {
+        var home: Home?
+        var cancellation: CancellationTokenSource?
+        var listeners: [@Sendable () -> Void] = []
+    }
+
+    private let phase = Atomic(Phase.ready)
+    private let attached = Mutex(Attached())
+
+    open override var isAsynchronous: Bool { true }
+    open override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.executing }
+    open override var isFinished: Bool { phase.load(ordering: .acquiring) >= Phase.finishedEarly }
+
+    /// Runs ``main()``, unless the operation was started, cancelled or finished before.
+    open override func start() {
+        if isCancelled, advance(from: Phase.ready, to: Phase.finished) { return announceFinish() }
+        if advance(from: Phase.ready, to: Phase.executing) {
+            // Until `finish()`: nobody else needs to hold an operation that executes.
+            _ = Unmanaged.passRetained(self)
+            didChangeValue(forKey: "isExecuting")
+            if prepare() { main() }
+        } else if advance(from: Phase.finishedEarly, to: Phase.finished) {
+            announceFinish()
+        }
+    }
+
+    /// Starts the work. Every subclass overrides this, and does not call it on `super`.
+    open override func main() {
+        preconditionFailure("\(type(of: self)) has to override main(), and to call finish() when its work is done")
+    }
+
+    /// Ends the operation. Of several calls, from whatever threads, one counts. Called before the start, it has the start
+    /// finish the operation without ``main()``.
+    open func finish() {
+        if advance(from: Phase.executing, to: Phase.finished) {
+            didChangeValue(forKey: "isExecuting")
+            announceFinish()
+            Unmanaged.passUnretained(self).release()
+        } else if advance(from: Phase.ready, to: Phase.finishedEarly) {
+            notifyListeners()
+        }
+    }
+
+    /// Asks the operation to stop. One that did not start never runs ``main()``; it is ready to be started now, whatever it
+    /// depends on. One that finished is not changed.
+    open override func cancel() {
+        guard !isFinished else { return }
+        super.cancel()
+        let (home, cancellation) = attached.withLock { ($0.home, $0.cancellation) }
+        cancellation?.cancel()
+        if let home { home.queue.expedite(home.place) }
+    }
+
+    /// Cancels when the operation does; at once when it is cancelled already.
+    ///
+    /// A closure registered after the work was created misses no cancellation, however close it came.
+    public final var cancellation: CancellationToken {
+        let source = attached.withLock { attached in
+            let source = attached.cancellation ?? CancellationTokenSource()
+            attached.cancellation = source
+            return source
+        }
+        if isCancelled { source.cancel() }
+        return source.token
+    }
+
+    open override func waitUntilFinished() {
+        guard !isFinished else { return }
+        let finished = DispatchSemaphore(value: 0)
+        whenFinished { finished.signal() }
+        MainInbox.wait(for: finished) { isFinished ? () : nil }
+    }
+
+    /// What comes between the start and ``main()``; false when the operation finished there.
+    func prepare() -> Bool { true }
+
+    // MARK: - Telling others
+
+    /// Runs `body` once the operation has finished; now, if it has.
+    final func whenFinished(_ body: @escaping @Sendable () -> Void) {
+        let isLate = attached.withLock { attached in
+            if isFinished { return true }
+            attached.listeners.append(body)
+            return false
+        }
+        if isLate { body() }
+    }
+
+    /// Has a queue of ours know of the finish, and of a cancellation.
+    final func settle(in home: Home) {
+        attached.withLock { attached in
+            precondition(attached.home == nil, "\(self) is in a queue already")
+            attached.home = home
+        }
+    }
+
+    final func isAtHome(in queue: LinearOperationQueue) -> Bool { attached.withLock { $0.home?.queue === queue } }
+
+    private func advance(from old: UInt8, to new: UInt8) -> Bool {
+        phase.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    private func announceFinish() {
+        didChangeValue(forKey: "isFinished")
+        let home = attached.withLock { $0.home.take() }
+        notifyListeners()
+        if let home { home.queue.finished(home.place) }
+    }
+
+    private func notifyListeners() {
+        let listeners = attached.withLock { attached in
+            defer { attached.listeners = [] }
+            return attached.listeners
+        }
+        for listener in listeners { listener() }
+    }
+
+    deinit {
+        var dependencies = self.dependencies
+        guard !dependencies.isEmpty else { return }
+        // An operation that a dependency still knows must not vanish: Foundation keeps a bare pointer.
+        for dependency in dependencies { removeDependency(dependency) }
+        Teardown.release(&dependencies)
+    }
+}
+
+/// The place of an operation in a queue of ours.
+struct Home: Sendable {
+    let queue: LinearOperationQueue
+    let place: QueueState.Place
+}

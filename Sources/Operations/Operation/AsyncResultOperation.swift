@@ -1,0 +1,123 @@
+import Foundation
+import OperationTypes
+import Synchronization
+
+/// An ``AsyncOperation`` that ends with a result.
+///
+/// The first of ``finish(with:)`` and ``cancel(with:)`` decides the result, for ever, and it is there before `isFinished`
+/// is true. One that was cancelled still has to finish, and keeps the result of the cancellation.
+///
+/// SAFETY: What this class adds is a mutex.
+open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unchecked Sendable {
+    public typealias Outcome = Result<Success, Failure>
+
+    /// SAFETY: Exists only inside the mutex below.
+    private struct State: @unchecked Sendable {
+        var result: Outcome?
+        var isCancellation = false
+        /// Whether it is too late for a result: the operation was finished without one.
+        var isClosed = false
+        var onResult: ((Outcome) -> Void)?
+        var listeners: [(Outcome) -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// How it ended, once that is decided; nil for one that was finished, or cancelled, without saying.
+    public final var result: Outcome? { state.withLock { $0.result } }
+
+    /// Called once, with the result, on the thread that decides it; at once if that has happened.
+    public final var onResult: ((Outcome) -> Void)? {
+        get { state.withLock { $0.onResult } }
+        set {
+            let newValue = Handoff(newValue)
+            let result = state.withLock { state in
+                state.onResult = newValue.value
+                return state.result
+            }
+            if let result { newValue.value?(result) }
+        }
+    }
+
+    /// Ends the operation with `result`, unless that is decided already.
+    public final func finish(with result: Outcome) {
+        decide(result, isCancellation: false)
+        finish()
+    }
+
+    /// Ends the operation. Without a result, and not cancelled, it has none.
+    public final override func finish() {
+        state.withLock { $0.isClosed = true }
+        super.finish()
+    }
+
+    /// Cancels the operation with `failure` as its result, unless the result is decided: then nothing changes.
+    public final func cancel(with failure: Failure) {
+        guard decide(.failure(failure), isCancellation: true) || state.withLock({ $0.isCancellation }) else { return }
+        super.cancel()
+    }
+
+    /// Cancels the operation with ``cancellationFailure`` as its result. Where that is nil the result stays open for
+    /// ``finish(with:)``.
+    ///
+    /// A subclass that overrides this to stop its work ends with a call of `super.cancel()` or ``cancel(with:)``.
+    open override func cancel() {
+        if let failure = cancellationFailure {
+            cancel(with: failure)
+        } else if result == nil {
+            super.cancel()
+        }
+    }
+
+    /// The failure that a plain ``cancel()`` means: by default that of a `CancellationFailure`, `CancellationError` where any
+    /// error will do, and otherwise nil.
+    open var cancellationFailure: Failure? { OperationTypes.cancellationFailure() }
+
+    /// Calls `body` once with the result, on the thread that decides it; now, if that has happened.
+    final func whenDecided(_ body: @escaping (Outcome) -> Void) {
+        let body = Handoff(body)
+        let result = state.withLock { state in
+            if state.result == nil { state.listeners.append(body.value) }
+            return state.result
+        }
+        if let result { body.value(result) }
+    }
+
+    @discardableResult
+    private func decide(_ result: Outcome, isCancellation: Bool) -> Bool {
+        let listeners = state.withLock { state -> (((Outcome) -> Void)?, [(Outcome) -> Void])? in
+            guard state.result == nil, !state.isClosed else { return nil }
+            state.result = result
+            state.isCancellation = isCancellation
+            defer { state.listeners = [] }
+            return (state.onResult, state.listeners)
+        }
+        guard let listeners else { return false }
+        listeners.0?(result)
+        for listener in listeners.1 { listener(result) }
+        return true
+    }
+}
+
+/// What an operation offers to one that depends on it.
+public protocol ChainedOperationOutputProviding {
+    /// The value, of an operation that succeeded.
+    var output: Any? { get }
+    /// Why there is no value, of an operation that failed or was cancelled.
+    var outputFailure: (any Error)? { get }
+}
+
+extension ChainedOperationOutputProviding {
+    public var outputFailure: (any Error)? { nil }
+}
+
+extension AsyncResultOperation: ChainedOperationOutputProviding {
+    public var output: Any? {
+        if case .success(let value)? = result { value } else { nil }
+    }
+
+    public var outputFailure: (any Error)? {
+        if case .failure(let error)? = result { return error }
+        return result == nil && isCancelled ? CancellationError() : nil
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Runs operations of a queue, one after the other, on one thread, as long as there are any.
+///
+/// It stands on the stack of its thread while it works, and is only used from there.
+final class Worker {
+    let queue: LinearOperationQueue
+    /// The operation that `start()` was called of, and has not returned.
+    private(set) var place: QueueState.Place?
+
+    private init(queue: LinearOperationQueue) { self.queue = queue }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    /// The innermost worker of this thread.
+    static var current: Worker? {
+        pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    static func run(for queue: LinearOperationQueue) {
+        let worker = Worker(queue: queue)
+        let outer = pthread_getspecific(key)
+        pthread_setspecific(key, Unmanaged.passUnretained(worker).toOpaque())
+        worker.run()
+        pthread_setspecific(key, outer)
+    }
+
+    private func run() {
+        while let (place, operation) = queue.state.withLock({ $0.next() }) {
+            // Another worker, for what else is ready.
+            queue.employ()
+            guard operation.isReady || operation.isCancelled else {
+                queue.park(operation, place)
+                continue
+            }
+            self.place = place
+            operation.start()
+            if !(operation is AsyncOperation) { settle(operation, place) }
+            self.place = nil
+            queue.state.withLock { $0.search() }
+        }
+    }
+
+    /// Tells the queue of the end of an operation of somebody else's class, now or when it comes.
+    private func settle(_ operation: Operation, _ place: QueueState.Place) {
+        if operation.isFinished {
+            queue.finished(place)
+        } else {
+            let queue = queue
+            operation.addCompletion { queue.finished(place) }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import Dispatch
+import Foundation
+import Operations
+import Synchronization
+import Testing
+
+enum WorkError: CancellationFailure, Equatable {
+    case cancelled
+    case failed(Int)
+}
+
+/// Finishes when told.
+final class Work: AsyncResultOperation<Int, WorkError>, @unchecked Sendable {
+    let started = Signal()
+    override func main() { started.send() }
+}
+
+/// Succeeds with its number, or fails.
+final class Produce: AsyncResultOperation<Int, WorkError>, @unchecked Sendable {
+    let outcome: Result<Int, WorkError>
+    init(_ outcome: Result<Int, WorkError>) { self.outcome = outcome }
+    override func main() { finish(with: outcome) }
+}
+
+final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unchecked Sendable {
+    private let ran = Mutex(false)
+    var mainRan: Bool { ran.withLock { $0 } }
+    override func main() {
+        ran.withLock { $0 = true }
+        finish(with: input.map { .success("\($0)") } ?? .failure(.failed(-1)))
+    }
+}
+
+@Suite struct ResultOperationTests {
+    @Test func resultIsVisibleBeforeTheFinish() async {
+        let queue = OperationQueue()
+        let work = Work()
+        let seen = Mutex<[Result<Int, WorkError>?]>([])
+        let done = Signal()
+        work.onResult = { result in seen.withLock { $0.append(work.isFinished ? nil : result) } }
+        work.completionBlock = {
+            seen.withLock { $0.append(work.result) }
+            done.send()
+        }
+        let dependent = Noted { seen.withLock { $0.append(work.result) } }
+        dependent.addDependency(work)
+        for operation in [work, dependent] as [Operation] { queue.addOperation(operation) }
+        #expect(await work.started.wait())
+        work.finish(with: .success(1))
+        #expect(work.isFinished)
+        #expect(await done.wait())
+        await onThread { queue.waitUntilAllOperationsAreFinished() }
+        #expect(seen.withLock { $0 } == [.success(1), .success(1), .success(1)])
+    }
+
+    /// Defect 9: a plain cancel, and so `cancelAllOperations()`, used to kill the process.
+    @Test func cancelAllNeedsNoOverride() async {
+        let queue = OperationQueue()
+        let executing = Work()
+        let waiting = Work()
+        waiting.addDependency(executing)
+        for operation in [executing, waiting] as [Operation] { queue.addOperation(operation) }
+        #expect(await executing.started.wait())
+        queue.cancelAllOperations()
+        executing.finish(with: .success(1))
+        await onThread { queue.waitUntilAllOperationsAreFinished() }
+        #expect(executing.result == .failure(.cancelled))
+        #expect(waiting.result == .failure(.cancelled))
+    }
+
+    @Test func failureTypesWithoutAWordForItAreCancelledWithoutAResult() {
+        final class Silent: AsyncResultOperation<Int, Failed>, @unchecked Sendable { override func main() {} }
+        final class Spoken: AsyncResultOperation<Int, Failed>, @unchecked Sendable {
+            override func main() {}
+            override var cancellationFailure: Failed? { Failed(99) }
+        }
+        let silent = Silent()
+        silent.cancel()
+        silent.start()
+        #expect(silent.isCancelled && silent.isFinished && silent.result == nil)
+        let spoken = Spoken()
+        spoken.cancel()
+        #expect(spoken.result == .failure(Failed(99)))
+    }
+
+    /// Defect 10: a late cancel used to replace the success.
+    @Test func cancelAfterTheFinishChangesNothing() {
+        let work = Work()
+        work.start()
+        work.finish(with: .success(1))
+        work.cancel(with: .failed(2))
+        work.cancel()
+        #expect(work.result == .success(1))
+        #expect(!work.isCancelled)
+    }
+
+    /// Defect 11: a finish after a cancel used to replace the cancellation.
+    @Test func finishAfterACancelEndsTheOperationAndKeepsTheCancellation() {
+        let work = Work()
+        work.start()
+        work.cancel(with: .failed(2))
+        #expect(!work.isFinished, "cancelling is cooperative")
+        work.finish(with: .success(1))
+        #expect(work.isFinished && work.isCancelled)
+        #expect(work.result == .failure(.failed(2)))
+    }
+
+    /// Defect 12: the result used to be set without a lock.
+    @Test func oneOfManyConcurrentOutcomesWins() async {
+        for _ in 0..<100 {
+            let work = Work()
+            work.start()
+            let calls = Mutex<[Result<Int, WorkError>]>([])
+            work.onResult = { result in calls.withLock { $0.append(result) } }
+            await withTaskGroup { group in
+                group.addTask { work.finish(with: .success(1)) }
+                group.addTask { work.finish(with: .failure(.failed(3))) }
+                group.addTask { work.cancel(with: .failed(2)) }
+                group.addTask { work.cancel() }
+            }
+            #expect(work.isFinished)
+            #expect(calls.withLock { $0 } == [work.result])
+        }
+    }
+
+    /// Defect 13: a plain finish used to trap unless cancelled.
+    @Test func finishWithoutAResultIsLegalAndFinal() {
+        let work = Work()
+        work.start()
+        work.finish()
+        #expect(work.isFinished && work.result == nil)
+        work.finish(with: .success(1))
+        work.cancel(with: .cancelled)
+        #expect(work.result == nil)
+    }
+
+    /// Defect 14: who waits for the result of an operation that was cancelled outside a queue learns of it at once.
+    @Test func cancelOutsideAQueueIsKnownToThoseWhoWaitForTheResult() async {
+        let work = Work()
+        work.cancel()
+        #expect(work.result == .failure(.cancelled))
+        await #expect(throws: WorkError.cancelled) { try await work.value() }
+        work.start()
+        #expect(work.isFinished)
+    }
+
+    @Test func onResultSetLateIsCalledAtOnce() {
+        let work = Work()
+        work.start()
+        work.finish(with: .success(1))
+        var seen: Result<Int, WorkError>?
+        work.onResult = { seen = $0 }
+        #expect(seen == .success(1))
+    }
+}
+
+@Suite struct ChainedOperationTests {
+    private func run(_ operations: [Operation]) async {
+        let queue = OperationQueue()
+        await onThread { queue.addOperations(operations, waitUntilFinished: true) }
+    }
+
+    @Test func explicitInputWins() async {
+        let first = Produce(.success(1))
+        let second = Describe(input: 5)
+        second.addDependency(first)
+        await run([second, first])
+        #expect(second.result == .success("5"))
+    }
+
+    /// Defect 17: a dependency that is a plain result operation used to be ignored.
+    @Test func inputIsTheOutputOfTheFirstDependencyThatFits() async {
+        final class Words: AsyncResultOperation<String, WorkError>, @unchecked Sendable {
+            override func main() { finish(with: .success("word")) }
+        }
+        let words = Words()
+        let failed = Produce(.failure(.failed(1)))
+        let one = Produce(.success(1))
+        let two = Produce(.success(2))
+        let last = Describe()
+        for dependency in [Noted(), words, failed, one, two] as [Operation] { last.addDependency(dependency) }
+        await run(last.dependencies + [last])
+        #expect(last.result == .success("1"))
+        #expect(last.input == 1)
+    }
+
+    /// Defect 17: with two of the same type, or outputs of type Any, a cast cannot tell which was meant.
+    @Test func namedSupplierWinsOverTheOrderOfDependencies() async {
+        let one = Produce(.success(1))
+        let two = Produce(.success(2))
+        let last = Describe()
+        last.addDependency(one)
+        last.addDependency(supplyingInput: two)
+        await run([one, two, last])
+        #expect(last.result == .success("2"))
+    }
+
+    /// Defect 17: the cause used to be replaced by "missing input".
+    @Test func upstreamFailureAndCancellationArePropagated() async {
+        let failed = Produce(.failure(.failed(7)))
+        let middle = Describe()
+        middle.addDependency(failed)
+        final class Count: ChainedAsyncResultOperation<String, Int, WorkError>, @unchecked Sendable {
+            override func main() { finish(with: .success(input?.count ?? -1)) }
+        }
+        let last = Count()
+        last.addDependency(middle)
+        await run([failed, middle, last])
+        #expect(last.result == .failure(.failed(7)))
+        #expect(!middle.mainRan)
+
+        let cancelled = Work()
+        cancelled.cancel()
+        let after = Describe()
+        after.addDependency(cancelled)
+        await run([cancelled, after])
+        #expect(after.result == .failure(.cancelled))
+        #expect(!after.mainRan)
+    }
+
+    @Test func foreignFailureIsTranslatedWhereTheSubclassSaysHow() async {
+        final class Foreign: AsyncResultOperation<Int, Failed>, @unchecked Sendable {
+            override func main() { finish(with: .failure(Failed(4))) }
+        }
+        final class Translating: ChainedAsyncResultOperation<Int, Int, WorkError>, @unchecked Sendable {
+            override func main() { finish(with: .success(0)) }
+            override func failure(fromUpstream error: any Error) -> WorkError? {
+                (error as? Failed).map { .failed($0.number) }
+            }
+        }
+        let foreign = Foreign()
+        let translating = Translating()
+        translating.addDependency(foreign)
+        let untranslated = Describe()
+        untranslated.addDependency(foreign)
+        await run([foreign, translating, untranslated])
+        #expect(translating.result == .failure(.failed(4)))
+        #expect(untranslated.result == .failure(.failed(-1)), "main sees no input")
+    }
+
+    @Test func nobodySuppliesMeansNil() async {
+        let alone = Describe()
+        await run([alone])
+        #expect(alone.result == .failure(.failed(-1)))
+    }
+}
