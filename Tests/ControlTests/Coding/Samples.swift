@@ -45,13 +45,13 @@ enum Samples {
         retry: RetryPolicy(
             attempts: 3, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(60)),
             jitter: .full, failures: .codes(["b", "a"])),
-        timeout: .milliseconds(1500), input: payload)
+        timeout: .milliseconds(1500), input: payload.compact)
     static let graphDefinition = GraphDefinition(
         name: "save-link", summary: "All.",
         nodes: [
             .init(name: "a", definition: "unfurl"),
             .init(
-                name: "b", definition: "enrich", after: [.init(node: "a", condition: .finished)], input: payload,
+                name: "b", definition: "enrich", after: [.init(node: "a", condition: .finished)], input: payload.compact,
                 queue: "net", priority: .low),
         ],
         parameters: [.init(name: "url", node: "a", field: "url")])

@@ -11,7 +11,8 @@ import Testing
         #expect(submission.fingerprint == same.fingerprint)
         // Stored with keys: it must not change from release to release.
         #expect(Submission(.definition("fetch")).fingerprint == 3_742_767_430_659_896_568)
-        #expect(Submission(.jobs([JobRequest(definition: "fetch")], name: nil)).fingerprint == -1_559_814_613_607_860_360)
+        #expect(
+            Submission(.jobs([JobRequest(definition: "fetch")], name: nil)).fingerprint == -1_559_814_613_607_860_360)
     }
 
     @Test func anyOtherRequestHasAnother() {
