@@ -11,8 +11,8 @@ import Testing
             let link = graph.add(Find.self, input: .init(query: "x"))
             let page = graph.add(Fetch.self, from: link)
             let cached = graph.add(Cached.self, input: .init())
-            let all = graph.add(Collect.self, from: [page, page])
-            graph.add(Collect.self, from: [page.offer, cached.offer])
+            let all = graph.add(Gather.self, from: [page, page])
+            graph.add(Gather.self, from: [page.offer, cached.offer])
             graph.add(Keep.self, from: all, input: .init(to: "x"), after: [link.finished, cached.succeeded])
             _ = try graph.submission()
         }
@@ -22,10 +22,10 @@ import Testing
         ) {
             graph.add(Fetch.self, from: page)  // error
             graph.add(Fetch.self, from: [link])  // error
-            graph.add(Collect.self, from: page)  // error
-            graph.add(Collect.self, from: [link])  // error
-            graph.add(Collect.self, from: [link.offer])  // error
-            graph.add(Collect.self, from: [page, cached])  // error
+            graph.add(Gather.self, from: page)  // error
+            graph.add(Gather.self, from: [link])  // error
+            graph.add(Gather.self, from: [link.offer])  // error
+            graph.add(Gather.self, from: [page, cached])  // error
             graph.add(Find.self, from: link)  // error
             graph.add(Keep.self, from: page, input: Find.Input(query: "x"))  // error
             graph.add(Keep.self, from: page, after: [page])  // error

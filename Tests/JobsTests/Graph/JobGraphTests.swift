@@ -9,7 +9,7 @@ import Testing
         let find = graph.add(Find.self, input: .init(query: "swift"))
         let page = graph.add(Fetch.self, from: find)
         let other = graph.add(Fetch.self, input: .init(url: "x"), after: [find.finished])
-        let all = graph.add(Collect.self, named: "all", from: [page, other])
+        let all = graph.add(Gather.self, named: "all", from: [page, other])
         let last = graph.add(Keep.self, from: all, input: .init(to: "there"), after: [find.succeeded])
         graph[last].queue = "slow"
         graph[last].priority = .veryHigh
@@ -26,7 +26,7 @@ import Testing
                                 node: "fetch-3", definition: "fetch", input: Fixtures.json(#"{"url":"x"}"#),
                                 after: [.init(.node("find"), condition: .finished)]),
                             JobRequest(
-                                node: "all", definition: "collect",
+                                node: "all", definition: "gather",
                                 after: [.init(.node("fetch")), .init(.node("fetch-3"))]),
                             JobRequest(
                                 node: "keep", definition: "keep", input: Fixtures.json(#"{"to":"there"}"#),
@@ -40,8 +40,8 @@ import Testing
         let find = graph.add(Find.self, input: .init(query: "x"))
         let one = graph.add(Fetch.self, from: find)
         let two = graph.add(Cached.self, input: .init())
-        let all = graph.add(Collect.self, from: [one.offer, two.offer])
-        #expect(all.name == "collect")
+        let all = graph.add(Gather.self, from: [one.offer, two.offer])
+        #expect(all.name == "gather")
         guard case .jobs(let jobs, nil) = try graph.submission().work else {
             Issue.record("no jobs")
             return
@@ -53,9 +53,9 @@ import Testing
         var graph = JobGraph()
         let find = graph.add(Find.self, input: .init(query: "x"))
         let page = graph.add(Fetch.self, from: find)
-        graph.add(Collect.self, from: [page])
+        graph.add(Gather.self, from: [page])
         graph.add(Keep.self, from: page, input: .init(to: "x"))
-        let kinds = [Find.description, Fetch.description, Collect.description, Keep.description]
+        let kinds = [Find.description, Fetch.description, Gather.description, Keep.description]
         let catalog = Catalog(
             DefinitionSet(
                 kinds: kinds, definitions: Fixtures.stored(kinds.map { Definition(name: $0.name, kind: $0.name) })))

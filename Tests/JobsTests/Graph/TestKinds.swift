@@ -37,9 +37,9 @@ struct Cached: Kind {
     func run(_ input: Input, context: OperationContext) async throws(TestFailure) -> Page { Page(text: "") }
 }
 
-struct Collect: Kind {
+struct Gather: Kind {
     struct Input: Codable, Sendable { var pages: [Page]? }
-    static let name = "collect"
+    static let name = "gather"
     static let summary = "Takes all pages"
     static let inputFields = [
         InputField("pages", .array, isRequired: true, isFromDependency: true, summary: "")
