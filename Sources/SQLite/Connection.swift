@@ -84,6 +84,14 @@ public final class Connection {
         return try statement.step() ? statement.optionalString(0) : nil
     }
 
+    /// How SQLite would find the rows of a statement: the lines of EXPLAIN QUERY PLAN.
+    public func queryPlan(of sql: StaticString) throws(SQLiteError) -> [String] {
+        let statement = Statement(text: "EXPLAIN QUERY PLAN \(sql)", on: self)
+        var lines: [String] = []
+        while try statement.step() { lines.append(statement.string(3)) }
+        return lines
+    }
+
     /// Rows changed by the last INSERT, UPDATE or DELETE.
     public var changes: Int { Int(sqlite3_changes(handle)) }
 
@@ -100,6 +108,17 @@ public final class Connection {
             sqlite3_reset(current)
             statement = sqlite3_next_stmt(handle, current)
         }
+    }
+
+    /// The virtual machine's steps in all statements since this was last asked: their cost without a clock.
+    public func takeStepCount() -> Int {
+        var steps = 0
+        var statement = sqlite3_next_stmt(handle, nil)
+        while let current = statement {
+            steps += Int(sqlite3_stmt_status(current, SQLITE_STMTSTATUS_VM_STEP, 1))
+            statement = sqlite3_next_stmt(handle, current)
+        }
+        return steps
     }
 
     // MARK: Settings

@@ -10,11 +10,19 @@ public struct Statement: ~Copyable {
     @usableFromInline let connection: Connection
 
     init(_ sql: StaticString, on connection: Connection) {
+        self.init(
+            UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), count: sql.utf8CodeUnitCount,
+            on: connection, flags: UInt32(SQLITE_PREPARE_PERSISTENT))
+    }
+
+    init(text sql: String, on connection: Connection) {
+        self.init(sql, count: sql.utf8.count, on: connection, flags: 0)
+    }
+
+    private init(_ sql: UnsafePointer<CChar>, count: Int, on connection: Connection, flags: UInt32) {
         self.connection = connection
         var prepared: OpaquePointer?
-        let code = sqlite3_prepare_v3(
-            connection.handle, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self),
-            Int32(sql.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        let code = sqlite3_prepare_v3(connection.handle, sql, Int32(count), flags, &prepared, nil)
         handle = prepared
         if code != SQLITE_OK, connection.preparationError == nil { connection.preparationError = connection.error }
     }
@@ -148,13 +156,6 @@ public struct Statement: ~Copyable {
 
     public func columnName(_ column: Int32) -> String {
         sqlite3_column_name(handle, column).map { String(cString: $0) } ?? ""
-    }
-
-    // MARK: Measuring
-
-    /// The virtual machine's steps since this was last asked: the cost of a statement without a clock.
-    public func takeStepCount() -> Int {
-        Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1))
     }
 }
 

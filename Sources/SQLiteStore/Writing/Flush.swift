@@ -21,6 +21,8 @@ extension Writer {
             flushing.deleteEmptyGraph.bind(1, graph.rawValue)
             try flushing.deleteEmptyGraph.run()
         }
+        graphChanges.removeAll(keepingCapacity: true)
+        prunedGraphs.removeAll()
     }
 }
 

@@ -1,0 +1,85 @@
+import Jobs
+import SQLite
+import Testing
+
+@testable import SQLiteStore
+
+/// P9: the cost of a claim and of a finish does not depend on how many other rows there are. Counted in steps of
+/// SQLite's virtual machine, since a clock measures the machine too.
+@Suite struct FlatCostTests {
+    private static let now = Timestamp(milliseconds: 1_750_000_000_000)
+
+    /// A database with `others` jobs that are finished, scheduled or blocked, a third each.
+    private func writer(_ directory: TemporaryDirectory, others: Int) throws -> Writer {
+        let location = try DatabaseLocation(directory.database)
+        let writer = try Writer(try location.openForWriting(StoreOptions()), path: location.path)
+        try writer.begin(isObserved: false)
+        try writer.change(
+            DefinitionChange(
+                queues: [QueueChange(name: "default", limit: 100_000)],
+                definitions: [Definition(name: "step", kind: "noop")]), now: Self.now)
+        let third = others / 3
+        try enqueue(third, writer)
+        for lease in try writer.claim(ClaimRequest(slots: third), now: Self.now).map(\.lease) {
+            let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
+            #expect(try writer.finish(end, now: Self.now) == .recorded(.succeeded))
+        }
+        try enqueue(third, writer, dueAt: Self.now + .seconds(3600))
+        try enqueue(1, writer, dueAt: Self.now + .seconds(3600))
+        let parent = JobID(Int64(2 * third + 1))
+        try enqueue(third, writer, after: [NewDependency(on: .existing(parent))])
+        try writer.flush()
+        try writer.commit()
+        return writer
+    }
+
+    private func enqueue(
+        _ count: Int, _ writer: Writer, dueAt: Timestamp? = nil, after dependencies: [NewDependency] = []
+    ) throws {
+        let job = NewJob(definition: DefinitionID(1), dueAt: dueAt, dependencies: dependencies)
+        let outcomes = try writer.enqueue(
+            [NewGraph(isGraph: true, jobs: Array(repeating: job, count: count))], now: Self.now)
+        guard case .enqueued = outcomes[0] else { throw Unexpected(description: "\(outcomes)") }
+    }
+
+    struct Unexpected: Error, CustomStringConvertible { let description: String }
+
+    /// The steps of enqueueing, claiming and finishing ten jobs of five priorities, as three transactions.
+    private func steps(_ writer: Writer) throws -> [Int] {
+        _ = writer.connection.takeStepCount()
+        var steps: [Int] = []
+        var ends: [AttemptEnd] = []
+        for verb in 0..<3 {
+            try writer.begin(isObserved: false)
+            switch verb {
+            case 0:
+                let jobs = Priority.allCases.flatMap { priority in
+                    [NewJob](repeating: NewJob(definition: DefinitionID(1), priority: priority), count: 2)
+                }
+                _ = try writer.enqueue(jobs.map { NewGraph(isGraph: false, jobs: [$0]) }, now: Self.now)
+            case 1:
+                let claimed = try writer.exchange([], claim: ClaimRequest(slots: 10), now: Self.now).claimed
+                #expect(claimed.count == 10)
+                ends = claimed.map {
+                    AttemptEnd(lease: $0.lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
+                }
+            default:
+                let exchange = try writer.exchange(ends, claim: ClaimRequest(slots: 10), now: Self.now)
+                #expect(exchange.finished == Array(repeating: .recorded(.succeeded), count: 10))
+            }
+            try writer.flush()
+            try writer.commit()
+            steps.append(writer.connection.takeStepCount())
+        }
+        return steps
+    }
+
+    @Test func p9StepsDoNotGrowWithTheOtherRows() throws {
+        let small = try TemporaryDirectory()
+        let large = try TemporaryDirectory()
+        let few = try steps(try writer(small, others: 1_000))
+        let many = try steps(try writer(large, others: 100_000))
+        #expect(few == many)
+        #expect(few.allSatisfy { $0 > 100 }, "the steps were counted: \(few)")
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Jobs
+import SQLiteStore
+import Testing
+
+/// Tests on small or read-only file systems, which only root can mount.
+@Suite(.serialized, .enabled(if: geteuid() == 0, "mounting needs root")) struct MountedTests {
+    /// A tmpfs, unmounted with the value.
+    final class Mount {
+        let path: String
+        private let directory: TemporaryDirectory
+
+        init(options: String) throws {
+            directory = try TemporaryDirectory()
+            path = directory.path
+            try run("mount", ["-t", "tmpfs", "-o", options, "tmpfs", path])
+        }
+
+        func remount(_ options: String) throws { try run("mount", ["-o", "remount,\(options)", path]) }
+
+        deinit {
+            // The mount may be gone already; the directory is temporary either way.
+            try? run("umount", ["-l", path])
+        }
+    }
+
+    @Test func aReadOnlyDiskIsNamed() async throws {
+        let mount = try Mount(options: "size=64m")
+        let path = mount.path + "/halyard.db"
+        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path))
+        await store.close()
+        try mount.remount("ro")
+        #expect(throws: StoreOpenError.readOnlyDirectory(path: mount.path)) {
+            _ = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path))
+        }
+    }
+
+    @Test func aFullDiskIsToldAtOpen() throws {
+        let mount = try Mount(options: "size=4m")
+        let path = mount.path + "/halyard.db"
+        guard
+            case .diskFull = #expect(
+                throws: StoreOpenError.self,
+                performing: { _ = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path)) })
+        else {
+            Issue.record("expected a full disk")
+            return
+        }
+    }
+
+    /// Whatever the error, what was acknowledged is there afterwards, and the database opens again.
+    @Test func p1ADiskThatFillsUpLosesNothingAcknowledged() async throws {
+        let mount = try Mount(options: "size=12m")
+        let path = mount.path + "/halyard.db"
+        let options = StoreOptions(walBytes: 1 << 20, minimumFreeBytes: 1 << 20)
+        let now = Timestamp(milliseconds: 1)
+        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path), options: options)
+        try await store.change(DefinitionChange(definitions: [Definition(name: "a", kind: "b")]), now: now)
+        let definition = try await store.definitions().definitions[0].id
+        let input = JSONText(trusted: [34] + [UInt8](repeating: 120, count: 100_000) + [34])
+        var accepted: [JobID] = []
+        var failure: StoreError?
+        while failure == nil {
+            do {
+                let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: definition, input: input)])
+                guard case .enqueued(let receipt) = try await store.enqueue([graph], now: now)[0] else { break }
+                accepted += receipt.jobs
+            } catch {
+                failure = error
+            }
+        }
+        switch failure {
+        case .diskFull, .commitUnknown, .inputOutput: break
+        default: Issue.record("unexpected: \(String(describing: failure))")
+        }
+        #expect(accepted.count > 10)
+        await store.close()
+        try mount.remount("size=64m")
+        let again = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path), options: options)
+        for job in accepted { #expect(try await again.job(job)?.input == input) }
+        await again.close()
+    }
+}
+
+private func run(_ command: String, _ arguments: [String]) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [command] + arguments
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(command) \(arguments) failed")
+}

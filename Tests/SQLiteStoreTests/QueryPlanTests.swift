@@ -1,0 +1,123 @@
+import SQLite
+import Testing
+
+@testable import SQLiteStore
+
+/// Every hot statement goes through the index it is meant to, and sorts nothing (P9).
+@Suite struct QueryPlanTests {
+    struct Plan: Sendable, CustomTestStringConvertible {
+        let name: String
+        let sql: StaticString
+        /// The lines of EXPLAIN QUERY PLAN, in order.
+        let steps: [String]
+        var testDescription: String { name }
+
+        init(_ name: String, _ sql: StaticString, _ steps: [String]) {
+            self.name = name
+            self.sql = sql
+            self.steps = steps
+        }
+    }
+
+    static let byNumber = "SEARCH job USING INTEGER PRIMARY KEY (rowid=?)"
+    static let hasOpenDependents = [
+        "CORRELATED SCALAR SUBQUERY", "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+        "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
+    ]
+
+    static let plans: [Plan] = [
+        Plan("ready", ClaimStatements.readySQL, ["SEARCH job USING INDEX job_ready (queue_id=? AND priority=?)"]),
+        Plan("start", ClaimStatements.startSQL, [byNumber]),
+        Plan("input", ClaimStatements.inputSQL, ["SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("nextDue", ClaimStatements.nextDueSQL, ["SCAN job USING INDEX job_due"]),
+        Plan("due", ClaimStatements.dueSQL, ["SEARCH job USING INDEX job_due (due_ms<?)"]),
+        Plan("promote", ClaimStatements.promoteSQL, [byNumber]),
+        Plan("endJob", FinishStatements.endJobSQL, [byNumber]),
+        Plan("returnJob", FinishStatements.returnJobSQL, [byNumber]),
+        Plan(
+            "dependents", SettleStatements.dependentsSQL,
+            ["SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)"]),
+        Plan("blocked", SettleStatements.blockedSQL, [byNumber]),
+        Plan("takeDependency", SettleStatements.takeDependencySQL, [byNumber]),
+        Plan("unblock", SettleStatements.unblockSQL, [byNumber]),
+        Plan("skip", SettleStatements.skipSQL, [byNumber]),
+        Plan("findKey", EnqueueStatements.findKeySQL, ["SEARCH idempotency USING PRIMARY KEY (key=?)"]),
+        Plan("stateOf", EnqueueStatements.stateOfSQL, [byNumber]),
+        Plan("openJobsOfAGraph", CancelStatements.openJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
+        Plan("job", CancelStatements.jobSQL, [byNumber]),
+        Plan("cancel", CancelStatements.cancelSQL, [byNumber]),
+        Plan("running", RememberStatements.runningSQL, ["SEARCH job USING INDEX job_running (state=?)"]),
+        Plan("setTally", FlushStatements.setTallySQL, ["SEARCH tally USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("addToGraph", FlushStatements.addToGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("delete", PruneStatements.deleteSQL, [byNumber]),
+        Plan("prunableJob", PruneStatements.jobSQL, [byNumber] + hasOpenDependents),
+        Plan(
+            "deleteKey", PruneStatements.deleteKeySQL,
+            [
+                "SEARCH idempotency USING INDEX sqlite_autoindex_idempotency_2 (first_job_id=?)", "SCALAR SUBQUERY",
+                "SEARCH idempotency USING COVERING INDEX sqlite_autoindex_idempotency_2 (first_job_id<?)",
+                "CORRELATED SCALAR SUBQUERY", "SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+            ]),
+        Plan("attempts", RecordStatements.attemptsSQL, ["SEARCH attempt USING PRIMARY KEY (job_id=?)"]),
+        Plan("dependencies", RecordStatements.dependenciesSQL, ["SEARCH dependency USING PRIMARY KEY (job_id=?)"]),
+        Plan(
+            "outputs", RecordStatements.outputsSQL,
+            [
+                "SEARCH dependency USING PRIMARY KEY (job_id=?)", "SEARCH parent USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH result USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+            ]),
+        Plan(
+            "record", RecordStatements.jobSQL,
+            [
+                byNumber, "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+            ]),
+        Plan(
+            "edges", GraphStatements.edgesSQL,
+            [
+                "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
+                "SEARCH dependency USING PRIMARY KEY (job_id=?)",
+            ]),
+        Plan("graphs", GraphStatements.newestSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid<?)"]),
+    ]
+
+    /// Listings: only the way to the jobs is of interest, which is the first line.
+    static let listings: [Plan] = [
+        Plan(
+            "allNewest", ListingStatements.allNewestSQL, ["SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]),
+        Plan(
+            "allOldest", ListingStatements.allOldestSQL, ["SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]),
+        Plan(
+            "graphNewest", ListingStatements.graphNewestSQL,
+            ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid>? AND rowid<?)"]),
+        Plan(
+            "unsuccessfulNewest", ListingStatements.unsuccessfulNewestSQL,
+            ["SEARCH job USING INDEX job_unsuccessful (state=? AND rowid>? AND rowid<?)"]),
+        Plan("prunableSucceeded", ListingStatements.prunableSucceededSQL, ["SCAN job"]),
+        Plan(
+            "prunableUnsuccessful", ListingStatements.prunableUnsuccessfulSQL,
+            ["SEARCH job USING INDEX job_unsuccessful (state=?)"]),
+    ]
+
+    private func steps(_ sql: StaticString) throws -> [String] {
+        let connection = try Connection(path: ":memory:", access: .readWriteCreate)
+        for migration in Migration.all { try migration.run(on: connection) }
+        return try connection.queryPlan(of: sql)
+    }
+
+    @Test(arguments: plans)
+    func usesItsIndexAndSortsNothing(_ plan: Plan) throws {
+        // The number of a subquery says nothing.
+        let found = try steps(plan.sql).map { $0.replacing(#/ \d+$/#, with: "") }
+        #expect(found == plan.steps)
+    }
+
+    @Test(arguments: listings)
+    func walksItsIndexInOrder(_ plan: Plan) throws {
+        let found = try steps(plan.sql)
+        #expect(found.first == plan.steps.first)
+        #expect(!found.contains { $0.contains("TEMP B-TREE") })
+    }
+}
