@@ -1,4 +1,31 @@
+import Foundation
+
+/// `halyard-bench [engine|operations|kinds]`; exit status 1: a limit was missed, 64: another word, 70: a measurement failed.
 @main
 struct Main {
-    static func main() {}
+    static func main() async {
+        do {
+            try await measure()
+        } catch {
+            FileHandle.standardError.write(Data("halyard-bench: \(error)\n".utf8))
+            exit(70)
+        }
+    }
+
+    private static func measure() async throws {
+        var report = Report()
+        switch CommandLine.arguments.dropFirst().first ?? "engine" {
+        case "engine":
+            report.add(try await measureLifeOfAJob())
+            for row in try await measureStartLatency() { report.add(row) }
+            report.add(try await measureGraphOfAThousand())
+            report.add(try await measureFlatClaims())
+            for row in try measureProcesses() { report.add(row) }
+        case let other:
+            FileHandle.standardError.write(Data("halyard-bench: no bench \"\(other)\"; there is: engine\n".utf8))
+            exit(64)
+        }
+        try report.print()
+        exit(report.rows.allSatisfy(\.holds) ? 0 : 1)
+    }
 }

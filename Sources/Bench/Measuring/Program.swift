@@ -3,7 +3,9 @@ import Foundation
 /// Another program, started and awaited.
 enum Program {
     /// Runs a program to its end and returns the wall time in milliseconds.
-    static func milliseconds(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Double {
+    static func milliseconds(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws
+        -> Double
+    {
         var pid = pid_t()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -11,7 +13,9 @@ enum Program {
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] =
-            ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [nil]
+            ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [
+                nil
+            ]
         defer { for pointer in argv + envp { free(pointer) } }
         let clock = ContinuousClock()
         let start = clock.now
@@ -22,7 +26,9 @@ enum Program {
             guard errno == EINTR else { throw BenchError("waitpid: \(String(cString: strerror(errno)))") }
         }
         let milliseconds = (clock.now - start) / .milliseconds(1)
-        guard status == 0 else { throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)") }
+        guard status == 0 else {
+            throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)")
+        }
         return milliseconds
     }
 

@@ -6,7 +6,9 @@ struct Scratch: ~Copyable {
 
     init() throws {
         var template = Array("\(FileManager.default.temporaryDirectory.path)/halyard-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchError("cannot make a folder: \(String(cString: strerror(errno)))") }
+        guard mkdtemp(&template) != nil else {
+            throw BenchError("cannot make a folder: \(String(cString: strerror(errno)))")
+        }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
