@@ -221,7 +221,7 @@ public final class JobRunner: Sendable {
         let task = Task {
             let result = await result(of: attempt)
             attempt.endProgress()
-            handle(.attemptEnded(attempt, result, at: wallClock.now, random: random()))
+            handle(.attemptEnded(attempt, result, at: wallClock.now, random: result.isValue ? 0 : random()))
         }
         attempt.adopt(task)
     }

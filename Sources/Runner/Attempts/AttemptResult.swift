@@ -7,6 +7,11 @@ enum AttemptResult: Sendable {
     case threw(FailedTry)
     /// The store did not give what the input is made of; the operation never started.
     case notRun
+
+    var isValue: Bool {
+        if case .returned = self { return true }
+        return false
+    }
 }
 
 /// Why an attempt was told to stop.

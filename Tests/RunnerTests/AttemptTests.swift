@@ -1,0 +1,232 @@
+import Jobs
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Runner
+
+/// How attempts end, on a real database.
+@Suite struct AttemptTests {
+    static let thrice = RetryPolicy(
+        attempts: 3, delay: .exponential(initial: .seconds(4), multiplier: 2, cap: .seconds(60)), jitter: .full)
+
+    @Test func failedTriesComeBackAfterTheirDelayAndThenEnd() async throws {
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: Self.thrice)],
+            run: { _, _ throws(TestFailure) in throw TestFailure() }
+        ) { harness in
+            try await harness.running { runner in
+                let start = harness.wall.now
+                let job = try await harness.enqueue(harness.job())
+                // Full jitter with a random number of 0.5: half of 4 s, half of 8 s.
+                try await harness.wait(runner, for: job, in: [.scheduled])
+                #expect(try await harness.store.job(job)?.dueAt == start + .seconds(2))
+                #expect(await runner.proveProgress())
+                harness.wall.advance(by: .seconds(2))
+                try await harness.waitForTry(2, of: job, runner)
+                #expect(try await harness.store.job(job)?.dueAt == start + .seconds(6))
+                harness.wall.advance(by: .seconds(4))
+                try await harness.wait(runner, for: job)
+                let attempts = try await harness.store.attempts(of: job)
+                #expect(attempts.map(\.outcome) == [.failed, .failed, .failed])
+                #expect(attempts.map(\.retryAt) == [start + .seconds(2), start + .seconds(6), nil])
+                #expect(try await harness.failure(job)?.code == "broken")
+                #expect(try await harness.store.job(job)?.tries == 3)
+            }
+        }
+    }
+
+    @Test func waitThatTheOtherSideAskedForIsKept() async throws {
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: Self.thrice)],
+            run: { _, _ throws(TestFailure) in throw TestFailure(retryAfterMs: 90_000) }
+        ) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                try await harness.wait(runner, for: job, in: [.scheduled])
+                #expect(try await harness.store.job(job)?.dueAt == harness.wall.now + .seconds(90))
+            }
+        }
+    }
+
+    @Test func failureThatIsNotWorthARetryIsFinal() async throws {
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: Self.thrice)],
+            run: { _, _ throws(TestFailure) in throw TestFailure(code: "gone", isRetryable: false) }
+        ) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                let failure = try await harness.failure(job)
+                #expect(failure?.code == "gone")
+                #expect(failure?.message == "it broke (gone)")
+                #expect(failure?.detail?.string == #"{"code":"gone","isRetryable":false}"#)
+            }
+        }
+    }
+
+    @Test func attemptThatTakesTooLongIsStoppedAndTimedOut() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: RetryPolicy(attempts: 2), timeout: .seconds(30))],
+            run: { input, job throws(TestFailure) in
+                _ = await gate.wait(job)
+                throw TestFailure(code: "stopped")
+            }
+        ) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                harness.uptime.advance(by: .milliseconds(29_999))
+                #expect(runner.snapshot.running == 1)
+                harness.uptime.advance(by: .milliseconds(1))
+                _ = await gate.arrived()
+                harness.uptime.advance(by: .seconds(30))
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                #expect(try await harness.store.attempts(of: job).map(\.outcome) == [.timedOut, .timedOut])
+                #expect(try await harness.failure(job)?.code == "timed_out")
+            }
+        }
+    }
+
+    @Test func cancellationReachesTokenAndTask() async throws {
+        let gate = Gate()
+        let sawTaskCancelled = Mutex(false)
+        try await RunnerHarness.withStore(run: { _, job throws(TestFailure) in
+            let passed = await withTaskCancellationHandler {
+                await gate.wait(job)
+            } onCancel: {
+                sawTaskCancelled.withLock { $0 = true }
+            }
+            #expect(!passed)
+            #expect(job.operation.cancellation.isCancelling)
+            throw TestFailure(code: "stopped")
+        }) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                #expect(try await harness.store.cancel([job], now: harness.wall.now) == [.requested])
+                #expect(try await harness.wait(runner, for: job) == .cancelled)
+                #expect(try await harness.store.attempts(of: job).map(\.outcome) == [.cancelled])
+                #expect(try await harness.failure(job)?.code == "cancelled")
+            }
+            #expect(sawTaskCancelled.withLock { $0 })
+        }
+    }
+
+    @Test func valueGivenDespiteACancellationCounts() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
+            _ = await gate.wait(job)
+            return input
+        }) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job(input: "42"))
+                _ = await gate.arrived()
+                _ = try await harness.store.cancel([job], now: harness.wall.now)
+                #expect(try await harness.wait(runner, for: job) == .succeeded)
+                #expect(try await harness.output(job) == "42")
+            }
+        }
+    }
+
+    @Test func operationThatHeedsNothingIsGivenUpAndKeepsItsSlot() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
+            if input.string == #""stubborn""# { await gate.waitStubbornly(job) }
+            return input
+        }) { harness in
+            let runner = harness.runner(settings: RunnerSettings(slots: 1, grace: .seconds(5)))
+            try await harness.running(runner) { runner in
+                let job = try await harness.enqueue(harness.job(input: #""stubborn""#))
+                _ = await gate.arrived()
+                let other = try await harness.enqueue(harness.job())
+                _ = try await harness.store.cancel([job], now: harness.wall.now)
+                harness.uptime.advance(by: .seconds(5))
+                #expect(try await harness.wait(runner, for: job) == .cancelled)
+                #expect(runner.snapshot.abandoned == 1)
+                #expect(try await harness.store.job(other)?.state == .ready)
+                #expect(harness.log.all.contains { $0.level == .warning && $0.message.contains("does not stop") })
+                gate.open()
+                try await harness.wait(runner, for: other)
+                #expect(runner.snapshot.abandoned == 0)
+                #expect(try await harness.store.job(job)?.state == .cancelled)
+            }
+        }
+    }
+
+    @Test func resultAboveTheLimitIsAFailureThatNamesBoth() async throws {
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: Self.thrice)],
+            run: { input, _ throws(TestFailure) in
+                JSONText(string: String(repeating: "x", count: JSONText.maxBytes - (input.string == "0" ? 2 : 1)))
+            }
+        ) { harness in
+            try await harness.running { runner in
+                let jobs = try await harness.enqueue([harness.job(input: "0"), harness.job(input: "1")])
+                try await harness.wait(runner, for: jobs)
+                #expect(try await harness.output(jobs[0])?.utf8.count == 1_048_576)
+                let failure = try await harness.failure(jobs[1])
+                #expect(failure?.code == "result_too_large")
+                #expect(failure?.message.contains("1048577") == true)
+                #expect(failure?.message.contains("1048576") == true)
+            }
+        }
+    }
+
+    @Test func kindThatIsNotThereFailsTheJob() async throws {
+        try await RunnerHarness.withStore([RunnerHarness.scripted(kind: "elsewhere")]) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                #expect(try await harness.failure(job)?.code == "unknown_kind")
+            }
+        }
+    }
+
+    @Test func childThatCannotBePlannedFailsTheAttempt() async throws {
+        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
+            job.enqueue(ChildJob(definition: "nobody"))
+            return input
+        }) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                #expect(try await harness.failure(job)?.code == "unknown_definition")
+            }
+        }
+    }
+
+    @Test func logNamesTheAttemptAndNeverItsPayload() async throws {
+        try await RunnerHarness.withStore(run: { input, _ throws(TestFailure) in
+            if input.string.contains("fails") { throw TestFailure(code: "canary_code") }
+            return input
+        }) { harness in
+            try await harness.running { runner in
+                let jobs = try await harness.enqueue(
+                    [harness.job(input: #""canary""#), harness.job(input: #""canary fails""#)], isGraph: true)
+                try await harness.wait(runner, for: jobs)
+                await harness.log.wait(for: "job failed")
+                let entry = try #require(harness.log.all.first { $0.message == "attempt succeeded" })
+                #expect(entry.metadata["HALYARD_JOB"] == "\(jobs[0])")
+                #expect(entry.metadata["HALYARD_KIND"] == "scripted")
+                #expect(entry.metadata["HALYARD_ATTEMPT"] == "1")
+                #expect(entry.metadata["HALYARD_OUTCOME"] == "succeeded")
+                #expect(entry.metadata["HALYARD_GRAPH"] != nil)
+                #expect(entry.metadata["HALYARD_DURATION_USEC"] != nil)
+            }
+            #expect(!harness.log.all.contains { "\($0)".contains("canary\"") || "\($0)".contains("it broke") })
+        }
+    }
+}
+
+extension RunnerHarness {
+    /// Waits until a job has used up `tries` tries.
+    func waitForTry(_ tries: Int, of job: JobID, _ runner: JobRunner) async throws {
+        let events = runner.events.subscribe(.job(job))
+        var iterator = events.makeAsyncIterator()
+        while try await store.job(job)?.tries != tries {
+            guard await iterator.next() != nil else { return }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Foundation
+import Jobs
+import Logging
+import OperationTypes
+import SQLiteStore
+import Synchronization
+import Testing
+
+@testable import Runner
+
+/// A real database in a directory of its own, and runners on it.
+final class RunnerHarness: Sendable {
+    let directory: URL
+    let store: SQLiteJobStore
+    let wall = ManualClock(Timestamp(milliseconds: 1_700_000_000_000))
+    let uptime = ManualClock(Duration.seconds(1000))
+    let log = LogRecorder()
+    let turns = Mutex(0)
+    private let kinds: KindRegistry
+    private let definitions: [String: DefinitionID]
+
+    static func withStore<Value>(
+        _ definitions: [Definition] = [RunnerHarness.scripted()], queues: [QueueChange] = [],
+        run body: @escaping Scripted.Body = { input, _ throws(TestFailure) in input },
+        _ use: (RunnerHarness) async throws -> Value
+    ) async throws -> Value {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "halyard-runner-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer {
+            // A directory that stays in the temporary folder harms nobody.
+            try? FileManager.default.removeItem(at: directory)
+        }
+        let harness = try await RunnerHarness(directory, definitions, queues, body)
+        do {
+            let value = try await use(harness)
+            await harness.store.close()
+            return value
+        } catch {
+            await harness.store.close()
+            throw error
+        }
+    }
+
+    private init(
+        _ directory: URL, _ definitions: [Definition], _ queues: [QueueChange], _ body: @escaping Scripted.Body
+    ) async throws {
+        self.directory = directory
+        kinds = try KindRegistry([Scripted(body: body), MakeLink(), ReadLinks()])
+        let lock = try DatabaseLock.acquire(forDatabaseAt: directory.appending(path: "halyard.db").path)
+        store = try SQLiteJobStore.open(lock, options: StoreOptions(walBytes: 0, minimumFreeBytes: 0))
+        try await store.register(kinds.descriptions, now: wall.now)
+        try await store.change(
+            DefinitionChange(
+                queues: [QueueChange(name: QueueSettings.defaultName, limit: 100_000)] + queues,
+                definitions: definitions), now: wall.now)
+        self.definitions = try await store.definitions().definitions.reduce(into: [:]) {
+            $0[$1.definition.name] = $1.id
+        }
+    }
+
+    static func scripted(
+        _ name: String = "scripted", kind: String = "scripted", retry: RetryPolicy = .never, timeout: Duration? = nil,
+        input: JSONText = .emptyObject
+    ) -> Definition {
+        Definition(name: name, kind: kind, retry: retry, timeout: timeout, input: input)
+    }
+
+    // MARK: Jobs
+
+    func id(_ definition: String) throws -> DefinitionID { try #require(definitions[definition]) }
+
+    func job(
+        _ definition: String = "scripted", input: String? = nil, queue: String = QueueSettings.defaultName,
+        priority: Priority = .normal, dueAt: Timestamp? = nil, after: [NewDependency] = []
+    ) throws -> NewJob {
+        NewJob(
+            definition: try id(definition), input: input.map { JSONText(trusted: Array($0.utf8)) }, queue: queue,
+            priority: priority, dueAt: dueAt, dependencies: after)
+    }
+
+    @discardableResult
+    func enqueue(_ jobs: [NewJob], isGraph: Bool = false) async throws -> [JobID] {
+        let outcome = try await store.enqueue([NewGraph(isGraph: isGraph, jobs: jobs)], now: wall.now)
+        guard case .enqueued(let receipt) = outcome.first else {
+            Issue.record("refused: \(outcome)")
+            return []
+        }
+        return receipt.jobs
+    }
+
+    @discardableResult
+    func enqueue(_ job: NewJob) async throws -> JobID { try #require(try await enqueue([job]).first) }
+
+    // MARK: Runners
+
+    func runner(
+        settings: RunnerSettings = RunnerSettings(), random: Double = 0.5,
+        beforeEachTurn: (@Sendable () async -> Void)? = nil
+    ) -> JobRunner {
+        JobRunner(
+            store: store, kinds: kinds, settings: settings,
+            logger: Logger(label: "test") { [log] _ in log.handler() },
+            wallClock: wall, uptimeClock: uptime, random: { random },
+            beforeEachTurn: { [weak self] in
+                self?.turns.withLock { $0 += 1 }
+                await beforeEachTurn?()
+            },
+            planChild: { [definitions] child throws(JobFailure) in
+                guard let id = definitions[child.definition] else {
+                    throw JobFailure(code: "unknown_definition", message: "no \(child.definition)")
+                }
+                return NewGraph(isGraph: false, jobs: [NewJob(definition: id, input: child.input)])
+            })
+    }
+
+    /// Runs a runner beside `use`, then interrupts what still runs and waits for its end.
+    func running<Value: Sendable>(
+        _ runner: JobRunner, _ use: (JobRunner) async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await runner.run() }
+            do {
+                let isReady = await runner.waitUntilReady()
+                let value = try await use(runner)
+                runner.hurry()
+                try await group.waitForAll()
+                #expect(isReady)
+                return value
+            } catch {
+                runner.hurry()
+                throw error
+            }
+        }
+    }
+
+    func running<Value: Sendable>(_ use: (JobRunner) async throws -> Value) async throws -> Value {
+        try await running(runner(), use)
+    }
+
+    // MARK: Waiting and looking
+
+    /// Waits until a job is in one of `states`.
+    @discardableResult
+    func wait(_ runner: JobRunner, for job: JobID, in states: Set<JobState> = JobState.final) async throws -> JobState {
+        let events = runner.events.subscribe(.job(job))
+        if let state = try await store.job(job)?.state, states.contains(state) { return state }
+        for await event in events {
+            if case .changed(let change) = event, states.contains(change.state) { return change.state }
+        }
+        Issue.record("the runner ended before job \(job) was in \(states)")
+        return .blocked
+    }
+
+    func wait(_ runner: JobRunner, for jobs: [JobID]) async throws {
+        for job in jobs { try await wait(runner, for: job) }
+    }
+
+    func output(_ job: JobID) async throws -> String? {
+        guard case .succeeded(let text) = try await store.result(of: job)?.value else { return nil }
+        return text.string
+    }
+
+    func failure(_ job: JobID) async throws -> JobFailure? {
+        guard case .ended(_, let failure) = try await store.result(of: job)?.value else { return nil }
+        return failure
+    }
+}
+
+extension JobState {
+    static let final: Set<JobState> = [.succeeded, .failed, .cancelled, .skipped]
+}
+
+/// Keeps what was logged.
+final class LogRecorder: Sendable {
+    struct Entry: Sendable {
+        let level: Logger.Level
+        let message: String
+        let metadata: Logger.Metadata
+    }
+
+    private let entries = Mutex<[Entry]>([])
+
+    var all: [Entry] { entries.withLock { $0 } }
+
+    /// Waits until a message was logged.
+    func wait(for message: String) async {
+        while !all.contains(where: { $0.message == message }) { await Task.yield() }
+    }
+
+    func handler() -> any LogHandler { Handler(recorder: self) }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var logLevel = Logger.Level.debug
+        var metadata: Logger.Metadata = [:]
+
+        init(recorder: LogRecorder) { self.recorder = recorder }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            recorder.entries.withLock {
+                $0.append(
+                    Entry(level: event.level, message: event.message.description, metadata: event.metadata ?? [:]))
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Jobs
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Runner
+
+/// Drain, interrupt, proofs of progress, and a store that fails, on a real database.
+@Suite struct StoppingTests {
+    @Test func drainLetsRunningAttemptsEndAndClaimsNothing() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                async let drained: Void = runner.drain(limit: .seconds(60))
+                let later = try await harness.enqueue(harness.job())
+                while runner.snapshot.phase == .running { await Task.yield() }
+                #expect(runner.snapshot.phase == .draining(left: .seconds(60)))
+                harness.uptime.advance(by: .seconds(59))
+                #expect(runner.snapshot.phase == .draining(left: .seconds(1)))
+                gate.open()
+                await drained
+                #expect(runner.snapshot.phase == .ended)
+                #expect(try await harness.store.job(job)?.state == .succeeded)
+                // It may have started before the drain was heard of; in no case is it lost.
+                let state = try await harness.store.job(later)?.state
+                #expect(state == .ready || state == .succeeded)
+            }
+        }
+    }
+
+    @Test func drainInterruptsAtItsLimit() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                _ = await gate.arrived()
+                async let drained: Void = runner.drain(limit: .seconds(60))
+                while runner.snapshot.phase == .running { await Task.yield() }
+                harness.uptime.advance(by: .seconds(60))
+                await drained
+                #expect(try await harness.store.job(job)?.state == .ready)
+                #expect(try await harness.store.job(job)?.tries == 0)
+            }
+        }
+    }
+
+    @Test func stubbornOperationDoesNotHoldUpTheStop() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: { input, job throws(TestFailure) in
+            await gate.waitStubbornly(job)
+            return input
+        }) { harness in
+            let job = try await harness.enqueue(harness.job())
+            try await harness.running { runner in
+                _ = await gate.arrived()
+                runner.hurry()
+                harness.uptime.advance(by: .seconds(5))
+                await runner.drain(limit: .seconds(60))
+            }
+            #expect(try await harness.store.job(job)?.state == .ready)
+            #expect(try await harness.store.attempts(of: job).map(\.outcome) == [.interrupted])
+            gate.open()
+        }
+    }
+
+    @Test func cancelledTaskRecordsTheInterruptsBeforeItReturns() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
+            let job = try await harness.enqueue(harness.job())
+            let runner = harness.runner()
+            let task = Task { try await runner.run() }
+            _ = await gate.arrived()
+            task.cancel()
+            try await task.value
+            #expect(try await harness.store.attempts(of: job).map(\.outcome) == [.interrupted])
+        }
+    }
+
+    @Test func runnerStoppedBeforeItStartsClaimsNothing() async throws {
+        try await RunnerHarness.withStore { harness in
+            let job = try await harness.enqueue(harness.job())
+            let runner = harness.runner()
+            runner.hurry()
+            try await runner.run()
+            #expect(await runner.waitUntilReady() == false)
+            #expect(await runner.proveProgress() == false)
+            #expect(try await harness.store.job(job)?.state == .ready)
+        }
+    }
+
+    @Test func frozenClaimLoopProvesNothing() async throws {
+        let freeze = Mutex<Signal?>(nil)
+        let frozen = Signal()
+        try await RunnerHarness.withStore { harness in
+            let runner = harness.runner(beforeEachTurn: {
+                guard let signal = freeze.withLock({ $0 }) else { return }
+                frozen.fire(true)
+                _ = await signal.wait()
+            })
+            try await harness.running(runner) { runner in
+                #expect(await runner.proveProgress())
+                let thaw = Signal()
+                freeze.withLock { $0 = thaw }
+                let proof = Task { await runner.proveProgress() }
+                _ = await frozen.wait()
+                // The watchdog gives up waiting.
+                proof.cancel()
+                #expect(await proof.value == false)
+                freeze.withLock { $0 = nil }
+                thaw.fire(true)
+                #expect(await runner.proveProgress())
+            }
+        }
+    }
+
+    @Test func closedStoreEndsTheRun() async throws {
+        try await RunnerHarness.withStore { harness in
+            let runner = harness.runner()
+            let task = Task { try await runner.run() }
+            #expect(await runner.waitUntilReady())
+            await harness.store.close()
+            #expect(await runner.proveProgress() == false)
+            await #expect(throws: StoreError.closed) { try await task.value }
+            #expect(runner.snapshot.phase == .ended)
+        }
+    }
+
+    @Test func snapshotTellsWhatRuns() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
+            let runner = harness.runner(settings: RunnerSettings(slots: 8))
+            #expect(runner.snapshot.phase == .starting)
+            try await harness.running(runner) { runner in
+                #expect(runner.snapshot == RunnerSnapshot(phase: .running, running: 0, abandoned: 0, slots: 8, unrecorded: 0))
+                let jobs = try await harness.enqueue([harness.job(), harness.job()])
+                _ = await gate.arrived(2)
+                #expect(runner.snapshot.running == 2)
+                gate.open()
+                try await harness.wait(runner, for: jobs)
+            }
+        }
+    }
+
+    private func waiting(at gate: Gate) -> Scripted.Body {
+        { input, job throws(TestFailure) in
+            if await gate.wait(job) { return input }
+            throw TestFailure(code: "stopped")
+        }
+    }
+}
