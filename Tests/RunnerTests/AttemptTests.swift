@@ -1,5 +1,7 @@
 import Jobs
+import Logging
 import OperationTypes
+import SQLiteStore
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Jobs
 import OperationTypes
+import SQLiteStore
 import Synchronization
 import Testing
 
@@ -91,7 +92,9 @@ import Testing
     @Test func queuesShareSlotsByWeight() async throws {
         let order = StartOrder()
         try await RunnerHarness.withStore(
-            queues: [QueueChange(name: "heavy", limit: 100, weight: 3), QueueChange(name: "light", limit: 100, weight: 1)],
+            queues: [
+                QueueChange(name: "heavy", limit: 100, weight: 3), QueueChange(name: "light", limit: 100, weight: 1),
+            ],
             run: order.body
         ) { harness in
             var jobs: [NewJob] = []
@@ -129,7 +132,8 @@ import Testing
 
     @Test func outputsBecomeInputsByTheBindingRule() async throws {
         let definitions = [
-            RunnerHarness.scripted("link", kind: "make-link", input: JSONText(trusted: Array(#"{"url":"x:default"}"#.utf8))),
+            RunnerHarness.scripted(
+                "link", kind: "make-link", input: JSONText(trusted: Array(#"{"url":"x:default"}"#.utf8))),
             RunnerHarness.scripted("links", kind: "read-links"),
         ]
         try await RunnerHarness.withStore(definitions) { harness in

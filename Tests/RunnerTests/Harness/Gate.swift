@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 import Synchronization
 
 @testable import Runner

@@ -114,6 +114,7 @@ final class RunnerHarness: Sendable {
     }
 
     /// Runs a runner beside `use`, then interrupts what still runs and waits for its end.
+    @discardableResult
     func running<Value: Sendable>(
         _ runner: JobRunner, _ use: (JobRunner) async throws -> Value
     ) async throws -> Value {
@@ -133,6 +134,7 @@ final class RunnerHarness: Sendable {
         }
     }
 
+    @discardableResult
     func running<Value: Sendable>(_ use: (JobRunner) async throws -> Value) async throws -> Value {
         try await running(runner(), use)
     }
@@ -168,44 +170,4 @@ final class RunnerHarness: Sendable {
 
 extension JobState {
     static let final: Set<JobState> = [.succeeded, .failed, .cancelled, .skipped]
-}
-
-/// Keeps what was logged.
-final class LogRecorder: Sendable {
-    struct Entry: Sendable {
-        let level: Logger.Level
-        let message: String
-        let metadata: Logger.Metadata
-    }
-
-    private let entries = Mutex<[Entry]>([])
-
-    var all: [Entry] { entries.withLock { $0 } }
-
-    /// Waits until a message was logged.
-    func wait(for message: String) async {
-        while !all.contains(where: { $0.message == message }) { await Task.yield() }
-    }
-
-    func handler() -> any LogHandler { Handler(recorder: self) }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var logLevel = Logger.Level.debug
-        var metadata: Logger.Metadata = [:]
-
-        init(recorder: LogRecorder) { self.recorder = recorder }
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            recorder.entries.withLock {
-                $0.append(
-                    Entry(level: event.level, message: event.message.description, metadata: event.metadata ?? [:]))
-            }
-        }
-    }
 }

@@ -1,0 +1,61 @@
+import Logging
+import Synchronization
+
+@testable import Runner
+
+/// Keeps what was logged.
+final class LogRecorder: Sendable {
+    struct Entry: Sendable {
+        let level: Logger.Level
+        let message: String
+        let metadata: Logger.Metadata
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var waiting: [(message: String, signal: Signal)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var all: [Entry] { state.withLock { $0.entries } }
+
+    /// Waits until a message was logged.
+    func wait(for message: String) async {
+        let signal = Signal()
+        let isThere = state.withLock { state in
+            state.waiting.append((message, signal))
+            return state.entries.contains { $0.message == message }
+        }
+        if isThere { signal.fire(true) }
+        _ = await signal.wait()
+    }
+
+    private func add(_ entry: Entry) {
+        let signals = state.withLock { state in
+            state.entries.append(entry)
+            return state.waiting.filter { $0.message == entry.message }.map(\.signal)
+        }
+        for signal in signals { signal.fire(true) }
+    }
+
+    func handler() -> any LogHandler { Handler(recorder: self) }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var logLevel = Logger.Level.debug
+        var metadata: Logger.Metadata = [:]
+
+        init(recorder: LogRecorder) { self.recorder = recorder }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            recorder.add(
+                Entry(level: event.level, message: event.message.description, metadata: event.metadata ?? [:]))
+        }
+    }
+}
