@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import Synchronization
 
 /// Jobs in one SQLite file.
 ///
@@ -78,6 +79,11 @@ public final class SQLiteJobStore: JobStore {
         await listing.close()
         await writing?.close()
     }
+
+    /// The part of the write-ahead log that is in use, after the last commit. It stays near
+    /// ``StoreOptions/checkpointPages``; when it grows far beyond, somebody holds a read transaction open (an `sqlite3`
+    /// shell?), and the file grows until that ends.
+    public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
 
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value

@@ -13,14 +13,15 @@ import Synchronization
 final class GroupCommit: Sendable {
     private let mailbox = Mailbox<any Request<Writer>>()
     private let closed = Gate()
-    let observers: Observers
+    let observers = Observers()
+    let logPages = LogPages()
 
     /// - Parameter lock: Given back when the connection is closed.
     init(_ writer: Handover<Writer>, lock: DatabaseLock, options: StoreOptions) throws(StoreOpenError) {
-        observers = Observers()
-        let (mailbox, closed, observers) = (mailbox, closed, observers)
+        let (mailbox, closed, observers, logPages) = (mailbox, closed, observers, logPages)
         try startThread(named: "halyard-writer") {
-            var loop: CommitLoop? = CommitLoop(writer.take(), observers: observers, options: options)
+            var loop: CommitLoop? = CommitLoop(
+                writer.take(), observers: observers, logPages: logPages, options: options)
             var batch: [any Request<Writer>] = []
             while mailbox.takeAll(into: &batch) {
                 loop?.carryOut(batch)
@@ -50,18 +51,28 @@ final class GroupCommit: Sendable {
     }
 }
 
+/// Pages in the write-ahead log after the last commit.
+final class LogPages: Sendable {
+    let count = Atomic(0)
+}
+
 /// The writer's thread's own state.
 private final class CommitLoop {
     private let writer: Writer
     private let observers: Observers
+    private let logPages: LogPages
     private let options: StoreOptions
     /// Why nothing is written any more.
     private var stop: StoreError?
+    private var lastLogPages = 0
+    private var checkpointAt: Int
 
-    init(_ writer: Writer, observers: Observers, options: StoreOptions) {
+    init(_ writer: Writer, observers: Observers, logPages: LogPages, options: StoreOptions) {
         self.writer = writer
         self.observers = observers
+        self.logPages = logPages
         self.options = options
+        checkpointAt = options.checkpointPages
     }
 
     func carryOut(_ batch: [any Request<Writer>]) {
@@ -112,14 +123,23 @@ private final class CommitLoop {
         halt(.closed)
     }
 
+    /// After the callers have been answered, so that none of them waits for it.
     private func checkpointIfDue() {
-        guard writer.connection.walPages >= options.checkpointPages else { return }
+        let pages = writer.connection.walPages
+        logPages.count.store(pages, ordering: .relaxed)
+        // The log began anew, since all of it was copied.
+        if pages < lastLogPages { checkpointAt = options.checkpointPages }
+        lastLogPages = pages
+        guard pages >= checkpointAt else { return }
+        // While somebody's long read holds the log back, each attempt costs its whole length: do not try at each commit.
+        checkpointAt = pages + options.checkpointPages
         do throws(SQLiteError) {
             try writer.connection.checkpoint()
         } catch {
-            // Somebody else's checkpoint or recovery; the next commit tries again.
+            // Somebody else's checkpoint or recovery.
             if error.primary == .busy || error.primary == .locked { return }
-            // A sync that failed may have dropped what it was to write: only a new start, which copies the WAL again, is safe.
+            // A sync that failed may have dropped what it was to write: only a new start, which copies the log again, is
+            // safe.
             halt(storeError(error, .running))
         }
     }
