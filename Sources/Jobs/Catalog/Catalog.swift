@@ -14,10 +14,19 @@ public struct Catalog: Sendable {
     let graphs: [String: GraphDefinition]
 
     /// A definition with its kind and the fields its defaults give.
-    struct DefinitionEntry: Sendable {
+    final class DefinitionEntry: Sendable {
         let stored: StoredDefinition
         let kind: KindEntry
         let present: Set<String>
+        /// Required fields that the defaults do not give.
+        let missing: [InputField]
+
+        init(stored: StoredDefinition, kind: KindEntry, present: Set<String>) {
+            self.stored = stored
+            self.kind = kind
+            self.present = present
+            missing = kind.required.filter { !present.contains($0.name) }
+        }
     }
 
     public init(_ definitions: DefinitionSet) {

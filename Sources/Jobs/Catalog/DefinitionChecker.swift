@@ -37,7 +37,7 @@ struct DefinitionChecker {
         let input = kind.problems(of: definition.input)
         problems += input.problems.map { .badInput($0) }
         guard problems.isEmpty else { return (nil, problems) }
-        return (Catalog.DefinitionEntry(stored: stored, kind: kind, present: input.present), [])
+        return (Catalog.DefinitionEntry(stored: stored, kind: kind, present: Set(input.present)), [])
     }
 
     func check(_ graph: GraphDefinition) -> [Reason] {

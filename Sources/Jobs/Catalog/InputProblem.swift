@@ -47,7 +47,7 @@ extension InputField.Shape {
 }
 
 /// A kind with its fields at hand. One that names no fields takes any input.
-struct KindEntry: Sendable {
+final class KindEntry: Sendable {
     let description: KindDescription
     let fields: [String: InputField]
     let required: [InputField]
@@ -66,25 +66,31 @@ struct KindEntry: Sendable {
     }
 
     /// Checks names, shapes and choices of the fields that are there; null counts as absent.
-    func problems(of input: JSONText) -> (present: Set<String>, problems: [InputProblem]) {
+    func problems(of input: JSONText) -> (present: [String], problems: [InputProblem]) {
         if fields.isEmpty { return ([], []) }
-        guard let object = JSONObject(input) else { return ([], [.notAnObject(found: input.shape)]) }
-        var present: Set<String> = []
+        var present: [String] = []
         var problems: [InputProblem] = []
-        for (name, value) in object.fields {
+        let isObject = JSONObject.visit(input) { name, value in
             guard let field = fields[name] else {
                 problems.append(.unknownField(name, known: fieldNames))
-                continue
+                return
             }
-            let shape = value.shape
-            if shape == .null { continue }
-            present.insert(name)
-            if shape != field.shape.jsonShape || (field.shape == .integer && value.integer == nil) {
-                problems.append(.wrongShape(field: name, expected: field.shape, found: shape))
-            } else if let choices = field.choices, let choice = value.decodedString, !choices.contains(choice) {
-                problems.append(.notAChoice(field: name, choices: choices))
-            }
+            let shape = JSONShape(of: value)
+            if shape == .null { return }
+            present.append(name)
+            if let problem = problem(of: field, value, shape) { problems.append(problem) }
         }
-        return (present, problems)
+        return isObject ? (present, problems) : ([], [.notAnObject(found: input.shape)])
+    }
+
+    private func problem(of field: InputField, _ value: ArraySlice<UInt8>, _ shape: JSONShape) -> InputProblem? {
+        let isWrong =
+            shape != field.shape.jsonShape
+            || (field.shape == .integer && JSONText(trusted: Array(value)).integer == nil)
+        if isWrong { return .wrongShape(field: field.name, expected: field.shape, found: shape) }
+        guard let choices = field.choices, let choice = JSONText(trusted: Array(value)).decodedString,
+            !choices.contains(choice)
+        else { return nil }
+        return .notAChoice(field: field.name, choices: choices)
     }
 }

@@ -110,6 +110,14 @@ struct Planner {
 
     private func checkOnce(_ dependencies: [NewDependency], _ index: Int) throws(RequestProblem) {
         if dependencies.count < 2 { return }
+        // The common few need no hashing.
+        if dependencies.count <= 16 {
+            var isOnce = true
+            for (place, dependency) in dependencies.enumerated() {
+                for other in dependencies[..<place] where other.job == dependency.job { isOnce = false }
+            }
+            if isOnce { return }
+        }
         var seen: Set<NewDependency.Job> = []
         for dependency in dependencies where !seen.insert(dependency.job).inserted {
             let parent =
@@ -124,13 +132,13 @@ struct Planner {
     /// Checks the fields that are there, and that each required one is there or can come from a dependency.
     private func checkInput(_ index: Int, _ dependencies: [NewDependency]) throws(RequestProblem) {
         let entry = entries[index]
-        var given: Set<String> = []
+        var given: [String] = []
         if let input = requests[index].input {
             let (present, problems) = entry.kind.problems(of: input)
             if let problem = problems.first { throw .badInput(problem, job: label(index)) }
             given = present
         }
-        for field in entry.kind.required where !entry.present.contains(field.name) && !given.contains(field.name) {
+        for field in entry.missing where !given.contains(field.name) {
             let isFillable = entry.kind.isFromDependency(field)
             let accepts = isFillable ? entry.kind.description.accepts : nil
             if !isFillable || dependencies.isEmpty {

@@ -1,3 +1,5 @@
+import OperationTypes
+
 /// Builds a graph of jobs whose edges the compiler checks.
 ///
 /// ```swift

@@ -35,9 +35,12 @@ public struct KindDescription: Hashable, Sendable, Codable {
     /// Whether an output of `dependency` can become part of this kind's input.
     public func accepts(outputOf dependency: KindDescription) -> Bool {
         guard let accepts else { return false }
-        return accepts == nameOfType(AnyOutput.self) || accepts == dependency.offers
-            || accepts == "[\(dependency.offers)]" || accepts == "[\(nameOfType(AnyOutput.self))]"
+        return accepts == dependency.offers || accepts == Self.anyOutput || accepts == Self.anyOutputs
+            || accepts == "[\(dependency.offers)]"
     }
+
+    private static let anyOutput = nameOfType(AnyOutput.self)
+    private static let anyOutputs = nameOfType([AnyOutput].self)
 }
 
 extension Kind {

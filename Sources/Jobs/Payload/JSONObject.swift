@@ -7,17 +7,24 @@ public struct JSONObject: Hashable, Sendable {
     /// Nil when `text` is another kind of value.
     public init?(_ text: JSONText) {
         var fields: [(name: String, value: JSONText)] = []
+        let isObject = JSONObject.visit(text) { name, value in
+            fields.append((name, JSONText(trusted: Array(value))))
+        }
+        guard isObject else { return nil }
+        self.fields = fields
+    }
+
+    /// Hands out each field with the bytes of its value, copying none. False when `text` is another kind of value.
+    static func visit(_ text: JSONText, _ body: (String, ArraySlice<UInt8>) -> Void) -> Bool {
         var scanner = JSONScanner(text.bytes)
         scanner.skipSpace()
-        guard scanner.at < text.bytes.count, text.bytes[scanner.at] == UInt8(ascii: "{") else { return nil }
-        do {
-            try scanner.scanMembers(depth: 0) { name, range in
-                fields.append((name, JSONText(trusted: Array(text.bytes[range]))))
-            }
+        guard scanner.at < text.bytes.count, text.bytes[scanner.at] == UInt8(ascii: "{") else { return false }
+        do throws(JSONProblem) {
+            try scanner.scanMembers(depth: 0) { name, range in body(name, text.bytes[range]) }
+            return true
         } catch {
-            return nil
+            return false
         }
-        self.fields = fields
     }
 
     /// Adds a field whose name is known to be new, without looking for it.

@@ -25,7 +25,7 @@ struct JSONScanner {
         switch bytes[at] {
         case UInt8(ascii: "{"): try scanObject(depth: depth)
         case UInt8(ascii: "["): try scanArray(depth: depth)
-        case UInt8(ascii: "\""): _ = try scanString()
+        case UInt8(ascii: "\""): try skipString()
         case UInt8(ascii: "t"): try scanWord("true")
         case UInt8(ascii: "f"): try scanWord("false")
         case UInt8(ascii: "n"): try scanWord("null")
@@ -45,7 +45,7 @@ struct JSONScanner {
             at += 1
             return
         }
-        var names: Set<String> = []
+        var names = SeenNames()
         while true {
             skipSpace()
             guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
@@ -53,7 +53,7 @@ struct JSONScanner {
             }
             let start = at
             let name = try scanString()
-            if !names.insert(name).inserted { throw .duplicateName(name, offset: start) }
+            if !names.insert(name) { throw .duplicateName(name, offset: start) }
             skipSpace()
             guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else {
                 throw .malformed(offset: at, expected: "':'")
@@ -142,9 +142,39 @@ struct JSONScanner {
         }
     }
 
+    /// Checks a string without decoding it where it is plain ASCII, as most are.
+    private mutating func skipString() throws(JSONProblem) {
+        let start = at
+        at = endOfPlainASCII(from: at + 1)
+        if at < bytes.count, bytes[at] == UInt8(ascii: "\"") {
+            at += 1
+            return
+        }
+        at = start
+        _ = try scanString()
+    }
+
+    /// The first byte that ends a string or needs a closer look.
+    private func endOfPlainASCII(from start: Int) -> Int {
+        bytes.withUnsafeBufferPointer { bytes in
+            var at = start
+            while at < bytes.count {
+                let byte = bytes[at]
+                if byte &- 0x20 >= 0x60 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+                at += 1
+            }
+            return at
+        }
+    }
+
     /// Returns the string with its escapes decoded, so that two spellings of one name are found to be the same.
     mutating func scanString() throws(JSONProblem) -> String {
         let start = at
+        let end = endOfPlainASCII(from: at + 1)
+        if end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
+            at = end + 1
+            return String(decoding: bytes[start + 1..<end], as: UTF8.self)
+        }
         at += 1
         var content: [UInt8] = []
         while at < bytes.count {
@@ -219,5 +249,22 @@ struct JSONScanner {
             at += 1
         }
         return code
+    }
+}
+
+/// Finds a name that comes again; without hashing while there are few.
+private struct SeenNames {
+    private var few: [String] = []
+    private var many: Set<String> = []
+
+    /// Returns whether the name is new.
+    mutating func insert(_ name: String) -> Bool {
+        if many.isEmpty {
+            if few.contains(name) { return false }
+            few.append(name)
+            if few.count > 16 { many = Set(few) }
+            return true
+        }
+        return many.insert(name).inserted
     }
 }

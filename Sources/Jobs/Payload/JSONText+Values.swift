@@ -2,6 +2,18 @@
 public enum JSONShape: Hashable, Sendable {
     case null, boolean, number, string, array, object
 
+    init(of bytes: ArraySlice<UInt8>) {
+        self =
+            switch bytes.first(where: { $0 > 0x20 }) {
+            case UInt8(ascii: "{"): .object
+            case UInt8(ascii: "["): .array
+            case UInt8(ascii: "\""): .string
+            case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
+            case UInt8(ascii: "n"): .null
+            default: .number
+            }
+    }
+
     /// As people say it: `a string`.
     public var phrase: String {
         switch self {
@@ -16,16 +28,7 @@ public enum JSONShape: Hashable, Sendable {
 }
 
 extension JSONText {
-    public var shape: JSONShape {
-        switch bytes.first(where: { $0 > 0x20 }) {
-        case UInt8(ascii: "{"): .object
-        case UInt8(ascii: "["): .array
-        case UInt8(ascii: "\""): .string
-        case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
-        case UInt8(ascii: "n"): .null
-        default: .number
-        }
-    }
+    public var shape: JSONShape { JSONShape(of: bytes[...]) }
 
     public var isNull: Bool { shape == .null }
 
