@@ -45,7 +45,8 @@ public struct AsyncBlock<In, Out> {
         _ lane: Lane, _ after: Double?, _ block: @escaping () throws -> O
     ) -> AsyncBlock<Void, O> {
         let link = Link<Void, O>(lane, after: after, block)
-        link.begin(with: ())
+        _ = link.receive(.success(()))
+        link.schedule()
         return AsyncBlock<Void, O>(link: link)
     }
 

@@ -2,23 +2,12 @@ import Dispatch
 import OperationTypes
 import Synchronization
 
-/// A link whose input is known, waiting for its turn.
-protocol Turn: AnyObject, Sendable {
-    var lane: Lane { get }
-    /// Runs the block, or skips it, and returns the links whose input is now known.
-    func take() -> [any Turn]
-    /// Whether the link can only be skipped, here and now.
-    var isSkipped: Bool { get }
-    /// Sends the link to its queue, there to ``take()`` its turn.
-    func schedule()
-}
-
 /// One block of a chain.
 ///
 /// 1. A link goes from waiting for its input, over waiting for its turn and running, to finished; never back.
 /// 2. A link that is cancelled before it runs finishes as cancelled when its turn comes.
 /// 3. One whose predecessor failed, or was cancelled, finishes with that error at once.
-final class Link<In, Out>: Turn {
+final class Link<In, Out>: Follower, Turn {
     typealias Outcome = Result<Out, any Error>
 
     /// SAFETY: Exists only inside the mutex below.
@@ -27,9 +16,9 @@ final class Link<In, Out>: Turn {
         var block: ((In) throws -> Out)?
         var input: Result<In, any Error>?
         var outcome: Outcome?
-        var followers: [(Outcome) -> any Turn] = []
-        var catchers: [(any Error) -> Void] = []
-        var waits: [DispatchSemaphore] = []
+        var followers = Few<any Follower<Out>>()
+        var catchers = Few<(any Error) -> Void>()
+        var waits = Few<DispatchSemaphore>()
     }
 
     let lane: Lane
@@ -46,32 +35,13 @@ final class Link<In, Out>: Turn {
 
     // MARK: Running
 
-    func begin(with input: In) {
-        let input = Handoff(input)
-        state.withLock { $0.input = .success(input.value) }
-        schedule()
+    func receive(_ input: Result<In, any Error>) -> any Turn {
+        state.withLock { $0.input = input }
+        return self
     }
 
     func schedule() {
-        lane.run(after: delay) { Link.drive(self) }
-    }
-
-    /// Takes the turn of a link and of those that follow it on the same lane, one after the other in a loop.
-    private static func drive(_ first: any Turn) {
-        var current: (any Turn)? = first
-        while let link = current {
-            current = nil
-            var known = link.take()
-            while let next = known.popLast() {
-                if next.isSkipped {
-                    known += next.take()
-                } else if current == nil, next.lane.continues(link.lane) {
-                    current = next
-                } else {
-                    next.schedule()
-                }
-            }
-        }
+        lane.run(after: delay) { Turns.run(self) }
     }
 
     var isSkipped: Bool {
@@ -81,7 +51,7 @@ final class Link<In, Out>: Turn {
         }
     }
 
-    func take() -> [any Turn] {
+    func take(_ known: inout Turns) {
         let (input, block) = state.withLock { state in
             defer {
                 state.input = nil
@@ -90,44 +60,38 @@ final class Link<In, Out>: Turn {
             return (state.input, state.block)
         }
         switch (input, block) {
-        case (.failure(let error)?, _): return finish(.failure(error))
+        case (.failure(let error)?, _): finish(.failure(error), &known)
         case (.success(let value)?, let block?):
-            return finish(RequestedQoS.with(lane.qos) { Outcome { try block(value) } })
-        default: return finish(.failure(CancellationError()))
+            finish(RequestedQoS.with(lane.qos) { Outcome { try block(value) } }, &known)
+        default: finish(.failure(CancellationError()), &known)
         }
     }
 
-    private func finish(_ outcome: Outcome) -> [any Turn] {
-        let ended = state.withLock { state in
+    private func finish(_ outcome: Outcome, _ known: inout Turns) {
+        let (followers, catchers, waits) = state.withLock { state in
             defer {
-                state.followers = []
-                state.catchers = []
-                state.waits = []
+                state.outcome = outcome
+                state.followers = Few()
+                state.catchers = Few()
+                state.waits = Few()
             }
-            state.outcome = outcome
-            return state
+            return (state.followers, state.catchers, state.waits)
         }
-        for wait in ended.waits { wait.signal() }
-        if case .failure(let error) = outcome {
-            for catcher in ended.catchers { call(catcher, error) }
-        }
-        return ended.followers.reversed().map { $0(outcome) }
+        waits.forEach { $0.signal() }
+        if case .failure(let error) = outcome { catchers.forEach { call($0, error) } }
+        followers.forEach { known.append($0.receive(outcome)) }
     }
 
     // MARK: Attaching
 
-    func follow<Next>(_ link: Link<Out, Next>) {
-        let follower = { (outcome: Outcome) -> any Turn in
-            link.state.withLock { $0.input = outcome }
-            return link
-        }
+    func follow(_ follower: any Follower<Out>) {
         let outcome = state.withLock { state -> Outcome? in
             if state.outcome == nil { state.followers.append(follower) }
             return state.outcome
         }
         guard let outcome else { return }
-        let next = follower(outcome)
-        if next.isSkipped { _ = next.take() } else { next.schedule() }
+        let turn = follower.receive(outcome)
+        if turn.isSkipped { Turns.run(turn) } else { turn.schedule() }
     }
 
     func `catch`(_ catcher: @escaping (any Error) -> Void) {
@@ -150,15 +114,14 @@ final class Link<In, Out>: Turn {
     }
 
     func wait(seconds: Double?) -> DispatchTimeoutResult {
+        if outcome != nil { return .success }
         let signal = DispatchSemaphore(value: 0)
-        let isFinished = state.withLock { state in
-            if state.outcome == nil { state.waits.append(signal) }
-            return state.outcome != nil
+        state.withLock { state in
+            if state.outcome == nil { state.waits.append(signal) } else { signal.signal() }
         }
-        if isFinished { return .success }
         let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
-        if MainInbox.wait(for: signal, deadline: deadline, { outcome }) != nil { return .success }
-        state.withLock { state in state.waits.removeAll { $0 === signal } }
-        return .timedOut
+        let isFinished = MainInbox.wait(for: signal, deadline: deadline, { outcome }) != nil
+        if !isFinished { state.withLock { $0.waits.remove { $0 === signal } } }
+        return isFinished ? .success : .timedOut
     }
 }
