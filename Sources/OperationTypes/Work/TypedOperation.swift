@@ -30,6 +30,11 @@ public struct OperationContext: Sendable {
         self.onProgress = onProgress
     }
 
+    /// The same surroundings for another attempt.
+    public func with(attempt: Int) -> OperationContext {
+        OperationContext(attempt: attempt, cancellation: cancellation, onProgress: onProgress)
+    }
+
     /// Tells those who watch how far the work is. Cheap; not stored.
     public func report(_ progress: OperationProgress) { onProgress?(progress) }
 }

@@ -11,13 +11,25 @@ extension AsyncResultOperation where Success: Sendable {
     public final func value() async throws(Failure) -> Success {
         try await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Outcome, Never>) in
-                whenDecided { continuation.resume(returning: $0) }
-                whenFinished {
-                    precondition(self.result != nil, "\(self) finished without a result, which somebody waits for")
-                }
+                whenSureOfResult { continuation.resume(returning: $0) }
             }
         } onCancel: {
             cancel()
         }.get()
+    }
+}
+
+extension AsyncResultOperation {
+    /// Calls `body` with the result, and traps where it would have to wait for ever.
+    final func whenSureOfResult(_ body: @escaping (Outcome) -> Void) {
+        whenDecided(body)
+        whenFinished { [self] in
+            precondition(result != nil, "\(self) finished without a result, which somebody waits for")
+        }
+    }
+
+    /// A future of the result. It does not start the operation.
+    public final var future: Future<Success, Failure> {
+        Future { promise in whenDecided { promise.resolve(result: $0) } }
     }
 }

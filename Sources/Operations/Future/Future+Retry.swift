@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import OperationTypes
-import Synchronization
 
 extension Future {
     /// The wait before another attempt, in seconds.
@@ -92,7 +91,7 @@ extension Future {
         }
 
         private func pause(_ seconds: TimeInterval, after attempt: Int, _ result: Result) {
-            let next = Once { self.start(attempt + 1) }
+            let next = Once<() -> Void> { self.start(attempt + 1) }
             let registration = cancellation.register {
                 if next.take() != nil { self.target.resolve(result: result) }
             }
@@ -102,13 +101,4 @@ extension Future {
             }
         }
     }
-}
-
-/// A closure for whoever comes first.
-final class Once: Sendable {
-    private let closure: Mutex<Handoff<() -> Void>?>
-
-    init(_ closure: @escaping () -> Void) { self.closure = Mutex(Handoff(closure)) }
-
-    func take() -> (() -> Void)? { closure.withLock { $0.take() }?.value }
 }
