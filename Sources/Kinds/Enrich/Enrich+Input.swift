@@ -28,7 +28,8 @@ extension Enrich {
 
     public static var inputFields: [InputField] {
         [
-            InputField("url", .string, isRequired: true, isFromDependency: true, summary: "Page to describe (http or https)"),
+            InputField(
+                "url", .string, isRequired: true, isFromDependency: true, summary: "Page to describe (http or https)"),
             InputField("max_bytes", .integer, summary: "Decoded bytes read of the page; 2097152 unless set"),
             InputField("max_redirects", .integer, summary: "Redirects to follow; 20 unless set, at most 50"),
             InputField("timeout_ms", .integer, summary: "Limit for all of it in milliseconds; 60000 unless set"),

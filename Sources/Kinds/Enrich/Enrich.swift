@@ -76,16 +76,11 @@ public struct Enrich: Kind {
         let type = response.headers["content-type"].first
         let body = try await response.readDecoded(upTo: maxBytes, received: configuration.maxReceivedBytes)
         context.report(OperationProgress(completed: Int64(body.bytes.count), unit: "bytes"))
-        let (facts, charset): (PageFacts, String)
-        if PageHead.isPage(type) {
-            let page = Charset.decode(body.bytes, contentType: type)
-            (facts, charset) = (PageParser.parse(page.utf8), page.name)
-        } else {
-            (facts, charset) = (PageFacts(), "")
-        }
-        if let wall = Wall.failure(response, title: facts.title) { throw wall }
+        var output = Self.describe(body.bytes, url: response.url, contentType: type)
+        if let wall = Wall.failure(response, title: output.title) { throw wall }
         guard response.isSuccess else { throw .status(response, at: response.url) }
-        return Output(
-            facts, url: response.url, status: response.status, contentType: type, charset: charset, body: body)
+        output.status = response.status
+        output.isTruncated = body.isTruncated
+        return output
     }
 }

@@ -17,6 +17,20 @@ struct PageFacts: Sendable {
         var color: String?
     }
 
+    /// A moment that is marked up or looks like one.
+    struct Moment: Sendable, Hashable {
+        var text: String
+        var signs: ClassSigns
+        /// Whether it comes from a `time` element.
+        var isMarked: Bool
+    }
+
+    struct Byline: Sendable, Hashable {
+        var text: String
+        /// 0 for `rel=author`, more for what is less sure.
+        var rank: Int
+    }
+
     var language: String?
     var base: String?
     var title: String?
@@ -24,7 +38,15 @@ struct PageFacts: Sendable {
     var links: [LinkElement] = []
     /// Texts of `h1`.
     var headings: [String] = []
+    var bylines: [Byline] = []
+    var moments: [Moment] = []
+    /// Texts of `rel=tag`.
+    var tags: [String] = []
+    /// Microdata and RDFa Lite, as objects of the same shape as JSON-LD's.
+    var items: [LooseJSON] = []
     var jsonLD: [[UInt8]] = []
+    /// Words in paragraphs.
+    var words = 0
 
     /// The first content of the first of these keys that has one that is not empty.
     func meta(_ keys: String...) -> String? {
@@ -37,4 +59,55 @@ struct PageFacts: Sendable {
     func metaAll(_ key: String) -> [String] { metas.filter { $0.key == key && !$0.content.isEmpty }.map(\.content) }
 
     func link(_ rel: String) -> LinkElement? { links.first { $0.rel.contains(rel) && !$0.href.isEmpty } }
+}
+
+/// What the words in an element's class and id hint at.
+struct ClassSigns: OptionSet, Sendable, Hashable {
+    let rawValue: UInt8
+    static let author = ClassSigns(rawValue: 1)
+    static let byline = ClassSigns(rawValue: 2)
+    static let date = ClassSigns(rawValue: 4)
+    static let published = ClassSigns(rawValue: 8)
+    static let updated = ClassSigns(rawValue: 16)
+    /// Not about this page: comments, teasers, navigation.
+    static let beside = ClassSigns(rawValue: 32)
+
+    private static let words: [(StaticString, ClassSigns)] = [
+        ("author", .author), ("byline", .byline), ("writer", .author), ("autor", .author), ("auteur", .author),
+        ("date", .date),
+        ("datum", .date), ("time", .date), ("posted", [.date, .published]), ("publish", [.date, .published]),
+        ("pub", [.date, .published]), ("entry-date", [.date, .published]), ("updated", .updated),
+        ("modified", .updated),
+        ("comment", .beside), ("related", .beside), ("recommend", .beside), ("sidebar", .beside), ("widget", .beside),
+        ("footer", .beside), ("promo", .beside), ("teaser", .beside), ("newsletter", .beside), ("trending", .beside),
+        ("popular", .beside), ("reply", .beside), ("replies", .beside),
+    ]
+
+    /// Words count where they begin: at the start, after `-`, `_` or space, or at a capital letter.
+    mutating func read(_ text: UnsafeBufferPointer<UInt8>) {
+        var previous: UInt8 = 0x20
+        for index in text.indices {
+            let byte = text[index]
+            let isStart =
+                previous == 0x20 || previous == 0x2D || previous == 0x5F
+                || (0x41...0x5A).contains(byte) && !(0x41...0x5A).contains(previous)
+            if isStart, Self.initials & 1 << UInt32(byte & 31) != 0 { readWord(text, index) }
+            previous = byte
+        }
+    }
+
+    /// The first letters of the words, a bit each.
+    private static let initials: UInt32 = words.reduce(0) { $0 | 1 << UInt32($1.0.utf8Start.pointee & 31) }
+
+    private mutating func readWord(_ text: UnsafeBufferPointer<UInt8>, _ start: Int) {
+        let first = text[start] | 0x20
+        for (word, sign) in Self.words
+        where word.utf8Start.pointee == first && text.count - start >= word.utf8CodeUnitCount {
+            var offset = 1
+            while offset < word.utf8CodeUnitCount, text[start + offset] | 0x20 == word.utf8Start[offset] | 0x20 {
+                offset += 1
+            }
+            if offset == word.utf8CodeUnitCount { formUnion(sign) }
+        }
+    }
 }

@@ -5,10 +5,12 @@ import CLibXML2
 /// What it is given was reduced by ``PageReducer``: no attribute flood, no depth and no length that would make it slow.
 enum PageParser {
     static func parse(_ utf8: [UInt8]) -> PageFacts {
-        let (html, jsonLD) = PageReducer.reduce(utf8)
+        let reduced = PageReducer.reduce(utf8)
         let collector = FactCollector()
-        parse(html, into: collector)
-        collector.facts.jsonLD = jsonLD
+        parse(reduced.html, into: collector)
+        collector.finish()
+        collector.facts.jsonLD = reduced.jsonLD
+        collector.facts.words = reduced.words
         return collector.facts
     }
 
@@ -37,114 +39,5 @@ enum PageParser {
             htmlParseDocument(context)
             withExtendedLifetime(collector) {}
         }
-    }
-}
-
-/// Listens to the parser and notes what matters.
-final class FactCollector {
-    var facts = PageFacts()
-    private var text: [UInt8] = []
-    /// The element whose text is being noted.
-    private var capturing: String?
-
-    static func of(_ user: UnsafeMutableRawPointer?) -> FactCollector? {
-        user.map { Unmanaged<FactCollector>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    func start(_ name: UnsafePointer<xmlChar>?, _ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) {
-        guard let name else { return }
-        switch String(cString: name) {
-        case "html":
-            let attributes = Attributes(list)
-            facts.language = facts.language ?? attributes["lang"] ?? attributes["xml:lang"]
-        case "base":
-            facts.base = facts.base ?? Attributes(list)["href"]
-        case "meta":
-            meta(Attributes(list))
-        case "link":
-            link(Attributes(list))
-        case "title" where facts.title == nil && capturing == nil:
-            capture("title")
-        case "h1" where facts.headings.count < 8 && capturing == nil:
-            capture("h1")
-        case "br" where capturing != nil:
-            text.append(0x20)
-        default: break
-        }
-    }
-
-    func end(_ name: UnsafePointer<xmlChar>?) {
-        guard let name, let capturing, capturing == String(cString: name) else { return }
-        self.capturing = nil
-        let found = String(decoding: text, as: UTF8.self).tidied
-        if found.isEmpty { return }
-        if capturing == "title" { facts.title = found } else { facts.headings.append(found) }
-    }
-
-    func characters(_ characters: UnsafePointer<xmlChar>?, _ count: Int32) {
-        guard capturing != nil, let characters, text.count < 16 << 10 else { return }
-        text.append(contentsOf: UnsafeBufferPointer(start: characters, count: Int(count)))
-    }
-
-    private func capture(_ name: String) {
-        capturing = name
-        text.removeAll(keepingCapacity: true)
-    }
-
-    private func meta(_ attributes: Attributes) {
-        guard facts.metas.count < 2000, let content = attributes["content"]?.tidied else { return }
-        for source in ["property", "name", "itemprop", "http-equiv"] {
-            guard let keys = attributes[source] else { continue }
-            for key in keys.lowercased().split(whereSeparator: \.isWhitespace).prefix(4) {
-                facts.metas.append(PageFacts.Meta(key: String(key), content: content))
-            }
-        }
-    }
-
-    private func link(_ attributes: Attributes) {
-        guard facts.links.count < 1000, let href = attributes["href"]?.trimmingSpaces, let rel = attributes["rel"]
-        else { return }
-        facts.links.append(
-            PageFacts.LinkElement(
-                rel: rel.lowercased().split(whereSeparator: \.isWhitespace).map(String.init), href: href,
-                type: attributes["type"]?.lowercased(), title: attributes["title"]?.tidied,
-                sizes: attributes["sizes"]?.lowercased(),
-                hreflang: attributes["hreflang"], media: attributes["media"], color: attributes["color"]))
-    }
-
-    /// The name and value pairs that the parser hands over; valid during its call only.
-    private struct Attributes {
-        private let list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
-
-        init(_ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) { self.list = list }
-
-        subscript(name: String) -> String? {
-            guard let list else { return nil }
-            var index = 0
-            while let found = list[index] {
-                if String(cString: found) == name { return list[index + 1].map { String(cString: $0) } ?? "" }
-                index += 2
-            }
-            return nil
-        }
-    }
-}
-
-extension String {
-    /// White space collapsed, control characters out.
-    var tidied: String {
-        var output: [UInt8] = []
-        output.reserveCapacity(utf8.count)
-        var needsSpace = false
-        for scalar in unicodeScalars {
-            if scalar.properties.isWhitespace {
-                needsSpace = !output.isEmpty
-            } else if scalar.value >= 0x20, !(0x7F...0x9F).contains(scalar.value) {
-                if needsSpace { output.append(0x20) }
-                needsSpace = false
-                output.append(contentsOf: UTF8.encode(scalar)!)
-            }
-        }
-        return String(decoding: output, as: UTF8.self)
     }
 }

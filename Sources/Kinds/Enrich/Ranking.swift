@@ -1,96 +1,75 @@
 /// Chooses, for each field, the source that publishers get right most often.
 struct Ranking {
-    private let facts: PageFacts
-    private let base: WebURL
+    let facts: PageFacts
+    let url: WebURL
+    let base: WebURL
+    let linked: LinkedData
+    let items: LinkedData
+    /// What the page is about, in JSON-LD and in microdata.
+    let subject: LooseJSON?
+    let item: LooseJSON?
+    private(set) var siteNames: [Candidate] = []
     private(set) var sources: [String: String] = [:]
-
-    init(_ facts: PageFacts, at url: WebURL) {
-        self.facts = facts
-        // A base that cannot be read is as if there were none.
-        base = facts.base.flatMap { try? WebURL(parsing: $0, base: url) } ?? url
-    }
+    private(set) var disagreements: [String: [String: String]] = [:]
 
     typealias Candidate = (source: String, value: String?)
 
-    mutating func first(_ field: String, _ candidates: [Candidate]) -> String? {
+    init(_ facts: PageFacts, at url: WebURL) {
+        self.facts = facts
+        self.url = url
+        // A base that cannot be read is as if there were none.
+        base = facts.base.flatMap { try? WebURL(parsing: $0, base: url) } ?? url
+        linked = LinkedData(facts.jsonLD)
+        items = LinkedData(items: facts.items)
+        subject = linked.subject
+        item = items.subject
+        siteNames = findSiteNames()
+    }
+
+    /// The first candidate that says something.
+    mutating func first(_ field: String, _ candidates: [Candidate], keepingOthers: Bool = false) -> String? {
+        var chosen: String?
         for candidate in candidates {
-            guard let value = candidate.value?.tidied, !value.isEmpty else { continue }
-            sources[field] = candidate.source
-            return value
+            guard let value = candidate.value.map(Entities.decode)?.tidied, !value.isEmpty else { continue }
+            if let chosen {
+                guard keepingOthers else { break }
+                if value != chosen, disagreements[field, default: [:]].count < 8 {
+                    disagreements[field, default: [:]][candidate.source] = String(value.prefix(500))
+                }
+            } else {
+                chosen = value
+                sources[field] = candidate.source
+            }
         }
-        return nil
+        return chosen
     }
 
     mutating func firstURL(_ field: String, _ candidates: [Candidate]) -> String? {
         first(field, candidates.map { ($0.source, $0.value.flatMap(absolute)) })
     }
 
+    mutating func firstDate(_ field: String, _ candidates: [Candidate]) -> String? {
+        first(field, candidates.map { ($0.source, $0.value.flatMap(WildDate.iso)) }, keepingOthers: true)
+    }
+
+    mutating func note(_ field: String, from source: String) { sources[field] = source }
+
     func absolute(_ text: String) -> String? {
-        if text.isEmpty { return nil }
+        let text = Entities.decode(text).trimmingSpaces
+        if text.isEmpty || text.utf8.count > 4096 { return nil }
         // A reference that cannot be resolved is the page's mistake; it is left out.
         return try? WebURL(parsing: text, base: base).description
     }
 
     func meta(_ key: String) -> Candidate { (key, facts.meta(key)) }
-}
 
-extension Enrich.Output {
-    init(_ facts: PageFacts, url: WebURL, status: Int, contentType: String?, charset: String, body: DecodedBody) {
-        var ranking = Ranking(facts, at: url)
-        self.url = "\(url)"
-        self.status = status
-        self.contentType = contentType
-        self.charset = charset
-        title = ranking.first(
-            "title",
-            [
-                ranking.meta("og:title"), ranking.meta("twitter:title"), ("title", facts.title),
-                ("h1", facts.headings.first),
-            ])
-        description = ranking.first(
-            "description",
-            [ranking.meta("og:description"), ranking.meta("description"), ranking.meta("twitter:description")])
-        canonicalURL = ranking.firstURL(
-            "canonical_url", [("link canonical", facts.link("canonical")?.href), ranking.meta("og:url")])
-        language = ranking.first(
-            "language", [("html lang", facts.language), ranking.meta("content-language"), ranking.meta("og:locale")])?
-            .replacing("_", with: "-")
-        siteName = ranking.first("site_name", [ranking.meta("og:site_name"), ranking.meta("application-name")])
-        type = ranking.first("type", [ranking.meta("og:type")])
-        author = ranking.first(
-            "author",
-            [ranking.meta("author"), ranking.meta("article:author"), ranking.meta("dc.creator"), ranking.meta("byl")])
-        published = ranking.first(
-            "published",
-            [
-                ranking.meta("article:published_time"), ranking.meta("datepublished"), ranking.meta("dc.date"),
-                ranking.meta("date"),
-            ])
-        modified = ranking.first(
-            "modified",
-            [ranking.meta("article:modified_time"), ranking.meta("og:updated_time"), ranking.meta("datemodified")])
-        image = ranking.firstURL(
-            "image",
-            [
-                ranking.meta("og:image:secure_url"), ranking.meta("og:image"), ranking.meta("og:image:url"),
-                ranking.meta("twitter:image"), ranking.meta("twitter:image:src"),
-                ("link image_src", facts.link("image_src")?.href),
-            ])
-        icon = ranking.firstURL(
-            "icon",
-            [("link apple-touch-icon", facts.link("apple-touch-icon")?.href), ("link icon", facts.link("icon")?.href)])
-        openGraph = [:]
-        twitter = [:]
-        let groups = ["og:", "article:", "book:", "profile:", "music:", "video:"]
-        for meta in facts.metas where !meta.content.isEmpty {
-            if groups.contains(where: meta.key.hasPrefix) {
-                if openGraph[meta.key, default: []].count < 20 { openGraph[meta.key, default: []].append(meta.content) }
-            } else if meta.key.hasPrefix("twitter:"), twitter[meta.key] == nil {
-                twitter[meta.key] = meta.content
-            }
-        }
-        sources = ranking.sources
-        bytes = body.bytes.count
-        isTruncated = body.isTruncated
+    func metas(_ keys: String...) -> [Candidate] { keys.map { meta($0) } }
+
+    func json(_ names: String...) -> [Candidate] {
+        names.map { ("json-ld " + $0, linked.text(subject, $0)) }
+    }
+
+    func micro(_ names: String...) -> [Candidate] {
+        names.map { ("microdata " + $0, items.text(item, $0)) }
     }
 }

@@ -96,6 +96,28 @@ struct TagReader {
         return start..<end
     }
 
+    /// Goes to the end tag of the same name.
+    mutating func skipRawText(until name: Range<Int>) {
+        let count = name.count
+        while let less = find(0x3C, from: at) {
+            let after = less + 2 + count
+            guard after <= end else { break }
+            if bytes[less + 1] == UInt8(ascii: "/"), TagName(bytes[less + 2..<after]) == TagName(bytes[name]),
+                after == end || bytes[after].isSpace || bytes[after] == UInt8(ascii: "/") || bytes[after] == 0x3E
+            {
+                at = less
+                return
+            }
+            at = less + 1
+        }
+        at = end
+    }
+
+    mutating func skipAll() { at = end }
+
+    /// Whether the tag just read ends in `/>`.
+    var isSelfClosing: Bool { at >= 2 && bytes[at - 2] == UInt8(ascii: "/") }
+
     func equals(_ range: Range<Int>, _ text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         for (offset, index) in range.enumerated() {

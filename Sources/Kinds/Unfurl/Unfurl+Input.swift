@@ -54,7 +54,8 @@ extension Unfurl {
 
     public static var inputFields: [InputField] {
         [
-            InputField("url", .string, isRequired: true, isFromDependency: true, summary: "Link to resolve (http or https)"),
+            InputField(
+                "url", .string, isRequired: true, isFromDependency: true, summary: "Link to resolve (http or https)"),
             InputField("max_redirects", .integer, summary: "Redirects to follow; 20 unless set, at most 50"),
             InputField(
                 "read_page", .boolean,

@@ -1,0 +1,86 @@
+extension Enrich {
+    /// Tells what a document says about itself.
+    ///
+    /// - Parameter contentType: As the server named it.
+    static func describe(_ bytes: [UInt8], url: WebURL, contentType: String?) -> Output {
+        var output = Output(url: "\(url)", contentType: contentType)
+        output.bytes = bytes.count
+        if !looksLikePage(bytes), let media = MediaFacts(bytes) {
+            output.take(media)
+            return output
+        }
+        guard PageHead.isPage(contentType) else { return output }
+        let page = Charset.decode(bytes, contentType: contentType)
+        output.charset = page.name
+        output.take(PageParser.parse(page.utf8), url: url)
+        return output
+    }
+
+    /// A page may begin like something else, a picture does not begin like a page.
+    private static func looksLikePage(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBufferPointer { bytes in
+            var reader = TagReader(UnsafeBufferPointer(rebasing: bytes.prefix(1024)))
+            while let token = reader.next() {
+                guard case .start(let name) = token else { continue }
+                return ["html", "head", "body", "title", "meta", "div", "p"].contains { reader.equals(name, $0) }
+            }
+            return false
+        }
+    }
+}
+
+extension Enrich.Output {
+    mutating func take(_ media: MediaFacts) {
+        contentType = contentType ?? media.contentType
+        type = String(media.contentType.prefix { $0 != "/" })
+        (width, height, pages, title) = (media.width, media.height, media.pages, media.title)
+        author = media.author
+        authors = media.author.map { [$0] }
+        if type == "image" { image = url }
+        for (field, isThere) in [
+            ("width", width != nil), ("height", height != nil), ("pages", pages != nil), ("title", title != nil),
+            ("author", author != nil), ("type", true),
+        ] where isThere { sources[field] = "file" }
+    }
+
+    mutating func take(_ facts: PageFacts, url: WebURL) {
+        var ranking = Ranking(facts, at: url)
+        title = ranking.title()
+        description = ranking.description()
+        canonicalURL = ranking.firstURL(
+            "canonical_url", [("link canonical", facts.link("canonical")?.href), ranking.meta("og:url")])
+        language = ranking.language()
+        siteName = ranking.siteName()
+        type = ranking.type()
+        authors = ranking.authors()
+        author = authors?.joined(separator: ", ")
+        published = ranking.published()
+        modified = ranking.modified()
+        section = ranking.first(
+            "section",
+            ranking.metas("article:section") + ranking.json("articleSection") + ranking.metas("parsely-section"))
+        tags = ranking.tags()
+        images = ranking.images()
+        image = images?.first?.url
+        video = ranking.video()
+        audio = ranking.audio()
+        icons = ranking.icons()
+        icon = ranking.icon(of: icons)
+        themeColor = ranking.first("theme_color", ranking.metas("theme-color", "msapplication-tilecolor"))
+        feeds = ranking.feeds()
+        oembed = ranking.oembed()
+        license = ranking.license()
+        isPaywalled = ranking.paywall()
+        wordCount = ranking.words()
+        let groups = ["og:", "article:", "book:", "profile:", "music:", "video:"]
+        for meta in facts.metas where !meta.content.isEmpty {
+            if groups.contains(where: meta.key.hasPrefix) {
+                if openGraph[meta.key, default: []].count < 20 { openGraph[meta.key, default: []].append(meta.content) }
+            } else if meta.key.hasPrefix("twitter:"), twitter[meta.key] == nil {
+                twitter[meta.key] = meta.content
+            }
+        }
+        sources = ranking.sources
+        disagreements = ranking.disagreements.isEmpty ? nil : ranking.disagreements
+    }
+}

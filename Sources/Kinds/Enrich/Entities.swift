@@ -1,0 +1,44 @@
+import CLibXML2
+
+/// Character references that are left in text which was escaped twice.
+enum Entities {
+    static func decode(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
+        var output = ""
+        var rest = Substring(text)
+        while let mark = rest.firstIndex(of: "&") {
+            output += rest[..<mark]
+            rest = rest[mark...]
+            let name = rest.dropFirst().prefix(32).prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "#") }
+            let end = rest.index(rest.startIndex, offsetBy: 1 + name.count)
+            if !name.isEmpty, end < rest.endIndex, rest[end] == ";", let scalar = scalar(String(name)) {
+                output.unicodeScalars.append(scalar)
+                rest = rest[rest.index(after: end)...]
+            } else {
+                output += "&"
+                rest = rest.dropFirst()
+            }
+        }
+        return output + rest
+    }
+
+    private static func scalar(_ name: String) -> Unicode.Scalar? {
+        if name.hasPrefix("#x") || name.hasPrefix("#X") {
+            return UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init)
+        }
+        if name.hasPrefix("#") { return UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init) }
+        guard let entity = htmlEntityLookup(name) else { return newer[name] }
+        return Unicode.Scalar(entity.pointee.value)
+    }
+
+    /// Names that HTML has had since its fifth version, as far as they are met.
+    private static let newer: [String: Unicode.Scalar] = [
+        "apos": "'", "period": ".", "comma": ",", "colon": ":", "semi": ";", "excl": "!", "quest": "?", "lpar": "(",
+        "rpar": ")",
+        "lsqb": "[", "rsqb": "]", "num": "#", "percnt": "%", "ast": "*", "sol": "/", "commat": "@", "dollar": "$",
+        "plus": "+",
+        "equals": "=", "lowbar": "_", "NewLine": "\n", "Tab": "\t", "rsquor": "\u{2019}", "hyphen": "\u{2010}",
+        "dash": "\u{2010}",
+        "verbar": "|", "vert": "|", "grave": "`",
+    ]
+}

@@ -1,0 +1,220 @@
+import CLibXML2
+import Glibc
+
+/// Listens to the parser and notes what matters.
+final class FactCollector {
+    var facts = PageFacts()
+
+    private enum Capture {
+        case title
+        case heading
+        case byline(rank: Int)
+        case moment(ClassSigns, isMarked: Bool)
+        case tag
+        case property(names: [String], item: Int?)
+    }
+
+    private struct Open {
+        var name: ElementName
+        var isBeside: Bool
+        var item: Int?
+    }
+
+    private var stack: [Open] = []
+    /// The text since the outermost capture began.
+    private var text: [UInt8] = []
+    private var captures: [(depth: Int, start: Int, what: Capture)] = []
+    private var microdata = Microdata()
+    private var names = ElementNames()
+
+    static func of(_ user: UnsafeMutableRawPointer?) -> FactCollector? {
+        user.map { Unmanaged<FactCollector>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// To be called when the parser has ended.
+    func finish() { facts.items = microdata.objects() }
+
+    func start(_ rawName: UnsafePointer<xmlChar>?, _ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) {
+        guard let rawName else { return }
+        let name = names.name(rawName)
+        let attributes = Attributes(list)
+        var signs = ClassSigns()
+        if let value = attributes.bytes("class") { signs.read(value) }
+        if let value = attributes.bytes("id") { signs.read(value) }
+        let isBeside =
+            stack.last?.isBeside ?? false || name == .aside || signs.contains(.beside) && name != .body && name != .html
+        let item = microdataItem(name, attributes)
+        stack.append(Open(name: name, isBeside: isBeside, item: item))
+
+        switch name {
+        case .html: facts.language = facts.language ?? attributes["lang"] ?? attributes["xml:lang"]
+        case .base: facts.base = facts.base ?? attributes["href"]
+        case .meta: meta(attributes)
+        case .link: link(attributes)
+        case .title: if facts.title == nil { capture(.title) }
+        case .h1: if facts.headings.count < 8 { capture(.heading) }
+        case .br: append([0x20])
+        case .time: if !isBeside { time(attributes, signs) }
+        default:
+            if name == .a { anchor(attributes, isBeside: isBeside) }
+            if isBeside { break }
+            if signs.contains(.byline) || signs.contains(.author), facts.bylines.count < 30 {
+                capture(.byline(rank: signs.contains(.author) ? 1 : 2))
+            } else if signs.contains(.date), facts.moments.count < 30 {
+                capture(.moment(signs, isMarked: false))
+            }
+        }
+    }
+
+    func end(_ rawName: UnsafePointer<xmlChar>?) {
+        guard let rawName else { return }
+        let name = names.name(rawName)
+        guard let index = stack.lastIndex(where: { $0.name == name }) else { return }
+        stack.removeSubrange(index...)
+        while let last = captures.last, last.depth > stack.count {
+            captures.removeLast()
+            finish(last.what, String(decoding: text[last.start...], as: UTF8.self).tidied)
+        }
+        if captures.isEmpty { text.removeAll(keepingCapacity: true) } else if name.isBlock { append([0x20]) }
+    }
+
+    func characters(_ characters: UnsafePointer<xmlChar>?, _ count: Int32) {
+        guard let characters, !captures.isEmpty else { return }
+        append(UnsafeBufferPointer(start: characters, count: Int(count)))
+    }
+
+    private func append(_ bytes: some Sequence<UInt8>) {
+        guard !captures.isEmpty, text.count < 32 << 10 else { return }
+        text.append(contentsOf: bytes)
+    }
+
+    private func capture(_ what: Capture) {
+        guard captures.count < 24 else { return }
+        captures.append((depth: stack.count, start: text.count, what: what))
+    }
+
+    private func finish(_ what: Capture, _ found: String) {
+        if found.isEmpty { return }
+        switch what {
+        case .title: facts.title = facts.title ?? found
+        case .heading: facts.headings.append(found)
+        case .byline(let rank):
+            if found.utf8.count < 200 { facts.bylines.append(PageFacts.Byline(text: found, rank: rank)) }
+        case .moment(let signs, let isMarked):
+            if found.utf8.count < 80 {
+                facts.moments.append(PageFacts.Moment(text: found, signs: signs, isMarked: isMarked))
+            }
+        case .tag: if found.utf8.count < 80 { facts.tags.append(found) }
+        case .property(let names, let item): for name in names { microdata.add(name, found, to: item) }
+        }
+    }
+
+    private func meta(_ attributes: Attributes) {
+        guard facts.metas.count < 2000, let content = attributes["content"]?.tidied else { return }
+        for source in ["property", "name", "itemprop", "http-equiv"] as [StaticString] {
+            guard let keys = attributes[source] else { continue }
+            for key in keys.lowercased().split(whereSeparator: \.isWhitespace).prefix(4) {
+                facts.metas.append(PageFacts.Meta(key: String(key), content: content))
+            }
+        }
+    }
+
+    private func link(_ attributes: Attributes) {
+        guard facts.links.count < 1000, let href = attributes["href"]?.trimmingSpaces, let rel = attributes["rel"]
+        else { return }
+        facts.links.append(
+            PageFacts.LinkElement(
+                rel: rel.lowercased().split(whereSeparator: \.isWhitespace).map(String.init), href: href,
+                type: attributes["type"]?.lowercased(), title: attributes["title"]?.tidied,
+                sizes: attributes["sizes"]?.lowercased(),
+                hreflang: attributes["hreflang"], media: attributes["media"], color: attributes["color"]))
+    }
+
+    private func anchor(_ attributes: Attributes, isBeside: Bool) {
+        guard let rel = attributes["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).map(String.init) else {
+            return
+        }
+        if rel.contains("author"), !isBeside { capture(.byline(rank: 0)) }
+        if rel.contains("tag"), facts.tags.count < 50 { capture(.tag) }
+        if rel.contains("license"), let href = attributes["href"]?.trimmingSpaces, facts.links.count < 1000 {
+            facts.links.append(PageFacts.LinkElement(rel: ["license"], href: href))
+        }
+    }
+
+    private func time(_ attributes: Attributes, _ signs: ClassSigns) {
+        guard facts.moments.count < 60 else { return }
+        var signs = signs
+        if attributes.raw("pubdate") != nil { signs.insert(.published) }
+        if let value = attributes["datetime"]?.tidied, !value.isEmpty {
+            facts.moments.append(PageFacts.Moment(text: value, signs: signs, isMarked: true))
+        } else {
+            capture(.moment(signs, isMarked: true))
+        }
+    }
+
+    /// Notes an item or a property; returns the item that begins here.
+    private func microdataItem(_ name: ElementName, _ attributes: Attributes) -> Int? {
+        let property = attributes["itemprop"] ?? attributes["property"].flatMap { $0.contains(":") ? nil : $0 }
+        let isItem = attributes.raw("itemscope") != nil || attributes.raw("typeof") != nil
+        guard property != nil || isItem else { return nil }
+        let owner = stack.last { $0.item != nil }?.item
+        let names = property?.split(whereSeparator: \.isWhitespace).prefix(4).map(String.init) ?? []
+        if isItem {
+            return microdata.begin(type: attributes["itemtype"] ?? attributes["typeof"], as: names, in: owner)
+        }
+        // Properties that no item holds are noise, but for `meta`, whose own list they are in.
+        guard owner != nil else { return nil }
+        if let value = attributes.value(of: name) {
+            for property in names { microdata.add(property, value, to: owner) }
+        } else {
+            captures.append((depth: stack.count + 1, start: text.count, what: .property(names: names, item: owner)))
+            if captures.count > 24 { captures.removeLast() }
+        }
+        return nil
+    }
+}
+
+/// The name and value pairs that the parser hands over; valid during its call only.
+struct Attributes {
+    private let list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+
+    init(_ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) { self.list = list }
+
+    /// The bytes of a value, empty when the attribute has none.
+    func raw(_ name: StaticString) -> UnsafePointer<xmlChar>? {
+        guard let list else { return nil }
+        var index = 0
+        while let found = list[index] {
+            if strcmp(
+                UnsafeRawPointer(found).assumingMemoryBound(to: CChar.self),
+                UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
+            {
+                return list[index + 1] ?? Self.empty
+            }
+            index += 2
+        }
+        return nil
+    }
+
+    private static var empty: UnsafePointer<xmlChar> { ("" as StaticString).utf8Start }
+
+    func bytes(_ name: StaticString) -> UnsafeBufferPointer<UInt8>? {
+        raw(name).map {
+            UnsafeBufferPointer(start: $0, count: strlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)))
+        }
+    }
+
+    subscript(name: StaticString) -> String? { raw(name).map { String(cString: $0) } }
+
+    /// The value of a property that stands on such an element (HTML standard, 5.2.4); nil when it is the element's text.
+    func value(of name: ElementName) -> String? {
+        if let content = self["content"] { return content.tidied }
+        switch name {
+        case .a, .link: return self["href"]?.trimmingSpaces
+        case .img: return (self["src"] ?? self["data-src"])?.trimmingSpaces
+        case .time: return self["datetime"]?.tidied
+        case .data: return self["value"]?.tidied
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Items and their properties, gathered while the parser runs; the numbers are capped.
+struct Microdata {
+    private struct Item {
+        var type: String
+        var texts: [(name: String, value: String)] = []
+        var children: [(name: String, item: Int)] = []
+        var isNested: Bool
+    }
+
+    private var items: [Item] = []
+    private var properties = 0
+
+    mutating func begin(type: String?, as names: [String], in owner: Int?) -> Int? {
+        guard items.count < 500 else { return nil }
+        items.append(Item(type: type ?? "", isNested: owner != nil && !names.isEmpty))
+        let index = items.count - 1
+        if let owner { for name in names { items[owner].children.append((name, index)) } }
+        return index
+    }
+
+    mutating func add(_ name: String, _ value: String, to item: Int?) {
+        guard let item, properties < 3000, !value.isEmpty else { return }
+        properties += 1
+        items[item].texts.append((name, value))
+    }
+
+    /// The items that are not properties of others.
+    func objects() -> [LooseJSON] { items.indices.filter { !items[$0].isNested }.map { object($0, depth: 0) } }
+
+    private func object(_ index: Int, depth: Int) -> LooseJSON {
+        let item = items[index]
+        var members: [(name: String, value: LooseJSON)] = [("@type", .string(item.type))]
+        var values: [String: [LooseJSON]] = [:]
+        var order: [String] = []
+        func add(_ name: String, _ value: LooseJSON) {
+            if values[name] == nil { order.append(name) }
+            values[name, default: []].append(value)
+        }
+        for (name, value) in item.texts { add(name, .string(value)) }
+        if depth < 6 { for (name, child) in item.children { add(name, object(child, depth: depth + 1)) } }
+        for name in order {
+            members.append((name, values[name]?.count == 1 ? values[name]?[0] ?? .null : .array(values[name] ?? [])))
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,187 @@
+extension Ranking {
+    mutating func title() -> String? {
+        let site = siteNames.lazy.compactMap { $0.value?.tidied }.first { !$0.isEmpty }
+        let candidates =
+            metas("og:title") + json("headline") + metas("twitter:title") + micro("headline")
+            + metas("citation_title", "dc.title", "dcterms.title", "parsely-title", "sailthru.title") + json("name")
+            + [("title", facts.title), ("h1", facts.headings.first)]
+        let host = hostLabel
+        let plain = candidates.map { candidate -> Candidate in
+            let title = candidate.value.map {
+                Self.withoutSite($0, site: site, host: host, headings: facts.headings)
+            }
+            return (candidate.source, title)
+        }
+        return first("title", plain, keepingOthers: true)
+    }
+
+    static let titleSeparators = [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " ∣ "]
+
+    /// `Story | Site` without the site: when that part is the site's name, or looks like its host, or what is left is the page's
+    /// own heading.
+    static func withoutSite(_ title: String, site: String?, host: String, headings: [String]) -> String {
+        let title = title.tidied
+        for separator in titleSeparators {
+            let parts = title.parts(separatedBy: separator)
+            guard parts.count > 1, let first = parts.first, let last = parts.last else { continue }
+            let head = parts.dropLast().joined(separator: separator)
+            if !head.isEmpty,
+                isSite(last, site: site, host: host)
+                    || headings.contains(where: { $0.lowercased() == head.lowercased() })
+            {
+                return head
+            }
+            let rest = parts.dropFirst().joined(separator: separator)
+            if !rest.isEmpty, isSite(first, site: site, host: host) { return rest }
+        }
+        return title
+    }
+
+    private static func isSite(_ part: String, site: String?, host: String) -> Bool {
+        if part.isEmpty || part.utf8.count > 60 { return false }
+        if let site, part.lowercased() == site.lowercased() { return true }
+        return looksLike(part, host: host)
+    }
+
+    /// Whether the letters of a name are those of the host, or begin with them.
+    static func looksLike(_ name: String, host: String) -> Bool {
+        let letters = name.lowercased().filter { $0.isLetter || $0.isNumber }
+        return host.utf8.count >= 3 && (letters == host || host.utf8.count >= 5 && letters.hasPrefix(host))
+            || letters == host + "com"
+            || letters == "the" + host
+    }
+
+    /// `example` of `www.example.co.uk`.
+    var hostLabel: String {
+        let labels = url.host.lookupName.split(separator: ".").map(String.init)
+        guard case .domain = url.host, labels.count > 1 else { return "" }
+        var index = labels.count - 2
+        if index > 0, ["co", "com", "org", "net", "ac", "gov", "edu", "ne", "or"].contains(labels[index]) {
+            index -= 1
+        }
+        return labels[index].filter { $0 != "-" }
+    }
+
+    /// The part of the title that looks like the host.
+    private var siteInTitle: String? {
+        guard let title = facts.title?.tidied else { return nil }
+        for separator in Self.titleSeparators {
+            let parts = title.parts(separatedBy: separator)
+            guard parts.count > 1 else { continue }
+            for part in [parts[parts.count - 1], parts[0]] where Self.looksLike(part, host: hostLabel) { return part }
+        }
+        return nil
+    }
+
+    mutating func description() -> String? {
+        first(
+            "description",
+            metas("og:description", "description", "twitter:description") + json("description") + micro("description")
+                + metas(
+                    "dc.description", "dcterms.description", "dcterms.abstract", "citation_abstract",
+                    "sailthru.description"))
+    }
+
+    /// The names of the site, the best first.
+    func findSiteNames() -> [Candidate] {
+        [meta("og:site_name")]
+            + [
+                ("json-ld publisher", linked.text(linked.resolved(subject?["publisher"] ?? .null), "name")),
+                ("json-ld WebSite", linked.text(linked.webSite, "name")),
+                ("json-ld isPartOf", linked.text(linked.resolved(subject?["isPartOf"] ?? .null), "name")),
+                ("microdata publisher", items.text(item, "publisher")),
+            ]
+            + metas(
+                "application-name", "apple-mobile-web-app-title", "al:android:app_name", "al:ios:app_name",
+                "dc.publisher", "citation_journal_title")
+            + [("title", siteInTitle)]
+    }
+
+    mutating func siteName() -> String? { first("site_name", siteNames) }
+
+    mutating func language() -> String? {
+        let candidates: [Candidate] =
+            [("html lang", facts.language), meta("content-language"), meta("og:locale")] + json("inLanguage")
+            + metas("dc.language", "language")
+        return first(
+            "language",
+            candidates.map { source, value in
+                (source, value.flatMap { Self.languageTag($0) })
+            })
+    }
+
+    /// A tag that looks like BCP 47: `pt_BR` and `en-us, de` become `pt-BR` and `en-US`.
+    static func languageTag(_ text: String) -> String? {
+        let first = text.split { $0 == "," || $0 == ";" || $0.isWhitespace }.first ?? ""
+        let parts = first.replacing("_", with: "-").split(separator: "-").map(String.init)
+        guard let primary = parts.first, (2...3).contains(primary.utf8.count),
+            primary.allSatisfy({ $0.isASCII && $0.isLetter }),
+            parts.allSatisfy({ $0.utf8.count <= 8 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } })
+        else { return nil }
+        let rest = parts.dropFirst().map { part in
+            switch part.utf8.count {
+            case 2: part.uppercased()
+            case 4: part.prefix(1).uppercased() + part.dropFirst().lowercased()
+            default: part.lowercased()
+            }
+        }
+        return ([primary.lowercased()] + rest).joined(separator: "-")
+    }
+
+    mutating func type() -> String? {
+        let named = subject.map(LinkedData.types)?.first.map { type in
+            LinkedData.isArticle(type) ? "article" : type == "VideoObject" ? "video.other" : type.lowercased()
+        }
+        return first(
+            "type", [meta("og:type"), ("json-ld @type", named?.hasSuffix("page") == true ? "website" : named)])?
+            .lowercased()
+    }
+
+    mutating func tags() -> [String]? {
+        let lists: [(String, [String])] = [
+            ("article:tag", facts.metaAll("article:tag")),
+            ("json-ld keywords", (subject?["keywords"]?.all ?? []).compactMap { $0.text ?? $0["name"]?.text }),
+            ("keywords", facts.metaAll("keywords")), ("news_keywords", facts.metaAll("news_keywords")),
+            ("parsely-tags", facts.metaAll("parsely-tags")), ("sailthru.tags", facts.metaAll("sailthru.tags")),
+            ("rel tag", facts.tags),
+        ]
+        for (source, values) in lists {
+            // A list in one value; a single tag may hold a comma only when there are several values.
+            let split =
+                values.count > 1 && source == "article:tag"
+                ? values : values.flatMap { $0.split { $0 == "," || $0 == ";" }.map(String.init) }
+            var tags: [String] = []
+            for tag in split.map({ Entities.decode($0).tidied })
+            where !tag.isEmpty && tag.utf8.count <= 100 && !tags.contains(tag) {
+                tags.append(tag)
+                if tags.count == 50 { break }
+            }
+            if !tags.isEmpty {
+                note("tags", from: source)
+                return tags
+            }
+        }
+        return nil
+    }
+
+    mutating func paywall() -> Bool? {
+        for (source, value) in json("isAccessibleForFree") + micro("isAccessibleForFree") {
+            guard let value = value?.lowercased() else { continue }
+            note("paywalled", from: source)
+            return value == "false" || value == "0"
+        }
+        guard let tier = facts.meta("article:content_tier")?.lowercased() else { return nil }
+        note("paywalled", from: "article:content_tier")
+        return tier != "free"
+    }
+
+    mutating func words() -> Int? {
+        if let count = linked.text(subject, "wordCount").flatMap({ Int($0) }), count > 0 {
+            note("word_count", from: "json-ld wordCount")
+            return count
+        }
+        guard facts.words > 0 else { return nil }
+        note("word_count", from: "paragraphs")
+        return facts.words
+    }
+}

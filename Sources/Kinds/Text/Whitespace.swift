@@ -1,0 +1,86 @@
+extension StringProtocol {
+    /// Without white space of ASCII at both ends.
+    var trimmingSpaces: String {
+        let bytes = Array(utf8)
+        guard let first = bytes.firstIndex(where: { !$0.isSpace }), let last = bytes.lastIndex(where: { !$0.isSpace })
+        else {
+            return ""
+        }
+        return String(decoding: bytes[first...last], as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// ASCII white space as HTML counts it.
+    var isSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0C || self == 0x0D }
+}
+
+extension StringProtocol {
+    /// White space collapsed, control characters out.
+    var tidied: String {
+        var copy = String(self)
+        return copy.withUTF8 { bytes in
+            String(unsafeUninitializedCapacity: bytes.count) { output in
+                var count = 0
+                var at = 0
+                var needsSpace = false
+                while at < bytes.count {
+                    let (length, isSpace, isKept) = bytes.character(at: at)
+                    if isSpace {
+                        needsSpace = count > 0
+                    } else if isKept {
+                        if needsSpace {
+                            output[count] = 0x20
+                            count += 1
+                        }
+                        needsSpace = false
+                        for offset in 0..<length { output[count + offset] = bytes[at + offset] }
+                        count += length
+                    }
+                    at += length
+                }
+                return count
+            }
+        }
+    }
+
+    /// What stands before and after each occurrence of `separator`, white space trimmed.
+    func parts(separatedBy separator: String) -> [String] {
+        let (text, mark) = (Array(utf8), Array(separator.utf8))
+        var parts: [String] = []
+        var start = 0
+        var at = 0
+        while at + mark.count <= text.count {
+            if text[at] == mark[0], text[at..<at + mark.count].elementsEqual(mark) {
+                parts.append(String(decoding: text[start..<at], as: UTF8.self).trimmingSpaces)
+                at += mark.count
+                start = at
+            } else {
+                at += 1
+            }
+        }
+        return parts + [String(decoding: text[start...], as: UTF8.self).trimmingSpaces]
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Of the character at `at` in valid UTF-8: its length, whether it is white space, and whether it is to be kept, as control
+    /// characters are not.
+    fileprivate func character(at index: Int) -> (length: Int, isSpace: Bool, isKept: Bool) {
+        let first = self[index]
+        if first < 0x80 { return (1, first == 0x20 || (0x09...0x0D).contains(first), first > 0x20 && first != 0x7F) }
+        if first < 0xE0 {
+            // U+0085 and U+00A0 are spaces; the rest up to U+009F are controls.
+            let second = self[index + 1]
+            if first == 0xC2, second <= 0xA0 { return (2, second == 0x85 || second == 0xA0, false) }
+            return (2, false, true)
+        }
+        if first < 0xF0 {
+            let code = UInt32(first & 0x0F) << 12 | UInt32(self[index + 1] & 0x3F) << 6 | UInt32(self[index + 2] & 0x3F)
+            let isSpace =
+                (0x2000...0x200A).contains(code) || [0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000].contains(code)
+            return (3, isSpace, true)
+        }
+        return (4, false, true)
+    }
+}
