@@ -89,7 +89,9 @@ let package = Package(
         module("SQLite", ["CSQLite"]),
         tests("SQLite"),
         module("SQLiteStore", ["Jobs", "SQLite"]),
-        tests("SQLiteStore", ["JobStoreContract", "Jobs", "OperationTypes", "SQLite"], exclude: ["Golden"]),
+        .target(name: "CPowerCut", dependencies: ["CSQLite"], path: "Tests/CPowerCut"),
+        tests(
+            "SQLiteStore", ["CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "SQLite"], exclude: ["Golden"]),
 
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),

@@ -48,6 +48,19 @@ extension Check {
             try expectEqual(report, RescueReport(returned: [], failed: [], cancelled: [job]))
             try expectEqual(try await bench.state(job), .cancelled)
         },
+        Check("p5AnAttemptRunsAgainAfterACrashAndOnlyOneResultCounts") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            _ = try await bench.claimOne()
+            bench = try await bench.restarted()
+            _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            let again = try await bench.claimOne()
+            try expectEqual(again.lease, Lease(job: job, attempt: 2))
+            try await bench.end(again.lease, .succeeded(JSONText("2")))
+            try expectEqual(try await bench.end(Lease(job: job, attempt: 1), .succeeded(JSONText("1"))), .leaseLost)
+            try expectEqual(try await bench.result(job).attempt, 2)
+            try expectEqual(try await bench.result(job).value, .succeeded(JSONText("2")))
+        },
         Check("aRescueWithoutOrphansDoesNothing") { source in
             let bench = try await Workbench(source)
             _ = try await bench.enqueue(bench.job())
