@@ -139,10 +139,14 @@ let package = Package(
             "API",
             [
                 "Control",
+                "Jobs",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], resources: [.embedInCode("openapi.json")]),
         tests("API", ["Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
         module(

@@ -21,7 +21,7 @@ extension SocketControl {
     ) async throws(ControlProblem) -> Answer where Chunks.Element == [UInt8] {
         let connection: Connection
         do {
-            connection = try await pool.take(fresh: true).connection
+            connection = try await pool.take(fresh: false).connection
         } catch {
             throw ControlProblem(connecting: error, to: path)
         }

@@ -15,7 +15,7 @@ extension SocketControl {
             }
         let connection: Connection
         do {
-            connection = try await pool.take(fresh: true).connection
+            connection = try await pool.take(fresh: false).connection
         } catch {
             throw ControlProblem(connecting: error, to: path)
         }

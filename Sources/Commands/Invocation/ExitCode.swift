@@ -60,7 +60,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     init(_ code: ControlProblem.Code) {
         self =
             switch code {
-            case .invalidRequest: .usage
+            case .invalidRequest, .methodNotAllowed: .usage
             case .invalidInput, .outsideRoots, .keyReused, .tooLarge: .data
             case .unknownDefinition, .unknownQueue, .notFound: .noInput
             case .invalidDefinitions: .configuration

@@ -36,6 +36,7 @@ extension ControlProblem.Code {
     public var title: String {
         switch self {
         case .invalidRequest: "The request is wrong"
+        case .methodNotAllowed: "The path does not take this method"
         case .invalidInput: "The input does not fit"
         case .unknownDefinition: "There is no such definition"
         case .unknownQueue: "There is no such queue"

@@ -4,6 +4,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The request itself is wrong; the message says how.
         case invalidRequest = "invalid-request"
+        /// The path does not take this method.
+        case methodNotAllowed = "method-not-allowed"
         case invalidInput = "invalid-input"
         /// The input names a file outside the daemon's roots: stream it into the spool and name that instead.
         case outsideRoots = "outside-roots"
@@ -42,7 +44,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
     /// Whether it is about the submission itself, so that the same one will be refused again; otherwise about the daemon.
     public var isRefusal: Bool {
         switch code {
-        case .invalidRequest, .invalidInput, .outsideRoots, .unknownDefinition, .unknownQueue, .notFound,
+        case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .unknownDefinition, .unknownQueue, .notFound,
             .invalidDefinitions, .keyReused, .conflict, .tooLarge:
             true
         case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
@@ -55,6 +57,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .invalidRequest: 400
         case .permission: 403
         case .unknownDefinition, .unknownQueue, .notFound: 404
+        case .methodNotAllowed: 405
         case .conflict: 409
         case .tooLarge: 413
         case .invalidInput, .outsideRoots, .invalidDefinitions, .keyReused: 422

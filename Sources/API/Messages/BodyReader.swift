@@ -1,0 +1,128 @@
+import Control
+import HTTPTypes
+import HummingbirdCore
+import Jobs
+import NIOCore
+import Synchronization
+
+/// Reads a request's body once, within limits, and knows whether it was read to its end.
+final class BodyReader: Sendable {
+    private let body: RequestBody
+    private let deadline: Duration
+    private let bigBodies: BigBodies
+    private let ended: Mutex<Bool>
+    private let readWithAnswer = Mutex(false)
+    /// The length the caller announced.
+    let length: Int64?
+    let request: Request
+
+    init(_ request: Request, deadline: Duration, bigBodies: BigBodies) {
+        self.request = request
+        body = request.body
+        self.deadline = deadline
+        self.bigBodies = bigBodies
+        length = request.headers[.contentLength].flatMap { Int64($0) }
+        ended = Mutex((length ?? 0) == 0 && request.headers[.transferEncoding] == nil)
+    }
+
+    var hasEnded: Bool { ended.withLock(\.self) }
+    /// The body is read while the answer is written.
+    var isReadWithAnswer: Bool { readWithAnswer.withLock(\.self) }
+    func willBeReadWithAnswer() { readWithAnswer.withLock { $0 = true } }
+
+    /// The body in the pieces it comes in.
+    var chunks: Chunks { Chunks(reader: self) }
+
+    struct Chunks: AsyncSequence, Sendable {
+        fileprivate let reader: BodyReader
+
+        func makeAsyncIterator() -> Iterator { Iterator(reader: reader, body: reader.body.makeAsyncIterator()) }
+
+        struct Iterator: AsyncIteratorProtocol {
+            fileprivate let reader: BodyReader
+            fileprivate var body: RequestBody.AsyncIterator
+
+            mutating func next() async throws -> [UInt8]? {
+                if let chunk = try await body.next() { return Array(chunk.readableBytesView) }
+                reader.ended.withLock { $0 = true }
+                return nil
+            }
+        }
+    }
+
+    /// The whole body as checked JSON.
+    func json(limit: Int = JSONText.maxBytes) async throws(ControlProblem) -> JSONText {
+        let bytes = try await collect(limit: limit)
+        do {
+            return try JSONText(checking: bytes, limit: limit)
+        } catch {
+            throw ControlProblem(.invalidRequest, "The body is refused: \(error).")
+        }
+    }
+
+    /// The whole body. One that is larger, or does not come in time, is refused before its end.
+    func collect(limit: Int) async throws(ControlProblem) -> [UInt8] {
+        if let length, length > limit { throw Self.tooLarge(limit) }
+        if hasEnded { return [] }
+        do {
+            let bytes = try await withThrowingTaskGroup(of: [UInt8]?.self) { [deadline] group in
+                group.addTask { try await self.collectWithoutDeadline(limit: limit) }
+                group.addTask {
+                    try await Task.sleep(for: deadline)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? nil
+            }
+            guard let bytes else {
+                throw ControlProblem(
+                    .invalidRequest, "The body did not come whole within \(deadline.human). Send it again.")
+            }
+            if let length, length != bytes.count {
+                throw ControlProblem(.invalidRequest, "The body ended early. Send it again.")
+            }
+            return bytes
+        } catch let problem as ControlProblem {
+            throw problem
+        } catch {
+            throw ControlProblem(.invalidRequest, "The body did not come whole (\(error)). Send it again.")
+        }
+    }
+
+    private func collectWithoutDeadline(limit: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var isBig = false
+        defer { if isBig { bigBodies.release() } }
+        for try await chunk in chunks {
+            guard bytes.count + chunk.count <= limit else { throw Self.tooLarge(limit) }
+            if !isBig, bytes.count + chunk.count > JSONText.maxBytes {
+                guard bigBodies.take() else { throw BigBodies.busy }
+                isBig = true
+            }
+            bytes += chunk
+        }
+        return bytes
+    }
+
+    private static func tooLarge(_ limit: Int) -> ControlProblem {
+        ControlProblem(.tooLarge, "The body is larger than the \(limit) bytes that are taken here. Send less at once.")
+    }
+}
+
+/// Lets few large bodies be in memory at once.
+final class BigBodies: Sendable {
+    private let count = Mutex(0)
+    private static let limit = 2
+
+    func take() -> Bool {
+        count.withLock { count in
+            guard count < Self.limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func release() { count.withLock { $0 -= 1 } }
+
+    static let busy = ControlProblem(.unavailable, "Other large requests are being read. Try again in a moment.")
+}

@@ -1,0 +1,70 @@
+import Control
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Jobs
+
+/// The items of a URL's query; unknown ones are refused with the nearest name.
+struct Query {
+    private let items: [String: String]
+
+    init(_ request: Request, known: String...) throws(ControlProblem) {
+        var items: [String: String] = [:]
+        for (name, value) in request.uri.queryParameters {
+            let name = String(name)
+            guard known.contains(name) else {
+                throw ControlProblem(
+                    .invalidRequest,
+                    "The query is refused: " + NearestName.unknown("item", name, among: known, listing: "known are")
+                        + ".")
+            }
+            guard items.updateValue(String(value), forKey: name) == nil else {
+                throw ControlProblem(.invalidRequest, "The query says \"\(name)\" twice. Say it once.")
+            }
+        }
+        self.items = items
+    }
+
+    subscript(name: String) -> String? { items[name] }
+
+    func flag(_ name: String) throws(ControlProblem) -> Bool {
+        switch items[name] {
+        case nil, "false"?: return false
+        case "true"?, ""?: return true
+        case let other?:
+            throw ControlProblem(.invalidRequest, "\"\(name)\" is true or false, not \"\(other)\".")
+        }
+    }
+
+    func number(_ name: String) throws(ControlProblem) -> Int64? {
+        guard let text = items[name] else { return nil }
+        guard let number = Int64(text), number > 0 else {
+            throw ControlProblem(.invalidRequest, "\"\(name)\" is a number from 1, not \"\(text)\".")
+        }
+        return number
+    }
+
+    func duration(_ name: String, atMost limit: Duration) throws(ControlProblem) -> Duration? {
+        guard let text = items[name] else { return nil }
+        guard let duration = Duration(human: text), duration <= limit else {
+            throw ControlProblem(
+                .invalidRequest, "\"\(name)\" is a duration such as 30s, at most \(limit.human), not \"\(text)\".")
+        }
+        return duration
+    }
+}
+
+extension ControlContext {
+    /// The number in the path, of a job or a graph.
+    func number(_ concept: String) throws(ControlProblem) -> Int64 {
+        let text = parameters.get("id") ?? ""
+        guard let number = Int64(text), number > 0 else {
+            throw ControlProblem(.invalidRequest, "\"\(text)\" is not the number of a \(concept).")
+        }
+        return number
+    }
+
+    func job() throws(ControlProblem) -> JobID { JobID(try number("job")) }
+    func graph() throws(ControlProblem) -> GraphID { GraphID(try number("graph")) }
+    var name: String { parameters.get("name") ?? "" }
+}

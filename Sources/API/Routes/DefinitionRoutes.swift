@@ -1,0 +1,48 @@
+import Control
+import Hummingbird
+import HummingbirdCore
+import Jobs
+
+struct DefinitionRoutes: Sendable {
+    let control: any JobControl
+
+    /// Documents of definitions hold many inputs.
+    private static let maxDocumentBytes = 8 << 20
+
+    func add(to routes: RouterGroup<ControlContext>) {
+        routes.get("definitions") { request, _ in
+            let query = try Query(request, known: "format")
+            switch query["format"] ?? "json" {
+            case "json": return Response(try await control.definitions())
+            case "yaml":
+                let document = try await control.exportDefinitions()
+                return Response(
+                    status: .ok, headers: [.contentType: "application/yaml"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: document)))
+            case let other: throw ControlProblem(.invalidRequest, "\"format\" is json or yaml, not \"\(other)\".")
+            }
+        }
+        routes.put("definitions") { request, context in
+            let dryRun = try Query(request, known: "dry_run").flag("dry_run")
+            let bytes = try await context.body.collect(limit: Self.maxDocumentBytes)
+            guard let document = String(validating: bytes, as: UTF8.self) else {
+                throw ControlProblem(.invalidDefinitions, "The document is not UTF-8. Save it as UTF-8.")
+            }
+            return Response(try await control.apply(document, dryRun: dryRun))
+        }
+        routes.get("definitions/{name}") { _, context in
+            let set = try await control.definitions()
+            if let found = set.definitions.first(where: { $0.definition.name == context.name }) {
+                return Response(found)
+            }
+            if let found = set.graphs.first(where: { $0.definition.name == context.name }) { return Response(found) }
+            let known = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
+            throw ControlProblem(
+                .notFound, "There is no definition \"\(context.name)\". There are \(known.joined(separator: ", ")).")
+        }
+        routes.delete("definitions/{name}") { _, context in
+            try await control.removeDefinition(context.name)
+            return Response.done
+        }
+    }
+}

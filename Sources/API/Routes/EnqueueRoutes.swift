@@ -1,0 +1,117 @@
+import Control
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Jobs
+
+/// One submission as JSON, or many as JSON lines.
+struct EnqueueRoutes: Sendable {
+    let control: any JobControl
+
+    /// A graph of 100,000 jobs is one submission.
+    private static let maxSubmissionBytes = 16 << 20
+
+    func add(to routes: RouterGroup<ControlContext>) {
+        routes.post("jobs") { request, context in
+            let type = request.headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() }
+            guard type == "application/x-ndjson" || type == "application/jsonl" else {
+                return try await enqueueOne(request, context.body)
+            }
+            if request.headers[.idempotencyKey] != nil {
+                throw ControlProblem(
+                    .invalidRequest, "Idempotency-Key goes with one submission; give each line its own \"key\".")
+            }
+            return enqueueLines(context.body)
+        }
+    }
+
+    private func enqueueOne(_ request: Request, _ body: BodyReader) async throws -> Response {
+        var submission: Submission = try await read(body.json(limit: Self.maxSubmissionBytes))
+        if let key = request.headers[.idempotencyKey] {
+            guard submission.key == nil || submission.key == key else {
+                throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Give one of them.")
+            }
+            submission.key = key
+        }
+        guard let answer = try await control.enqueue([submission]).first else {
+            throw ControlProblem(.internal, "The submission got no answer. Please report this.")
+        }
+        switch answer {
+        case .enqueued(let receipt): return response(answer, receipt, .created)
+        case .duplicate(let receipt): return response(answer, receipt, .ok)
+        case .refused(let problem): return problem.response
+        }
+    }
+
+    private func response(
+        _ answer: SubmissionAnswer, _ receipt: EnqueueReceipt, _ status: HTTPResponse.Status
+    ) -> Response {
+        var response = Response(answer, status: status)
+        response.headers[.location] =
+            receipt.graph.map { "/v1/graphs/\($0)" } ?? receipt.jobs.first.map { "/v1/jobs/\($0)" }
+        return response
+    }
+
+    /// Each piece of the body becomes one call to the store, whose commit all its lines share. The body is not read
+    /// further before that piece is answered, so memory stays flat however many lines come.
+    private func enqueueLines(_ body: BodyReader) -> Response {
+        body.willBeReadWithAnswer()
+        return .lines { writer in
+            var splitter = LineSplitter(limit: JSONText.maxBytes)
+            for try await chunk in body.chunks {
+                let batch = splitter.add(chunk)
+                if try await !answer(batch, &writer) { return }
+            }
+            if let last = splitter.finish() { _ = try await answer([last], &writer) }
+        }
+    }
+
+    /// - Returns: False when the daemon cannot go on; every line of the batch says why.
+    private func answer(
+        _ lines: [LineSplitter.Line], _ writer: inout any ResponseBodyWriter
+    ) async throws -> Bool {
+        if lines.isEmpty { return true }
+        let parsed = lines.map(Self.parse)
+        var canGoOn = true
+        var accepted: ArraySlice<SubmissionAnswer>
+        let submissions = parsed.compactMap { try? $0.get() }  // the failures are answered below
+        do {
+            accepted = try await control.enqueue(submissions)[...]
+        } catch {
+            accepted = Array(repeating: .refused(error), count: submissions.count)[...]
+            canGoOn = false
+        }
+        var bytes: [UInt8] = []
+        for line in parsed {
+            let answer: SubmissionAnswer =
+                switch line {
+                case .success:
+                    accepted.popFirst() ?? .refused(ControlProblem(.internal, "No answer. Please report this."))
+                case .failure(let problem): .refused(problem)
+                }
+            answer.appendJSON(to: &bytes)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        try await writer.write(ByteBuffer(bytes: bytes))
+        return canGoOn
+    }
+
+    private static func parse(_ line: LineSplitter.Line) -> Result<Submission, ControlProblem> {
+        guard case .whole(let bytes) = line else {
+            return .failure(
+                ControlProblem(.tooLarge, "The line is longer than \(JSONText.maxBytes) bytes. Send it alone, as JSON.")
+            )
+        }
+        do {
+            return .success(try Submission(json: JSONText(checking: bytes)))
+        } catch let problem as ShapeProblem {
+            return .failure(ControlProblem(problem))
+        } catch {
+            return .failure(ControlProblem(.invalidRequest, "The line is refused: \(error)."))
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}

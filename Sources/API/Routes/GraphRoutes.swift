@@ -1,0 +1,24 @@
+import Control
+import Hummingbird
+import HummingbirdCore
+import Jobs
+
+struct GraphRoutes: Sendable {
+    let control: any JobControl
+
+    func add(to routes: RouterGroup<ControlContext>) {
+        routes.get("graphs") { request, _ in
+            let query = try Query(request, known: "limit", "before")
+            let limit = try query.number("limit") ?? 100
+            guard limit <= 10_000 else {
+                throw ControlProblem(.invalidRequest, "\"limit\" is a number from 1 to 10000, not \(limit).")
+            }
+            let before = try query.number("before").map { GraphID($0) }
+            return Response(try await control.graphs(limit: Int(limit), before: before))
+        }
+        routes.get("graphs/{id}") { _, context in Response(try await control.graph(context.graph())) }
+        routes.post("graphs/{id}/cancel") { _, context in
+            Response(try await control.cancel(.graph(context.graph())))
+        }
+    }
+}

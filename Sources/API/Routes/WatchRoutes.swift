@@ -1,0 +1,44 @@
+import Control
+import Hummingbird
+import HummingbirdCore
+import Jobs
+
+/// Streams of events, one JSON line each.
+struct WatchRoutes: Sendable {
+    let control: any JobControl
+    let stop: StopSignal
+
+    func add(to routes: RouterGroup<ControlContext>) {
+        routes.get("events") { request, _ in try await watch(.all, request) }
+        routes.get("jobs/{id}/events") { request, context in try await watch(.job(context.job()), request) }
+        routes.get("graphs/{id}/events") { request, context in try await watch(.graph(context.graph()), request) }
+    }
+
+    /// Ends with the scope, with the peer, or with the server; then the last line is a problem.
+    private func watch(_ scope: WatchScope, _ request: Request) async throws -> Response {
+        let events = try await control.watch(scope)
+        var response = Response.lines { writer in
+            let lines = EventWriter(writer)
+            do {
+                try await untilClosed(request, stop) {
+                    for try await event in events { try await lines.write(event) }
+                }
+            } catch let problem as ControlProblem {
+                try await writer.write(line: problem)
+            }
+        }
+        response.headers[.connection] = "close"
+        return response
+    }
+}
+
+/// Lets the task that waits for events write them.
+///
+/// SAFETY: The parent task hands the writer over, waits for the child to end, and only then writes again.
+private final class EventWriter: @unchecked Sendable {
+    private var writer: any ResponseBodyWriter
+
+    init(_ writer: any ResponseBodyWriter) { self.writer = writer }
+
+    func write(_ event: WatchEvent) async throws { try await writer.write(line: event) }
+}

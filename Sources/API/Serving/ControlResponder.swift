@@ -1,0 +1,72 @@
+import Control
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// Answers one request: finds its route, turns what goes wrong into a problem, and ends a connection whose request was
+/// not read whole.
+struct ControlResponder: Sendable {
+    private let router: RouterResponder<ControlContext>
+    private let routes: RouteTable
+    private let limits: ServerLimits
+    private let bigBodies = BigBodies()
+    private let logger: Logger
+    private let isAllowed: ControlServer.PeerCheck
+
+    init(
+        control: any JobControl, limits: ServerLimits, stop: StopSignal, logger: Logger,
+        isAllowed: @escaping ControlServer.PeerCheck
+    ) {
+        let router = makeControlRouter(control: control, stop: stop)
+        self.router = router.buildResponder()
+        routes = RouteTable(router)
+        self.limits = limits
+        self.logger = logger
+        self.isAllowed = isAllowed
+    }
+
+    func respond(
+        to request: Request, from peer: PeerCredentials, writer: consuming ResponseWriter, channel: any Channel
+    ) async throws {
+        let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
+        let isRefused = !isAllowed(peer)
+        if !isRefused, request.headers[.expect]?.lowercased() == "100-continue" {
+            try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+        }
+        var response =
+            isRefused ? Self.refusal(of: peer).response : await self.response(to: request, body: body)
+        if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
+        logger.debug(
+            "request",
+            metadata: [
+                "method": "\(request.method)", "path": "\(request.uri.path)", "status": "\(response.status.code)",
+                "uid": "\(peer.uid)", "pid": "\(peer.pid)",
+            ])
+        try await writer.write(response: response.head, body: response.body)
+        // What is left of the body is not worth reading, however long it is.
+        if !body.hasEnded || isRefused { channel.close(promise: nil) }
+    }
+
+    private static func refusal(of peer: PeerCredentials) -> ControlProblem {
+        ControlProblem(
+            .permission, "User \(peer.uid) may not use this socket. The daemon's configuration says who may.")
+    }
+
+    private func response(to request: Request, body: BodyReader) async -> Response {
+        let context = ControlContext(source: ControlContext.Source(logger: logger, body: body))
+        do {
+            let response = try await router.respond(to: request, context: context)
+            return context.endpointPath == "NotFound" ? routes.unknown(request) : response
+        } catch let problem as ControlProblem {
+            return problem.response
+        } catch is CancellationError {
+            return ControlProblem(.unavailable, "The daemon stops. Try again when it has started.").response
+        } catch {
+            logger.error("a request failed: \(error)", metadata: ["path": "\(request.uri.path)"])
+            return ControlProblem(.internal, "The request failed as only a defect can make it. Please report it.")
+                .response
+        }
+    }
+}

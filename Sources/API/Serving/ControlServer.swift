@@ -1,0 +1,108 @@
+import Control
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// Serves every verb on the control socket, in HTTP/1.1 with JSON.
+///
+/// The socket listens before ``run()``; callers that come early wait. On a graceful shutdown nothing new is accepted,
+/// requests in flight end within ``ServerLimits/drain``, and streams of events end at once.
+public struct ControlServer: Service {
+    public typealias PeerCheck = @Sendable (PeerCredentials) -> Bool
+
+    private let socket: ControlSocket
+    private let limits: ServerLimits
+    private let logger: Logger
+    private let group: any EventLoopGroup
+    private let responder: ControlResponder
+    private let stop: StopSignal
+    private let connections = OpenConnections()
+
+    /// - Parameter isAllowed: Whether a peer may use the socket, besides the socket's mode.
+    public init(
+        control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        isAllowed: @escaping PeerCheck = { _ in true }
+    ) {
+        self.socket = socket
+        self.limits = limits
+        self.logger = logger
+        self.group = group
+        stop = StopSignal()
+        responder = ControlResponder(
+            control: control, limits: limits, stop: stop, logger: logger, isAllowed: isAllowed)
+    }
+
+    /// Serves until the task is cancelled or shut down gracefully. To be called once; the socket is closed when it returns.
+    public func run() async throws {
+        defer { socket.removeFile() }
+        let listener = try await listen()
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withDiscardingTaskGroup { tasks in
+                await accept(from: listener, into: &tasks)
+            }
+        } onCancelOrGracefulShutdown: {
+            end(listener.channel)
+        }
+    }
+
+    private struct Accepted: Sendable {
+        let channel: HTTP1Channel.Value
+        let peer: PeerCredentials
+    }
+
+    private func listen() async throws -> NIOAsyncChannel<Accepted, Never> {
+        try await ServerBootstrap(group: group)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AvailableConnectionsChannelHandler(maxConnections: limits.connections))
+                }
+            }
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .bind(socket.descriptor) { channel in
+                connections.add(channel)
+                return PeerCredentials.read(from: channel).flatMap { peer in
+                    http(for: peer).setup(channel: channel, logger: logger).map { Accepted(channel: $0, peer: peer) }
+                }
+            }
+    }
+
+    private func http(for peer: PeerCredentials) -> HTTP1Channel {
+        let stall = TimeAmount(limits.stall)
+        return HTTP1Channel(
+            responder: { request, writer, channel in
+                try await responder.respond(to: request, from: peer, writer: writer, channel: channel)
+            },
+            configuration: HTTP1Channel.Configuration(
+                additionalChannelHandlers: [StallHandler(limit: stall)], idleTimeout: TimeAmount(limits.idle),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+    }
+
+    private func accept(
+        from listener: NIOAsyncChannel<Accepted, Never>, into tasks: inout DiscardingTaskGroup
+    ) async {
+        do {
+            try await listener.executeThenClose { accepted in
+                for try await one in accepted {
+                    tasks.addTask { await http(for: one.peer).handle(value: one.channel, logger: logger) }
+                }
+            }
+        } catch {
+            // A listener that is closed by a stop may say so by an error.
+            if !stop.isFired { logger.error("the control socket no longer accepts: \(error)") }
+        }
+    }
+
+    private func end(_ listener: any Channel) {
+        stop.fire()
+        listener.close(promise: nil)
+        connections.quiesce()
+        listener.eventLoop.scheduleTask(in: TimeAmount(limits.drain)) { connections.closeAll() }
+    }
+}

@@ -1,0 +1,39 @@
+import Control
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+
+/// Which methods each path takes, for a request that has no route.
+struct RouteTable: Sendable {
+    private let routes: [(segments: [Substring], method: HTTPRequest.Method)]
+
+    init(_ router: Router<ControlContext>) {
+        routes = router.routes.map { (Self.segments($0.path.description), $0.method) }
+    }
+
+    private static func segments(_ path: String) -> [Substring] {
+        Substring(path).split(separator: "/", omittingEmptySubsequences: true)
+    }
+
+    private func methods(of path: String) -> [HTTPRequest.Method] {
+        let segments = Self.segments(path)
+        return routes.filter { route in
+            route.segments.count == segments.count
+                && zip(route.segments, segments).allSatisfy { $0.first == "{" || $0 == $1 }
+        }.map(\.method)
+    }
+
+    func unknown(_ request: Request) -> Response {
+        let methods = methods(of: request.uri.path).map(\.rawValue).sorted().joined(separator: ", ")
+        guard !methods.isEmpty else {
+            return ControlProblem(
+                .notFound, "There is no \(request.uri.path) here. GET /v1/openapi.json shows every path."
+            ).response
+        }
+        var response = ControlProblem(
+            .methodNotAllowed, "\(request.uri.path) takes \(methods), not \(request.method)."
+        ).response
+        response.headers[.allow] = methods
+        return response
+    }
+}

@@ -1,0 +1,24 @@
+/// What callers may use of the server.
+public struct ServerLimits: Sendable, Hashable {
+    /// More wait in the socket's backlog.
+    public var connections: Int
+    /// How long a connection may send nothing: between requests, within a request's head, and within a body.
+    public var idle: Duration
+    /// How long a peer may leave an answer unread.
+    public var stall: Duration
+    /// How long a JSON body may take.
+    public var body: Duration
+    /// How long requests in flight may go on after a stop.
+    public var drain: Duration
+
+    public init(
+        connections: Int = 512, idle: Duration = .seconds(60), stall: Duration = .seconds(300),
+        body: Duration = .seconds(30), drain: Duration = .seconds(10)
+    ) {
+        self.connections = connections
+        self.idle = idle
+        self.stall = stall
+        self.body = body
+        self.drain = drain
+    }
+}

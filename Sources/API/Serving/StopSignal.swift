@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Tells everything that waits long that the server stops.
+final class StopSignal: Sendable {
+    private struct State {
+        var isFired = false
+        var next = 0
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    var isFired: Bool { state.withLock(\.isFired) }
+
+    func fire() {
+        let waiting = state.withLock { state in
+            state.isFired = true
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns when the signal fires or the task is cancelled.
+    func wait() async {
+        let ticket = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isFired || Task.isCancelled { return true }
+                    state.waiting[ticket] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
+        }
+    }
+
+    /// Runs `work` until it ends or the signal fires, which cancels it.
+    ///
+    /// - Returns: Nil when the signal came first.
+    func whileRunning<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                await self.wait()
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Glibc
+
+/// A listening Unix socket: bound by us, or passed by systemd.
+///
+/// From the moment it exists nobody may connect whom its mode does not let in.
+public struct ControlSocket: Sendable {
+    let descriptor: CInt
+    /// Nil for a passed socket, whose file is not ours.
+    let path: String?
+    private let identity: FileIdentity?
+
+    /// Takes over a socket that already listens.
+    public init(passed descriptor: CInt) {
+        self.descriptor = descriptor
+        path = nil
+        identity = nil
+    }
+
+    /// Binds and listens. The directory must exist; a socket file that nobody answers on any more is replaced.
+    public init(path: String, mode: mode_t = 0o660, backlog: CInt = 256) throws(SocketProblem) {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | Self.closeOnExec | Self.nonBlocking, 0)
+        guard descriptor >= 0 else { throw .system(path: path, call: "socket", code: errno) }
+        do throws(SocketProblem) {
+            try Self.checkExisting(path)
+            // Bound and opened under another name, then moved: at no moment does the path lead to nobody.
+            let temporary = path + ".new"
+            unlink(temporary)
+            try Self.bind(descriptor, temporary, mode: mode, shownPath: path)
+            guard listen(descriptor, backlog) == 0 else {
+                throw SocketProblem.system(path: path, call: "listen", code: errno)
+            }
+            guard rename(temporary, path) == 0 else {
+                throw SocketProblem.system(path: path, call: "rename", code: errno)
+            }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        self.path = path
+        identity = FileIdentity(path)
+    }
+
+    /// Removes the file if it is still the one that was made here.
+    func removeFile() {
+        guard let path, let identity, FileIdentity(path) == identity else { return }
+        unlink(path)
+    }
+
+    private static let closeOnExec: CInt = 0o2000000
+    private static let nonBlocking: CInt = 0o4000
+
+    private static func bind(
+        _ descriptor: CInt, _ path: String, mode: mode_t, shownPath: String
+    ) throws(SocketProblem) {
+        // Linux gives the file the mode of the descriptor, less the umask; changing the umask itself would touch every
+        // thread. So it is never more open than `mode`, and exactly `mode` after chmod.
+        guard fchmod(descriptor, mode) == 0 else { throw .system(path: shownPath, call: "fchmod", code: errno) }
+        let result = try withAddress(path, shownPath: shownPath) { Glibc.bind(descriptor, $0, $1) }
+        guard result == 0 else { throw .system(path: shownPath, call: "bind", code: errno) }
+        guard chmod(path, mode) == 0 else { throw .system(path: shownPath, call: "chmod", code: errno) }
+    }
+
+    /// Refuses a path that is in use, by a living daemon or by something that is no socket.
+    private static func checkExisting(_ path: String) throws(SocketProblem) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return }
+            throw .system(path: path, call: "lstat", code: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
+        let probe = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | closeOnExec | nonBlocking, 0)
+        guard probe >= 0 else { throw .system(path: path, call: "socket", code: errno) }
+        defer { close(probe) }
+        let result = try withAddress(path, shownPath: path) { Glibc.connect(probe, $0, $1) }
+        // A full backlog (EAGAIN) is an answer too.
+        if result == 0 || errno == EAGAIN { throw .inUse(path: path) }
+        guard errno == ECONNREFUSED || errno == ENOENT else { throw .system(path: path, call: "connect", code: errno) }
+    }
+
+    private static func withAddress(
+        _ path: String, shownPath: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) throws(SocketProblem) -> CInt {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw .pathTooLong(
+                path: shownPath, limit: MemoryLayout.size(ofValue: address.sun_path) - ".new".utf8.count - 1)
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
+
+private struct FileIdentity: Equatable, Sendable {
+    let device: UInt
+    let inode: UInt
+
+    init?(_ path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+    }
+}

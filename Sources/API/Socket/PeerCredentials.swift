@@ -1,0 +1,18 @@
+import Glibc
+import NIOCore
+
+/// Who is at the other end of a connection, as the kernel knows it (`SO_PEERCRED`).
+public struct PeerCredentials: Sendable, Hashable {
+    // The layout of the kernel's `struct ucred`.
+    public let pid: Int32
+    public let uid: UInt32
+    public let gid: UInt32
+
+    static func read(from channel: any Channel) -> EventLoopFuture<PeerCredentials> {
+        guard let provider = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        return provider.unsafeGetSocketOption(
+            level: NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET), name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
+    }
+}

@@ -1,0 +1,23 @@
+import Glibc
+
+/// Why the control socket cannot be opened.
+public enum SocketProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Somebody answers on it.
+    case inUse(path: String)
+    case notASocket(path: String)
+    case pathTooLong(path: String, limit: Int)
+    case system(path: String, call: String, code: CInt)
+
+    public var description: String {
+        switch self {
+        case .inUse(let path):
+            "Another daemon listens on \(path). Stop it, or give this one another socket."
+        case .notASocket(let path):
+            "\(path) exists and is no socket. Move it away, or give another path for the socket."
+        case .pathTooLong(let path, let limit):
+            "The socket's path \(path) has \(path.utf8.count) bytes; give one of 1 to \(limit)."
+        case .system(let path, let call, let code):
+            "The socket \(path) cannot be opened (\(call): \(String(cString: strerror(code)))). Its directory must exist and be writable by the daemon's user."
+        }
+    }
+}

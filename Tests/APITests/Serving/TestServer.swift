@@ -1,0 +1,179 @@
+import API
+import Client
+import Control
+import Foundation
+import Jobs
+import Logging
+import OperationTypes
+import SQLiteStore
+import Synchronization
+import Testing
+
+/// A real server on a real socket over a real store, for one test.
+struct TestServer: Sendable {
+    let directory: String
+    let store: SQLiteJobStore
+    let control: StoreControl
+    let client: SocketControl
+    let reports: ProgressReports
+
+    var socket: String { directory + "/halyard.sock" }
+    var spool: String { directory + "/spool" }
+
+    /// Runs `body` against a server, and stops it afterwards.
+    static func with<Value: Sendable>(
+        limits: ServerLimits = ServerLimits(), maxSpoolBytes: Int64 = 1 << 30, clock: TestClock = TestClock(),
+        isAllowed: @escaping ControlServer.PeerCheck = { _ in true },
+        _ body: @Sendable (TestServer) async throws -> Value
+    ) async throws -> Value {
+        let directory = try temporaryDirectory()
+        // A leftover in the temporary directory harms nobody.
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let lock = try DatabaseLock.acquire(forDatabaseAt: directory + "/halyard.db")
+        let store = try SQLiteJobStore.open(lock)
+        try await prepare(store)
+        let reports = ProgressReports()
+        let hooks = DaemonHooks(
+            condition: { .init(state: .running, pid: 42, startedAt: TestClock.start) },
+            progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
+            checkInput: { _, input in
+                input.string.contains("/etc/") ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
+            },
+            spool: try Spool(directory: directory + "/spool", maxBytes: maxSpoolBytes))
+        let control = StoreControl(
+            store: store, database: directory + "/halyard.db", version: "test", daemon: hooks, now: { clock.now })
+        let socket = try ControlSocket(path: directory + "/halyard.sock")
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let server = ControlServer(
+            control: control, socket: socket, limits: limits, logger: logger, isAllowed: isAllowed)
+        let client = SocketControl(path: directory + "/halyard.sock")
+        let running = Task { try await server.run() }
+        do {
+            let value = try await body(
+                TestServer(directory: directory, store: store, control: control, client: client, reports: reports))
+            running.cancel()
+            try await running.value
+            await store.close()
+            return value
+        } catch {
+            running.cancel()
+            try await running.value
+            await store.close()
+            throw error
+        }
+    }
+
+    static func temporaryDirectory() throws -> String {
+        var template = Array((FileManager.default.temporaryDirectory.path + "/halyard-api-XXXXXX").utf8CString)
+        return try #require(
+            template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
+    }
+}
+
+extension TestServer {
+    static let echo = KindDescription(
+        name: "echo", summary: "Gives its text back.", inputType: "Echo.Input", outputType: "Echo.Output",
+        accepts: "Echo.Output", offers: "Echo.Output",
+        fields: [
+            InputField("text", .string, isRequired: true, isFromDependency: true, summary: "What is given back."),
+            InputField("file", .string, summary: "A file."),
+        ])
+
+    static func prepare(_ store: SQLiteJobStore) async throws {
+        let now = TestClock.start
+        try await store.register([echo], now: now)
+        try await store.change(
+            DefinitionChange(
+                queues: [QueueChange(name: "slow", limit: 1)],
+                definitions: [Definition(name: "echo", kind: "echo")],
+                graphs: [
+                    GraphDefinition(
+                        name: "chain",
+                        nodes: [
+                            .init(name: "first", definition: "echo"),
+                            .init(name: "second", definition: "echo", after: [.init(node: "first")]),
+                        ], parameters: [.init(name: "text", node: "first", field: "text")])
+                ]), now: now)
+    }
+
+    /// Claims what may run, as a runner would.
+    func claim(_ slots: Int = 100) async throws -> [ClaimedJob] {
+        try await store.exchange([], claim: ClaimRequest(slots: slots), now: TestClock.start).claimed
+    }
+
+    func finish(_ lease: Lease, _ ending: AttemptEnd.Ending) async throws {
+        let answer = try await store.exchange(
+            [AttemptEnd(lease: lease, ending: ending)], claim: nil, now: TestClock.start)
+        #expect(answer.finished.count == 1)
+    }
+
+    /// Runs everything that can run, to success.
+    func runAll() async throws {
+        while true {
+            let claimed = try await claim()
+            if claimed.isEmpty { return }
+            for job in claimed { try await finish(job.lease, .succeeded(json(#"{"text":"done"}"#))) }
+        }
+    }
+
+    func enqueue(_ submission: Submission) async throws -> EnqueueReceipt {
+        guard case .enqueued(let receipt)? = try await control.enqueue([submission]).first else {
+            throw TestFailure("the submission was not accepted")
+        }
+        return receipt
+    }
+}
+
+struct TestFailure: Error {
+    let message: String
+    init(_ message: String) { self.message = message }
+}
+
+/// A clock that stands still until a test moves it.
+final class TestClock: Sendable {
+    static let start = Timestamp(milliseconds: 1_800_000_000_000)
+    private let moment = Mutex(TestClock.start)
+    var now: Timestamp { moment.withLock(\.self) }
+    func advance(by duration: Duration) { moment.withLock { $0 = $0 + duration } }
+}
+
+func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
+
+extension Submission {
+    static func echo(_ text: String, key: String? = nil) -> Submission {
+        Submission(.definition("echo"), input: JSONText(trusted: Array("{\"text\":\"\(text)\"}".utf8)), key: key)
+    }
+}
+
+/// Stands for the progress of running attempts.
+final class ProgressReports: Sendable {
+    private struct State {
+        var latest: [JobID: OperationProgress] = [:]
+        var observers: [Int: DaemonHooks.ProgressObserver] = [:]
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+
+    func latest(_ job: JobID) -> OperationProgress? { state.withLock { $0.latest[job] } }
+
+    func observe(_ observer: @escaping DaemonHooks.ProgressObserver) -> StoreObservation {
+        let ticket = state.withLock { state in
+            state.next += 1
+            state.observers[state.next] = observer
+            return state.next
+        }
+        return StoreObservation { [weak self] in self?.state.withLock { $0.observers[ticket] = nil } }
+    }
+
+    var observerCount: Int { state.withLock(\.observers.count) }
+
+    func report(_ job: JobID, _ progress: OperationProgress) {
+        let observers = state.withLock { state in
+            state.latest[job] = progress
+            return state.observers.values
+        }
+        for observer in observers { observer(job, progress) }
+    }
+}

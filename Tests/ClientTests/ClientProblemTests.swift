@@ -1,0 +1,45 @@
+import Client
+import Control
+import Foundation
+import Jobs
+import Testing
+
+/// What is told where no daemon answers.
+@Suite struct ClientProblemTests {
+    private func directory() throws -> String {
+        let path = FileManager.default.temporaryDirectory.path + "/halyard-client-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        return path
+    }
+
+    @Test func absentSocketMeansNoDaemon() async throws {
+        let path = try directory() + "/none.sock"
+        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
+        #expect(error?.code == .noDaemon)
+        #expect(error?.message.contains(path) == true)
+    }
+
+    @Test func socketThatNobodyListensOnMeansNoDaemon() async throws {
+        let path = try directory() + "/stale.sock"
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(bound == 0)
+        close(descriptor)
+        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
+        #expect(error?.code == .noDaemon)
+    }
+
+    @Test func pathThatIsTooLongIsToldAsSuch() async throws {
+        let path = "/tmp/" + String(repeating: "x", count: 200)
+        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
+        #expect(error?.code == .noDaemon)
+        #expect(error?.message.contains("cannot be reached") == true)
+    }
+}
