@@ -79,10 +79,10 @@ let package = Package(
 
         // The durable model.
         module("Jobs", ["OperationTypes"]),
-        tests("Jobs"),
+        tests("Jobs", ["OperationTypes"]),
         module("JobStoreContract", ["Jobs"]),
         module("Definitions", ["Jobs", .product(name: "Yams", package: "Yams")]),
-        tests("Definitions"),
+        tests("Definitions", ["Jobs", "Kinds", "OperationTypes"]),
 
         // SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),

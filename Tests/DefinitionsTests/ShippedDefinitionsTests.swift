@@ -1,6 +1,7 @@
 import Definitions
 import Foundation
 import Jobs
+import Kinds
 import Testing
 
 /// The document in `config`.
@@ -16,5 +17,40 @@ import Testing
         let set = DefinitionSet().applying(change)
         let again = try DefinitionDocument.parse(DefinitionDocument.export(set)).change
         #expect(DefinitionSet().applying(again) == set)
+    }
+
+    @Test func everythingInItCanBeUsedWithTheKindsThereAre() throws {
+        let change = try DefinitionDocument.parse(String(contentsOf: Self.file, encoding: .utf8)).change
+        let empty = DefinitionSet(kinds: [Unfurl.description, Enrich.description, Upload.description])
+        #expect(Catalog(empty).check(change) == [])
+
+        let catalog = Catalog(empty.applying(change))
+        let input = try catalog.input(
+            for: "save-link", arguments: ["https://example.org/a", "https://example.org/b"],
+            sets: [("enrich.max_bytes", "100000")])
+        let plan = try catalog.plan(Submission(.definition("save-link"), input: input), now: Timestamp(milliseconds: 0))
+        #expect(plan.jobs.map(\.node) == ["unfurl", "enrich", "upload"])
+        #expect(plan.jobs.map(\.queue) == ["network", "network", "upload"])
+        #expect(
+            plan.jobs.map { $0.input?.string } == [
+                #"{"url":"https://example.org/a"}"#, #"{"max_bytes":100000}"#,
+                #"{"content_type":"application/json","to":"https://example.org/b"}"#,
+            ])
+    }
+
+    @Test func linkThatAnUploadCannotGiveIsRefusedWithBothTypes() {
+        let kinds = [Unfurl.description, Enrich.description, Upload.description]
+        let definitions = kinds.map { Definition(name: $0.name, kind: $0.name) }
+        let graph = GraphDefinition(
+            name: "backwards",
+            nodes: [
+                .init(name: "upload", definition: "upload"),
+                .init(name: "unfurl", definition: "unfurl", after: [.init(node: "upload")]),
+            ])
+        #expect(
+            Catalog(DefinitionSet(kinds: kinds)).check(DefinitionChange(definitions: definitions, graphs: [graph]))
+                .map(\.description) == [
+                    #"graph "backwards": node "unfurl" lacks "url" and takes Link, but node "upload" offers Upload.Output; give the field, or a dependency that offers Link"#
+                ])
     }
 }
