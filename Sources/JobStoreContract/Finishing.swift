@@ -122,7 +122,7 @@ extension Check {
             let children = [bench.job(), bench.job(queue: "nowhere")].map { NewGraph(isGraph: false, jobs: [$0]) }
             try expectEqual(
                 try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.failed))
-            try expectEqual(try await bench.failure(job).code, "children_refused")
+            try expectEqual(try await bench.failure(job).code, JobFailure.Code.childrenRefused)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
         },
         Check("p3AChildOfALostLeaseIsNotEnqueued") { source in

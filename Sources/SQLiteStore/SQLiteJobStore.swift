@@ -29,7 +29,8 @@ public final class SQLiteJobStore: JobStore {
 
     /// Opens the database whose lock is held; creates it when there is no file, and never replaces one (P11).
     ///
-    /// An older schema is brought up to date. The store keeps the lock until it is closed.
+    /// An older schema is brought up to date. The store keeps the lock until it is closed; when opening fails, the lock
+    /// stays with the caller.
     public static func open(
         _ lock: DatabaseLock, options: StoreOptions = StoreOptions()
     ) throws(StoreOpenError) -> SQLiteJobStore {
@@ -42,11 +43,11 @@ public final class SQLiteJobStore: JobStore {
         } catch {
             throw StoreOpenError(error, path: location.path)
         }
-        return SQLiteJobStore(
-            path: location.path,
-            writing: try GroupCommit(Handover(writer), lock: lock, options: options),
-            reading: try lane(named: "halyard-reader", location, options),
-            listing: try lane(named: "halyard-lists", location, options))
+        let reading = try lane(named: "halyard-reader", location, options)
+        let listing = try lane(named: "halyard-lists", location, options)
+        // Last, since from here on the lock is the store's.
+        let writing = try GroupCommit(Handover(writer), lock: lock, options: options)
+        return SQLiteJobStore(path: location.path, writing: writing, reading: reading, listing: listing)
     }
 
     /// Opens an existing database to read it, also while a daemon works with it. Every write fails with

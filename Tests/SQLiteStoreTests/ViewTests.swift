@@ -23,7 +23,7 @@ import Testing
     }
 
     /// A graph with a job in every state that a graph can show, and lone jobs that wait for other reasons.
-    private func populate(_ store: SQLiteJobStore) async throws {
+    static func populate(_ store: SQLiteJobStore) async throws {
         var now = Timestamp(milliseconds: 1_750_000_000_123)
         try await store.change(
             DefinitionChange(
@@ -89,7 +89,7 @@ import Testing
     func readsWell(_ view: String) async throws {
         let directory = try TemporaryDirectory()
         let store = try directory.open()
-        try await populate(store)
+        try await Self.populate(store)
         let sql: StaticString =
             switch view {
             case "jobs": "SELECT * FROM jobs ORDER BY job"

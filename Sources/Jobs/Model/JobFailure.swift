@@ -23,6 +23,8 @@ public struct JobFailure: Hashable, Sendable, Error {
         public static let invalidOutput = "invalid_output"
         public static let unknownKind = "unknown_kind"
         public static let resultTooLarge = "result_too_large"
+        /// It succeeded, but a job that it enqueues was refused.
+        public static let childrenRefused = "children_refused"
         public static let dependencyFailed = "dependency_failed"
         public static let dependencyCancelled = "dependency_cancelled"
         public static let dependencySkipped = "dependency_skipped"

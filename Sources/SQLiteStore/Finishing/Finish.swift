@@ -12,7 +12,7 @@ extension Writer {
         case .succeeded(let value, let children):
             if let refusal = try refusal(of: children, now: now) {
                 let failure = JobFailure(
-                    code: "children_refused",
+                    code: JobFailure.Code.childrenRefused,
                     message: "It succeeded, but a job that it enqueues was refused: \(refusal). Correct the operation.")
                 attempt = EndedAttempt(.failed, failure)
                 next = .final(.failed, failure)

@@ -137,9 +137,14 @@ extension Connection {
             let found = try integer("PRAGMA user_version") ?? 0
             for migration in Migration.all where migration.version > found {
                 try execute("BEGIN IMMEDIATE")
-                try migration.run(on: self)
-                try stamp(migration.version)
-                try execute("COMMIT")
+                do throws(SQLiteError) {
+                    try migration.run(on: self)
+                    try stamp(migration.version)
+                    try execute("COMMIT")
+                } catch {
+                    if !isAutocommit { try execute("ROLLBACK") }
+                    throw error
+                }
             }
         } catch {
             throw StoreOpenError(error, path: path)

@@ -1,0 +1,74 @@
+import Foundation
+import Jobs
+import SQLite
+import Testing
+
+@testable import SQLiteStore
+
+@Suite struct MigrationTests {
+    private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures")
+
+    /// `Tests/Fixtures/schema-<version>.db`, one for each schema, as its release wrote it.
+    @Test(arguments: Migration.all.map(\.version))
+    func aDatabaseOfEachSchemaOpensForEver(_ version: Int64) async throws {
+        let fixture = Self.fixtures.appending(path: "schema-\(version).db")
+        if ProcessInfo.processInfo.environment["HALYARD_UPDATE_GOLDEN"] == "1", version == Migration.current {
+            try await write(fixture)
+        }
+        let directory = try TemporaryDirectory()
+        try FileManager.default.copyItem(at: fixture, to: URL(filePath: directory.database))
+        let store = try directory.open(StoreOptions(walBytes: 0))
+        #expect(try await store.jobs(JobFilter()).count == 10)
+        #expect(try await store.job(JobID(1))?.node == "good")
+        #expect(try await store.definitions().definitions.map(\.definition.name) == ["fetch"])
+        // It still works: what ran is rescued, and new jobs get new numbers.
+        let now = Timestamp(milliseconds: 1_750_000_100_000)
+        #expect(try await store.rescueOrphans(maxRescues: 3, now: now).cancelled == [JobID(5)])
+        let definition = try await store.definitions().definitions[0].id
+        let outcome = try await store.enqueue(
+            [NewGraph(isGraph: false, jobs: [NewJob(definition: definition)])], now: now)[0]
+        #expect(outcome == .enqueued(EnqueueReceipt(graph: nil, jobs: [JobID(11)])))
+        await store.close()
+        let connection = try Connection(path: directory.database, access: .readOnly)
+        #expect(try connection.integer("PRAGMA user_version") == Migration.current)
+        #expect(try connection.text("PRAGMA integrity_check") == "ok")
+    }
+
+    private func write(_ fixture: URL) async throws {
+        let directory = try TemporaryDirectory()
+        let store = try directory.open(StoreOptions(walBytes: 0))
+        try await ViewTests.populate(store)
+        await store.close()
+        try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
+        try Data(contentsOf: URL(filePath: directory.database)).write(to: fixture)
+        Issue.record("\(fixture.lastPathComponent) was written; run again")
+    }
+
+    @Test func migrationsAreNumberedInOrderUpToTheCurrentOne() {
+        #expect(Migration.all.map(\.version) == Array(1...Migration.current))
+    }
+
+    /// A database that stands at version 0 of ours gets every step; nothing of a step that fails stays.
+    @Test func anOlderDatabaseGetsTheStepsItLacks() throws {
+        let directory = try TemporaryDirectory()
+        let connection = try Connection(path: directory.database, access: .readWriteCreate)
+        try connection.migrate(path: directory.database)
+        #expect(try connection.integer("PRAGMA user_version") == Migration.current)
+        #expect(try connection.integer("PRAGMA application_id") == Migration.applicationID)
+        #expect(try connection.integer("SELECT count(*) FROM queue") == 1)
+        // Again changes nothing.
+        try connection.migrate(path: directory.database)
+        #expect(try connection.integer("SELECT count(*) FROM queue") == 1)
+    }
+
+    @Test func aStepThatFailsLeavesTheDatabaseAsItWas() throws {
+        let directory = try TemporaryDirectory()
+        let connection = try Connection(path: directory.database, access: .readWriteCreate)
+        // In the way of the first step, late in it.
+        try connection.execute("CREATE TABLE other (x); CREATE INDEX job_graph ON other (x)")
+        #expect(throws: StoreOpenError.self) { try connection.migrate(path: directory.database) }
+        #expect(connection.isAutocommit)
+        #expect(try connection.integer("PRAGMA user_version") == 0)
+        #expect(try connection.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table'") == 1)
+    }
+}
