@@ -182,7 +182,12 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ]),
-        tests("Daemon", ["Client", "Jobs", "Systemd"]),
+        tests(
+            "Daemon",
+            [
+                "Jobs", "Runner", "Systemd", .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
         executable("halyardd", ["Daemon"]),
         executable("halyard", ["Commands"]),
 

@@ -1,4 +1,8 @@
+import Daemon
+
 @main
 struct Main {
-    static func main() {}
+    @MainActor static func main() async {
+        await DaemonCommand.start()
+    }
 }

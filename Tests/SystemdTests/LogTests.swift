@@ -44,7 +44,7 @@ import Testing
     @Test func aPrefixedLineCarriesLevelAndMetadata() {
         let lines = Lines()
         var logger = Logger(label: "x") { _ in
-            LineLogHandler(level: .info, style: .levelPrefix, write: lines.append)
+            LineLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
         }
         logger[metadataKey: "kind"] = "upload"
         logger.error("failed", metadata: ["HALYARD_JOB": "4", "why": "no route", "HALYARD_EVENT": "attempt-failed"])
@@ -55,7 +55,7 @@ import Testing
     @Test func hostileTextStaysOnItsLine() {
         let lines = Lines()
         let logger = Logger(label: "x") { _ in
-            LineLogHandler(level: .info, style: .levelPrefix, write: lines.append)
+            LineLogHandler(threshold: LogThreshold(.info), style: .levelPrefix, write: lines.append)
         }
         logger.info("a\n<0>b\u{1b}]0;x\u{7}", metadata: ["url": "\u{202e}\r\u{9b}"])
         #expect(lines.all == ["<6>a\\n<0>b\\x1b]0;x\\x07 url=\\u{202e}\\x0d\\x9b\n"])
@@ -63,9 +63,21 @@ import Testing
 
     @Test func aLineForPeopleBeginsWithTheTimeInUTC() throws {
         let lines = Lines()
-        Logger(label: "x") { _ in LineLogHandler(level: .info, style: .dated, write: lines.append) }.notice("hello")
+        Logger(label: "x") { _ in LineLogHandler(threshold: LogThreshold(.info), style: .dated, write: lines.append) }.notice("hello")
         let line = try #require(lines.all.first)
         #expect(try /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z notice  hello\n/.wholeMatch(in: line) != nil)
+    }
+
+    @Test func theThresholdChangesWhileLoggersLive() {
+        let lines = Lines()
+        let threshold = LogThreshold(.info)
+        let logger = Logger(label: "x") { _ in
+            LineLogHandler(threshold: threshold, style: .levelPrefix, write: lines.append)
+        }
+        logger.debug("one")
+        threshold.level = .debug
+        logger.debug("two")
+        #expect(lines.all == ["<7>two\n"])
     }
 
     @Test func theDestinationIsFoundFromStandardError() throws {

@@ -24,6 +24,8 @@ public struct DaemonConfiguration: Sendable, Hashable {
     public var upload = Upload()
     public var spool = Spool()
     public var network = Network()
+    public var unfurl = Unfurl()
+    public var enrich = Enrich()
 
     public struct Upload: Sendable, Hashable {
         public var roots: [String] = []
@@ -39,11 +41,23 @@ public struct DaemonConfiguration: Sendable, Hashable {
     }
 
     public struct Network: Sendable, Hashable {
-        public var ports: Set<UInt16> = [80, 443, 8080, 8443]
+        public var ports: [UInt16] = [80, 443, 8080, 8443]
         public var allow: [String] = []
         public var userAgentSuffix = ""
         public var connectTimeout: Duration = .seconds(10)
         public var idleTimeout: Duration = .seconds(30)
+    }
+
+    public struct Unfurl: Sendable, Hashable {
+        public var maxRedirects = 20
+        public var timeout: Duration = .seconds(60)
+        public var trackingParameters: [String] = []
+    }
+
+    public struct Enrich: Sendable, Hashable {
+        public var maxRedirects = 20
+        public var timeout: Duration = .seconds(60)
+        public var maxBytes: Int64 = 2 << 20
     }
 
     public init() {}

@@ -1,4 +1,5 @@
 import Jobs
+import Kinds
 import Logging
 
 extension Setting {
@@ -10,11 +11,11 @@ extension Setting {
         .one("socket_mode", \.socketMode, mode),
         .one("definitions", \.definitions, optionalPath),
 
-        .integer("slots", \.slots, 1...10_000),
-        .duration("ageing", \.ageing, .seconds(1) ... .seconds(86_400 * 30)),
+        .integer("slots", \.slots, 1...10_000).live(),
+        .duration("ageing", \.ageing, .seconds(1) ... .seconds(86_400 * 30)).live(),
         .integer("max_rescues", \.maxRescues, 0...1000),
         .duration("drain_timeout", \.drainTimeout, .zero ... .seconds(86_400)).live(),
-        .duration("grace", \.grace, .milliseconds(100) ... .seconds(3600)),
+        .duration("grace", \.grace, .milliseconds(100) ... .seconds(3600)).live(),
 
         .one("log.level", \.logLevel, level).live(),
         .duration("status.interval", \.statusInterval, .milliseconds(100) ... .seconds(3600)),
@@ -26,11 +27,19 @@ extension Setting {
         .one("spool.directory", \.spool.directory, optionalPath),
         .size("spool.limit", \.spool.maxBytes, 0...(1 << 50)),
 
-        .list("network.ports", ports).live(),
+        .many("network.ports", \.network.ports, port).live(),
         .many("network.allow", \.network.allow, allowRule).live(),
         .one("network.user_agent_suffix", \.network.userAgentSuffix, headerText).live(),
         .duration("network.connect_timeout", \.network.connectTimeout, .milliseconds(100) ... .seconds(300)).live(),
         .duration("network.idle_timeout", \.network.idleTimeout, .milliseconds(100) ... .seconds(3600)).live(),
+
+        .integer("unfurl.max_redirects", \.unfurl.maxRedirects, 0...50).live(),
+        .duration("unfurl.timeout", \.unfurl.timeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .many("unfurl.tracking_parameters", \.unfurl.trackingParameters, parameterName).live(),
+
+        .integer("enrich.max_redirects", \.enrich.maxRedirects, 0...50).live(),
+        .duration("enrich.timeout", \.enrich.timeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .size("enrich.max_size", \.enrich.maxBytes, 1024...(2 << 20)).live(),
     ]
 
     @Sendable private static func mode(_ text: String) throws(Refusal) -> UInt16 {
@@ -51,21 +60,28 @@ extension Setting {
         return level
     }
 
-    @Sendable private static func ports(_ texts: [String], _ configuration: inout DaemonConfiguration)
-        throws(Refusal)
-    {
-        var ports: Set<UInt16> = []
-        for text in texts {
-            guard let port = UInt16(text), port > 0 else {
-                throw Refusal(reason: "holds \"\(text)\"; write port numbers from 1 to 65535")
-            }
-            ports.insert(port)
+    @Sendable private static func port(_ text: String) throws(Refusal) -> UInt16 {
+        guard let port = UInt16(text), port > 0 else {
+            throw Refusal(reason: "holds \"\(text)\"; write port numbers from 1 to 65535")
         }
-        configuration.network.ports = ports
+        return port
     }
 
     @Sendable private static func allowRule(_ text: String) throws(Refusal) -> String {
-        text
+        guard AllowRule(text) != nil else {
+            throw Refusal(
+                reason:
+                    "holds \"\(text)\"; write a host, *.domain, address or network, with :PORT for one port, such as 10.0.0.0/8 or nas.example.org:9000"
+            )
+        }
+        return text
+    }
+
+    @Sendable private static func parameterName(_ text: String) throws(Refusal) -> String {
+        guard !text.isEmpty, text.utf8.count <= 100, !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) else {
+            throw Refusal(reason: "holds \"\(text)\"; write names of parameters without spaces, such as ref or xtor*")
+        }
+        return text
     }
 
     @Sendable private static func headerText(_ text: String) throws(Refusal) -> String {

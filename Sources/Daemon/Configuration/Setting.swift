@@ -19,6 +19,7 @@ struct Setting: Sendable {
     var isList = false
     /// Whether a reload takes it over; else only a start does.
     var isLive = false
+    var isSame: @Sendable (DaemonConfiguration, DaemonConfiguration) -> Bool
     var apply: Apply
 
     func live() -> Setting {
@@ -36,31 +37,25 @@ struct Setting: Sendable {
 extension Setting {
     typealias Path<Value> = any WritableKeyPath<DaemonConfiguration, Value> & Sendable
 
-    static func one<Value: Sendable>(
+    static func one<Value: Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Value
     ) -> Setting {
-        Setting(key: key) { text, configuration throws(Refusal) in
+        Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }) { text, configuration throws(Refusal) in
             guard case .scalar(let text) = text else { throw Refusal(reason: "takes one value, not a list") }
             configuration[keyPath: path] = try read(text)
         }
     }
 
-    static func many<Element, Value: RangeReplaceableCollection & Sendable>(
+    /// - Parameter read: For each entry of the list.
+    static func many<Element, Value: RangeReplaceableCollection & Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Element
     ) -> Setting where Value.Element == Element {
-        list(key) { texts, configuration throws(Refusal) in
+        Setting(key: key, isList: true, isSame: { $0[keyPath: path] == $1[keyPath: path] }) {
+            text, configuration throws(Refusal) in
+            guard case .list(let texts) = text else { throw Refusal(reason: "takes a list; write [a, b] or []") }
             var values = Value()
             for text in texts { values.append(try read(text)) }
             configuration[keyPath: path] = values
-        }
-    }
-
-    static func list(
-        _ key: String, _ apply: @escaping @Sendable ([String], inout DaemonConfiguration) throws(Refusal) -> Void
-    ) -> Setting {
-        Setting(key: key, isList: true) { text, configuration throws(Refusal) in
-            guard case .list(let texts) = text else { throw Refusal(reason: "takes a list; write [a, b] or []") }
-            try apply(texts, &configuration)
         }
     }
 

@@ -6,17 +6,23 @@ import Logging
 public struct JournalLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
-    public var logLevel: Logger.Level
+    private var ownLevel: Logger.Level?
+    private let threshold: LogThreshold
     private let label: String
     private let identifier: String
     private let messageIDs: [String: String]
 
     /// - Parameter messageIDs: From the value of the metadata key `HALYARD_EVENT` to a `MESSAGE_ID` of 32 hexadecimal digits.
-    public init(label: String, level: Logger.Level, identifier: String, messageIDs: [String: String]) {
+    public init(label: String, threshold: LogThreshold, identifier: String, messageIDs: [String: String]) {
         self.label = label
-        self.logLevel = level
+        self.threshold = threshold
         self.identifier = identifier
         self.messageIDs = messageIDs
+    }
+
+    public var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
     }
 
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -13,16 +13,22 @@ public struct LineLogHandler: LogHandler {
 
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
-    public var logLevel: Logger.Level
+    private var ownLevel: Logger.Level?
+    private let threshold: LogThreshold
     private let style: Style
     private let write: @Sendable (String) -> Void
 
     public init(
-        level: Logger.Level, style: Style, write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
+        threshold: LogThreshold, style: Style, write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
     ) {
-        self.logLevel = level
+        self.threshold = threshold
         self.style = style
         self.write = write
+    }
+
+    public var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
     }
 
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -23,13 +23,13 @@ public enum LogDestination: Sendable, Hashable {
     }
 
     public func handler(
-        label: String, level: Logger.Level, identifier: String, messageIDs: [String: String]
+        label: String, threshold: LogThreshold, identifier: String, messageIDs: [String: String]
     ) -> any LogHandler {
         switch self {
         case .journal:
-            JournalLogHandler(label: label, level: level, identifier: identifier, messageIDs: messageIDs)
-        case .levelPrefix: LineLogHandler(level: level, style: .levelPrefix)
-        case .dated: LineLogHandler(level: level, style: .dated)
+            JournalLogHandler(label: label, threshold: threshold, identifier: identifier, messageIDs: messageIDs)
+        case .levelPrefix: LineLogHandler(threshold: threshold, style: .levelPrefix)
+        case .dated: LineLogHandler(threshold: threshold, style: .dated)
         }
     }
 }

@@ -1,0 +1,139 @@
+import ArgumentParser
+import Control
+import FoundationEssentials
+import Glibc
+import Jobs
+import Logging
+import Systemd
+
+/// `halyardd`: reads its configuration, then runs until it is told to stop.
+public struct DaemonCommand: ParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "halyardd",
+        abstract: "Runs durable jobs from one SQLite file.",
+        discussion: """
+            SIGTERM drains: nothing new starts, running jobs have drain_timeout to end, what is left is interrupted and \
+            runs again at the next start. A second SIGTERM interrupts at once. SIGHUP reads configuration and \
+            definitions anew.
+
+            Exit status: 0 stopped as asked; 64 wrong command line; 70 a defect; 73 the socket cannot be made; 74 the \
+            store failed; 75 another process holds the database, or the disk is full; 78 configuration or database \
+            must be set right first.
+            """,
+        version: Version.current)
+
+    @Option(help: ArgumentHelp("The configuration (\(StandardPaths.configuration)).", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("The database, over the configuration.", valueName: "file"))
+    var database: String?
+
+    @Option(help: ArgumentHelp("The control socket, over the configuration.", valueName: "path"))
+    var socket: String?
+
+    @Option(
+        name: .customLong("set"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Any key of the configuration; lists as a,b.", valueName: "key=value"))
+    var settings: [String] = []
+
+    @Flag(help: "Check configuration and first definitions, print every problem, and exit.")
+    var checkConfig = false
+
+    @Flag(
+        help: """
+            Run what is ready, and what becomes ready, without a control socket; exit when nothing runs and nothing \
+            is due. Jobs scheduled for later and jobs of paused queues stay.
+            """)
+    var once = false
+
+    public init() {}
+
+    public func validate() throws {
+        for setting in settings where !setting.contains("=") {
+            throw ValidationError("--set takes KEY=VALUE, not \"\(setting)\".")
+        }
+    }
+
+    /// Parses the command line, runs, and ends the process. To be called first, while the process has one thread.
+    @MainActor public static func start() async -> Never {
+        umask(0o027)
+        let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
+        let service = ServiceEnvironment.take()
+        let command = parseOrExit()
+        let destination = LogDestination(service)
+        let threshold = LogThreshold(.info)
+        let logger = Logger(label: "halyardd") { label in
+            destination.handler(
+                label: label, threshold: threshold, identifier: "halyardd", messageIDs: MessageID.byEvent)
+        }
+        var surroundings = DaemonSurroundings()
+        surroundings.notifier = Notifier(service.notifySocket) { logger.warning("\($0)") }
+        surroundings.watchdogInterval = service.watchdogInterval
+        surroundings.handlesSignals = true
+        surroundings.runsOnce = command.once
+        surroundings.logThreshold = threshold
+        surroundings.logger = logger
+        do {
+            surroundings.socket = try command.controlSocket(of: try sockets.get())
+            try await command.run(in: surroundings, service)
+            Glibc.exit(0)
+        } catch {
+            let failure = DaemonFailure(error)
+            for line in failure.reason.split(separator: "\n") {
+                logger.critical("\(line)", metadata: ["HALYARD_EVENT": "daemon-failed"])
+            }
+            surroundings.notifier.send(.status(failure.reason), .errno(failure.errno))
+            Glibc.exit(failure.status.rawValue)
+        }
+    }
+
+    private func run(in surroundings: DaemonSurroundings, _ service: ServiceEnvironment) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        for problem in DaemonConfiguration.unknownVariables(in: environment) {
+            surroundings.logger.warning("\(problem)")
+        }
+        let sources = ConfigurationSources(
+            file: config, flags: try flags(), environment: environment, service: service)
+        let configuration = try DaemonConfiguration.load(sources)
+        if checkConfig {
+            let kinds = KindSet(configuration.kinds)
+            try configuration.checkDefinitions(kinds: try KindRegistry(kinds.kinds).descriptions)
+            print("The configuration is good.")
+            return
+        }
+        var surroundings = surroundings
+        surroundings.sources = sources
+        surroundings.logThreshold.level = configuration.logLevel
+        try await Daemon.run(configuration, in: surroundings)
+    }
+
+    private func flags() throws(DaemonFailure) -> [String: String] {
+        var flags: [String: String] = [:]
+        for setting in settings {
+            let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            flags[String(parts[0])] = String(parts[1])
+        }
+        if let database { flags["database"] = try absolute(database) }
+        if let socket { flags["socket"] = try absolute(socket) }
+        return flags
+    }
+
+    /// What a person names in a shell is relative to where they stand.
+    private func absolute(_ path: String) throws(DaemonFailure) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let folder = getcwd(nil, 0) else {
+            throw DaemonFailure(.usage, "\(path) is relative to a folder that is gone; name it from /.", errno: ENOENT)
+        }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
+    }
+
+    private func controlSocket(of sockets: [PassedSocket]) throws(DaemonFailure) -> PassedSocket? {
+        guard sockets.count <= 1 else {
+            throw DaemonFailure(
+                .configuration, "\(sockets.count) sockets were passed; the socket's unit needs one ListenStream=.",
+                errno: EINVAL)
+        }
+        return sockets.first
+    }
+}

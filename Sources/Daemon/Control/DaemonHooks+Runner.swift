@@ -1,0 +1,50 @@
+import Control
+import Glibc
+import Jobs
+import Runner
+
+extension DaemonHooks {
+    /// What the daemon adds to the verbs over its store.
+    init(
+        runner: JobRunner, startedAt: Timestamp, spool: Spool,
+        problems: @escaping @Sendable () -> [String],
+        checkInput: @escaping @Sendable (String, JSONText) -> ControlProblem?,
+        reload: @escaping @Sendable () async throws(ControlProblem) -> Void
+    ) {
+        self.init(
+            condition: {
+                let snapshot = runner.snapshot
+                let state: StatusReport.State =
+                    switch snapshot.phase {
+                    case .starting: .recovering
+                    case .running: .running
+                    case .draining, .interrupting: .draining
+                    case .ended: .stopped
+                    }
+                return Condition(
+                    state: state, pid: getpid(), startedAt: startedAt,
+                    problems: problems() + [snapshot.problem?.description].compactMap { $0 })
+            },
+            progress: { runner.progress(of: $0) },
+            observeProgress: { scope, observer in
+                let events = runner.events.subscribe(JobEvents.Scope(scope))
+                // Ends when the observation is cancelled or dropped, or with the runner.
+                let task = Task {
+                    for await case .progress(let job, let progress) in events { observer(job, progress) }
+                }
+                return StoreObservation { task.cancel() }
+            },
+            reload: reload, checkInput: checkInput, spool: spool)
+    }
+}
+
+extension JobEvents.Scope {
+    init(_ scope: WatchScope) {
+        self =
+            switch scope {
+            case .all: .all
+            case .job(let id): .job(id)
+            case .graph(let id): .graph(id)
+            }
+    }
+}

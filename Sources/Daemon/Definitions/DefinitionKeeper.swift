@@ -1,0 +1,92 @@
+import Definitions
+import Jobs
+import Logging
+import Synchronization
+
+/// Looks at the definitions of the store: at the start, on reload, and when they change. What cannot be used is recorded
+/// by name in the store and told in the log, and the others go on.
+final class DefinitionKeeper: Sendable {
+    private let store: any JobStore
+    private let logger: Logger
+    private let catalog = Mutex<Catalog?>(nil)
+
+    init(store: any JobStore, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Writes the first definitions into a database that has neither definitions nor jobs.
+    ///
+    /// - Throws: ``ConfigurationError`` when the document is refused; then nothing is written.
+    func seed(from path: String?) async throws {
+        guard let path else { return }
+        let definitions = try await store.definitions()
+        guard definitions.definitions.isEmpty, definitions.graphs.isEmpty,
+            try await store.jobs(JobFilter(limit: 1)).isEmpty
+        else { return }
+        let change = try DaemonConfiguration.firstDefinitions(path, over: definitions)
+        try await store.change(change, now: wallClock())
+        logger.notice("the new database begins with the definitions of \(path)")
+    }
+
+    /// Reads the definitions anew; only what is new or mended is written and told.
+    func load() async throws(StoreError) {
+        let definitions = try await store.definitions()
+        let catalog = Catalog(definitions)
+        let problems = catalog.problemsByName
+        self.catalog.withLock { $0 = catalog }
+        var known: [String: String] = [:]
+        for stored in definitions.definitions { known[stored.definition.name] = stored.problem }
+        for stored in definitions.graphs { known[stored.definition.name] = stored.problem }
+        guard problems != known else { return }
+        try await store.recordProblems(problems, now: wallClock())
+        for (name, reason) in problems.sorted(by: { $0.key < $1.key }) where known[name] != reason {
+            logger.error(
+                "\"\(name)\" cannot be used: \(reason)",
+                metadata: ["HALYARD_EVENT": "definition-refused", "HALYARD_DEFINITION": "\(name)"])
+        }
+    }
+
+    /// How many definitions and graph definitions cannot be used.
+    var refused: Int { catalog.withLock { $0?.problemsByName.count ?? 0 } }
+
+    /// Makes the job that a running job asks for.
+    func plan(_ child: ChildJob) throws(JobFailure) -> NewGraph {
+        let catalog = catalog.withLock { $0 }
+        do throws(RequestProblem) {
+            return try (catalog ?? Catalog(DefinitionSet())).plan(child, now: wallClock())
+        } catch {
+            throw JobFailure(code: JobFailure.Code.invalidOutput, message: "the job it asks for is refused: \(error)")
+        }
+    }
+}
+
+extension DaemonConfiguration {
+    /// What a document of definitions adds to a set.
+    static func firstDefinitions(
+        _ path: String, over definitions: DefinitionSet
+    ) throws(ConfigurationError) -> DefinitionChange {
+        let document: DefinitionDocument
+        switch readText(path) {
+        case .failure(let failure):
+            throw ConfigurationError(["definitions: \(failure)"])
+        case .success(let text):
+            do throws(DefinitionsProblem) {
+                document = try DefinitionDocument.parse(text)
+            } catch {
+                throw ConfigurationError(["\(path): \(error)"])
+            }
+        }
+        let problems = Catalog(definitions).check(document.change)
+        guard problems.isEmpty else {
+            throw ConfigurationError(problems.map { "\(path): \(document.describe($0))" })
+        }
+        return document.change
+    }
+
+    /// Checks the definitions that a new database would begin with.
+    func checkDefinitions(kinds: [KindDescription]) throws(ConfigurationError) {
+        guard let definitions else { return }
+        _ = try DaemonConfiguration.firstDefinitions(definitions, over: DefinitionSet(kinds: kinds))
+    }
+}

@@ -1,0 +1,31 @@
+import Jobs
+import OperationTypes
+import Synchronization
+
+/// A kind whose configuration can be replaced while jobs run. What has begun ends as it began; the next run is made by
+/// the new one.
+struct LiveKind<Base: Kind>: Kind {
+    typealias Accepted = Base.Accepted
+    typealias Offered = Base.Offered
+
+    static var name: String { Base.name }
+    static var summary: String { Base.summary }
+    static var inputFields: [InputField] { Base.inputFields }
+    static func accept(_ value: Base.Accepted, into input: inout Base.Input) { Base.accept(value, into: &input) }
+    static func offer(_ output: Base.Output) -> Base.Offered { Base.offer(output) }
+
+    /// The present generation's kind, and what must live as long as it runs.
+    let current: @Sendable () -> (kind: Base, keeping: any Sendable)
+
+    func run(_ input: Base.Input, context: OperationContext) async throws(Base.Failure) -> Base.Output {
+        let generation = current()
+        defer { withExtendedLifetime(generation.keeping) {} }
+        return try await generation.kind.run(input, context: context)
+    }
+
+    func run(_ input: Base.Input, job: JobContext) async throws(Base.Failure) -> Base.Output {
+        let generation = current()
+        defer { withExtendedLifetime(generation.keeping) {} }
+        return try await generation.kind.run(input, job: job)
+    }
+}

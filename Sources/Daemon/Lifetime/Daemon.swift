@@ -1,0 +1,144 @@
+import API
+import Control
+import Jobs
+import Logging
+import Runner
+import SQLiteStore
+import ServiceLifecycle
+import Systemd
+
+/// The whole daemon, from the lock on its database to the last recorded attempt.
+public enum Daemon {
+    /// Runs until it is told to stop (by a signal, its handle, or cancellation of the task, which hurries), or fails.
+    ///
+    /// In order: the lock, the store, kinds and definitions, orphans rescued and the claim loop turning, the control
+    /// socket, ready. When it returns, every attempt has ended and is recorded, and the database is closed.
+    ///
+    /// - Throws: What ``DaemonFailure/init(_:)-swift.init`` explains. After a failure the database is as after a crash:
+    ///   the next start recovers.
+    public static func run(
+        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
+    ) async throws {
+        surroundings.notifier.status("starting; opening \(configuration.database)")
+        let lock = try DatabaseLock.acquire(forDatabaseAt: configuration.database)
+        defer { lock.release() }
+        let store = try SQLiteJobStore.open(lock)
+        do {
+            try await run(configuration, in: surroundings, store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+        surroundings.logger.notice("stopped", metadata: ["HALYARD_EVENT": "daemon-stopped"])
+        surroundings.notifier.status("stopped")
+    }
+
+    private static func run(
+        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings, _ store: SQLiteJobStore
+    ) async throws {
+        let signals = surroundings.handlesSignals ? await SignalService.trap() : nil
+        let logger = surroundings.logger
+        let notifier = surroundings.notifier
+        let live = LiveConfiguration(configuration)
+        let kinds = KindSet(configuration.kinds)
+        let registry = try KindRegistry(kinds.kinds)
+        try await store.register(registry.descriptions, now: wallClock())
+        let keeper = DefinitionKeeper(store: store, logger: logger)
+        try await keeper.seed(from: configuration.definitions)
+        try await keeper.load()
+
+        let runner = JobRunner(
+            store: store, kinds: registry, settings: configuration.runner, logger: logger,
+            beforeEachTurn: surroundings.beforeEachTurn
+        ) { child throws(JobFailure) in
+            try keeper.plan(child)
+        }
+        let reloader = Reloader(
+            sources: surroundings.sources, live: live, kinds: kinds, runner: runner, notifier: notifier,
+            threshold: surroundings.logThreshold, logger: logger
+        ) { () throws(StoreError) in
+            try await keeper.load()
+        }
+        let problems: @Sendable () -> [String] = {
+            let refused = keeper.refused
+            return refused == 0 ? [] : ["\(refused) definitions refused, see halyard definitions list"]
+        }
+        let status = Wakeups()
+        let stops = Wakeups()
+
+        var services: [any Service] = [
+            StatusService(
+                store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
+                problems: problems, changes: status, logger: logger),
+            DefinitionService(store: store, keeper: keeper),
+        ]
+        if let interval = surroundings.watchdogInterval {
+            services.append(
+                WatchdogService(interval: interval, notifier: notifier) { await runner.proveProgress() })
+        }
+        if let signals {
+            services.append(
+                SignalService(
+                    signals: signals, stop: { stops.wake() }, hurry: { runner.hurry() },
+                    reload: {
+                        // Told in the log, which is where the sender of a signal looks.
+                        try? await reloader.reload()
+                    }, logger: logger))
+        }
+        let handle = DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
+        let isReady: @Sendable () -> Void = {
+            notifier.send(.ready)
+            status.wake()
+            logger.notice("ready", metadata: ["HALYARD_EVENT": "daemon-ready"])
+            surroundings.onReady(handle)
+        }
+        if surroundings.runsOnce {
+            services.append(OnceService(store: store, runner: runner, isReady: isReady) { stops.wake() })
+        } else {
+            let server = try await controlServer(
+                configuration, surroundings, store, runner, problems: problems, live: live, reloader: reloader)
+            services.append(ControlService(server: server, runner: runner, isReady: isReady))
+        }
+        services.append(
+            RunnerService(
+                runner: runner, notifier: notifier, drainTimeout: { live.value.drainTimeout }, status: status,
+                logger: logger))
+
+        var quiet = logger
+        quiet.logLevel = .critical
+        // Shut down in reverse order: first the runner drains, while the socket and the status still answer.
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map { service in
+                    // The runner may end by itself, after a failure; without it the rest is of no use.
+                    ServiceGroupConfiguration.ServiceConfiguration(
+                        service: service is RunnerService ? service : LastingService(base: service),
+                        successTerminationBehavior: .gracefullyShutdownGroup)
+                }, logger: quiet))
+        // Ends when it is cancelled, as this scope is left.
+        async let _: Void = forward(stops, to: group)
+        try await group.run()
+    }
+
+    private static func forward(_ stops: Wakeups, to group: ServiceGroup) async {
+        for await _ in stops.stream { await group.triggerGracefulShutdown() }
+    }
+
+    /// The control socket listens from here on; who comes early waits until the server runs.
+    private static func controlServer(
+        _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
+        _ runner: JobRunner, problems: @escaping @Sendable () -> [String], live: LiveConfiguration, reloader: Reloader
+    ) async throws -> ControlServer {
+        let spool = try Spool(directory: configuration.spoolDirectory, maxBytes: configuration.spool.maxBytes)
+        let hooks = DaemonHooks(
+            runner: runner, startedAt: wallClock(), spool: spool, problems: problems,
+            checkInput: { kind, input in live.value.problem(of: input, kind: kind) },
+            reload: { () throws(ControlProblem) in try await reloader.reload() })
+        let control = StoreControl(
+            store: store, database: store.path, version: Version.current, daemon: hooks, now: { wallClock() })
+        try await control.recoverSpool()
+        let socket = try ControlSocket.open(configuration, passed: surroundings.socket)
+        return ControlServer(control: control, socket: socket, logger: surroundings.logger)
+    }
+}

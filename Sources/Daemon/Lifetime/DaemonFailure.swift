@@ -1,0 +1,79 @@
+import API
+import Control
+import Glibc
+import Jobs
+import SQLiteStore
+import Systemd
+
+/// How the daemon ends other than well: the number for the shell and the service manager, and the reason for people.
+///
+/// | status | meaning |
+/// | --- | --- |
+/// | 0 | stopped as asked; every running job was drained or returned |
+/// | 64 | the command line is wrong |
+/// | 70 | a defect of Halyard |
+/// | 73 | the control socket cannot be made |
+/// | 74 | the store failed while running; a new start recovers |
+/// | 75 | not now: another process holds the database, or the disk is full |
+/// | 78 | the configuration or the database must be set right first; a new start does not help |
+public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
+    public enum Status: Int32, Sendable, Hashable {
+        case usage = 64
+        case defect = 70
+        case socket = 73
+        case inputOutput = 74
+        case temporary = 75
+        case configuration = 78
+    }
+
+    public var status: Status
+    public var reason: String
+    /// For the manager's `ERRNO=`.
+    public var errno: Int32
+
+    public init(_ status: Status, _ reason: String, errno: Int32) {
+        self.status = status
+        self.reason = reason
+        self.errno = errno
+    }
+
+    public var description: String { reason }
+
+    public init(_ error: any Error) {
+        switch error {
+        case let failure as DaemonFailure: self = failure
+        case let error as ConfigurationError: self.init(.configuration, error.description, errno: EINVAL)
+        case let error as PassedSocketError: self.init(.configuration, error.description, errno: ENOTSOCK)
+        case let error as SocketProblem: self.init(.socket, error.description, errno: EADDRINUSE)
+        case let error as ControlProblem:
+            self.init(error.code == .storage ? .inputOutput : .configuration, error.message, errno: EIO)
+        case let error as StoreOpenError: self.init(error)
+        case let error as StoreError: self.init(error)
+        default: self.init(.defect, "\(error). This is a defect; please report it.", errno: EIO)
+        }
+    }
+
+    private init(_ error: StoreOpenError) {
+        let (status, code): (Status, Int32) =
+            switch error {
+            case .locked: (.temporary, EBUSY)
+            case .busy: (.temporary, EAGAIN)
+            case .diskFull: (.temporary, ENOSPC)
+            case .system(_, _, let code): (.inputOutput, code)
+            case .sqlite: (.inputOutput, EIO)
+            default: (.configuration, EINVAL)
+            }
+        self.init(status, error.description, errno: code)
+    }
+
+    private init(_ error: StoreError) {
+        let code: Int32 =
+            switch error {
+            case .busy: EBUSY
+            case .diskFull: ENOSPC
+            case .readOnly: EROFS
+            default: EIO
+            }
+        self.init(.inputOutput, error.description, errno: code)
+    }
+}

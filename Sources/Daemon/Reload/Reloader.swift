@@ -1,0 +1,101 @@
+import Control
+import Jobs
+import Logging
+import Runner
+import Synchronization
+import Systemd
+
+/// Reads configuration and definitions anew, whole or not at all, and tells the service manager of it.
+actor Reloader {
+    private let sources: ConfigurationSources?
+    private let live: LiveConfiguration
+    private let kinds: KindSet
+    private let runner: JobRunner
+    private let notifier: Notifier
+    private let threshold: LogThreshold
+    private let loadDefinitions: @Sendable () async throws(StoreError) -> Void
+    private let logger: Logger
+
+    init(
+        sources: ConfigurationSources?, live: LiveConfiguration, kinds: KindSet, runner: JobRunner, notifier: Notifier,
+        threshold: LogThreshold, logger: Logger,
+        loadDefinitions: @escaping @Sendable () async throws(StoreError) -> Void
+    ) {
+        self.sources = sources
+        self.live = live
+        self.kinds = kinds
+        self.runner = runner
+        self.notifier = notifier
+        self.threshold = threshold
+        self.logger = logger
+        self.loadDefinitions = loadDefinitions
+    }
+
+    /// When it throws, everything is as before.
+    func reload() async throws(ControlProblem) {
+        notifier.reloading()
+        // Ready again in either case: a refused reload leaves a daemon that works as it did.
+        defer { notifier.send(.ready) }
+        do throws(ControlProblem) {
+            let configuration = try read()
+            do throws(StoreError) {
+                try await loadDefinitions()
+            } catch {
+                throw ControlProblem(.storage, error.description)
+            }
+            take(configuration)
+            logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
+        } catch {
+            logger.error(
+                "reload refused; everything stays as it was: \(error.message) \(error.details.joined(separator: " "))",
+                metadata: ["HALYARD_EVENT": "reload-refused"])
+            throw error
+        }
+    }
+
+    private func read() throws(ControlProblem) -> DaemonConfiguration {
+        guard let sources else { return live.value }
+        let next: DaemonConfiguration
+        do throws(ConfigurationError) {
+            next = try DaemonConfiguration.load(sources)
+        } catch {
+            throw ControlProblem(
+                .invalidRequest, "The configuration is refused; correct it, then reload again.", details: error.problems
+            )
+        }
+        let old = live.value
+        let fixed = Setting.all.filter { !$0.isLive && !$0.isSame(old, next) }.map(\.key)
+        guard fixed.isEmpty else {
+            throw ControlProblem(
+                .invalidRequest,
+                "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or set it back.")
+        }
+        return next
+    }
+
+    private func take(_ configuration: DaemonConfiguration) {
+        let old = live.value
+        live.value = configuration
+        threshold.level = configuration.logLevel
+        runner.apply(configuration.runner)
+        if configuration != old { kinds.replace(with: configuration.kinds) }
+    }
+}
+
+/// The configuration in force.
+final class LiveConfiguration: Sendable {
+    private let configuration: Mutex<DaemonConfiguration>
+
+    init(_ configuration: DaemonConfiguration) { self.configuration = Mutex(configuration) }
+
+    var value: DaemonConfiguration {
+        get { configuration.withLock { $0 } }
+        set { configuration.withLock { $0 = newValue } }
+    }
+}
+
+extension DaemonConfiguration {
+    var runner: RunnerSettings {
+        RunnerSettings(slots: slots, ageing: ageing, maxRescues: maxRescues, grace: grace)
+    }
+}

@@ -1,0 +1,32 @@
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// SIGTERM and SIGINT drain; a second one interrupts what still runs. SIGHUP reloads.
+struct SignalService: Service {
+    /// Trapped before the daemon says that it is ready; what comes earlier waits in it.
+    let signals: UnixSignalsSequence
+    let stop: @Sendable () -> Void
+    let hurry: @Sendable () -> Void
+    let reload: @Sendable () async -> Void
+    let logger: Logger
+
+    static func trap() async -> UnixSignalsSequence {
+        await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    }
+
+    func run() async throws {
+        var isStopping = false
+        for await signal in signals.cancelOnGracefulShutdown() {
+            if signal == .sighup {
+                await reload()
+            } else if isStopping {
+                logger.notice("second \(signal): interrupting what runs")
+                hurry()
+            } else {
+                isStopping = true
+                stop()
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Glibc
+import Jobs
+
+/// `14:05` within a day of `now`, else `2026-02-03 14:05`, in the machine's time zone.
+func localTime(_ moment: Timestamp, now: Timestamp) -> String {
+    var seconds = time_t(moment.milliseconds / 1000)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
+    let distance = moment.milliseconds - now.milliseconds
+    if distance < 86_400_000 { return clock }
+    return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) \(clock)"
+}
+
+/// The wall clock.
+func wallClock() -> Timestamp {
+    var moment = timespec()
+    clock_gettime(CLOCK_REALTIME, &moment)
+    return Timestamp(milliseconds: Int64(moment.tv_sec) * 1000 + Int64(moment.tv_nsec) / 1_000_000)
+}

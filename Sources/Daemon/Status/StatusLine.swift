@@ -1,0 +1,37 @@
+import Jobs
+import Runner
+
+/// The one line of `systemctl status`: a verb, then numbers, then what an administrator should know.
+struct StatusLine: Sendable {
+    var runner: RunnerSnapshot
+    var counts: StateCounts
+    var nextDueAt: Timestamp?
+    var problems: [String]
+
+    /// - Parameter localTime: The moment as people where the daemon runs read it.
+    func text(localTime: (Timestamp) -> String) -> String {
+        var line: String
+        switch runner.phase {
+        case .starting:
+            line = "recovering; \(counts[.running]) to rescue"
+        case .running:
+            let verb = runner.running > 0 ? "running" : "idle"
+            line = "\(verb); \(runner.running) running, \(counts[.ready]) ready, \(counts[.scheduled]) scheduled"
+            if counts[.blocked] > 0 { line += ", \(counts[.blocked]) blocked" }
+            if let nextDueAt { line += ", next \(localTime(nextDueAt))" }
+        case .draining(let left):
+            let seconds = max(0, (left.milliseconds + 999) / 1000)
+            line = "draining \(jobs(runner.running)), \(seconds) s left"
+        case .interrupting:
+            line = "interrupting \(jobs(runner.running))"
+        case .ended:
+            line = "stopped"
+        }
+        if runner.abandoned > 0 { line += "; \(jobs(runner.abandoned)) will not stop" }
+        if let problem = runner.problem { line += "; \(problem)" }
+        for problem in problems { line += "; \(problem)" }
+        return line
+    }
+
+    private func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
+}

@@ -1,0 +1,61 @@
+import Jobs
+import Logging
+import Runner
+import ServiceLifecycle
+import Systemd
+
+/// Keeps the status line true: says a new one after something changed, at most one in each interval, and counts down
+/// while the runner drains. An idle daemon sleeps here (P10).
+struct StatusService: Service {
+    let store: any JobStore
+    let runner: JobRunner
+    let notifier: Notifier
+    let interval: Duration
+    let problems: @Sendable () -> [String]
+    let changes: Wakeups
+    let logger: Logger
+
+    func run() async throws {
+        let observation = store.observe { [changes] _ in changes.wake() }
+        defer { observation.cancel() }
+        await cancelWhenGracefulShutdown {
+            for await _ in changes.stream {
+                await tell()
+                // Only cancellation ends a sleep early, and the loop with it.
+                try? await Task.sleep(for: interval)
+            }
+        }
+    }
+
+    private func tell() async {
+        let snapshot = runner.snapshot
+        // The store may be closed by now; the daemon says how it ended.
+        if snapshot.phase == .ended { return }
+        do throws(StoreError) {
+            let counts = try await store.queues().reduce(StateCounts()) { $0 + $1.counts }
+            let line = StatusLine(
+                runner: snapshot, counts: counts, nextDueAt: try await store.nextDueAt(), problems: problems())
+            let now = wallClock()
+            notifier.status(line.text { localTime($0, now: now) })
+        } catch {
+            // What ends the store ends the runner, which tells why.
+            logger.debug("no status: \(error)")
+        }
+        // The seconds that are left change by themselves.
+        switch snapshot.phase {
+        case .draining, .interrupting: changes.wake()
+        case .starting, .running, .ended: break
+        }
+    }
+}
+
+/// A bell that is rung from anywhere; several rings before it is heard count as one.
+struct Wakeups: Sendable {
+    let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func wake() { continuation.yield() }
+    func finish() { continuation.finish() }
+}

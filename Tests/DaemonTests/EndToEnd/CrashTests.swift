@@ -1,0 +1,109 @@
+import Glibc
+import Testing
+
+@Suite(.serialized) struct CrashTests {
+    /// P1, P2, P3, P6: the daemon is killed while many jobs run, again and again, at moments that differ each time.
+    @Test(.timeLimit(.minutes(5)))
+    func jobsOfAKilledDaemonEndOnceEach() async throws {
+        let bed = try TestBed()
+        let count = 120
+        let moments = [1, 9, 20, 34, 55, 80]
+        try await bed.withDaemon(["--set", "max_rescues=100"]) { daemon in
+            try await bed.enqueueVisits((1...count).map { "/page/\($0)" })
+            let seen = bed.server.requests.all.count
+            await bed.server.requests.first(from: seen + moments[0]) { _ in true }
+        }
+        for moment in moments.dropFirst() {
+            let seen = bed.server.requests.all.count
+            try await bed.withDaemon(["--set", "max_rescues=100"]) { daemon in
+                await bed.server.requests.first(from: min(seen + moment / 4, count - 1)) { _ in true }
+            }
+        }
+        try await bed.withDaemon { _ in
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT count(*) FROM job") == "\(count)")
+            #expect(try await bed.ask("SELECT count(*) FROM job WHERE state = 4") == "\(count)")
+            #expect(try await bed.ask("SELECT count(*), count(DISTINCT job_id) FROM result") == "\(count)|\(count)")
+            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 0") == "\(count)")
+            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome NOT IN (0, 5)") == "0")
+            #expect(try await bed.ask("SELECT max(tries) FROM job") == "1")
+            #expect(try await bed.ask("PRAGMA integrity_check") == "ok")
+        }
+    }
+
+    /// P1: whoever was told "accepted" finds the job after the crash, whatever was in flight.
+    @Test(.timeLimit(.minutes(5)))
+    func everyAcknowledgedJobSurvivesAKill() async throws {
+        let bed = try TestBed()
+        try bed.configure("slots: 1")
+        var acknowledged: Set<String> = []
+        for round in 1...3 {
+            try await bed.withDaemon { daemon in
+                let jobs = try await withThrowingTaskGroup(of: String?.self) { group in
+                    for number in 1...12 {
+                        group.addTask {
+                            let answer = try await ChildProcess.run(
+                                binary("halyard"),
+                                ["enqueue", "visit", "\(bed.server.site)/page/\(round)-\(number)"],
+                                environment: [
+                                    "HALYARD_SOCKET": bed.socket, "HALYARD_DATABASE": "/nonexistent/halyard.db",
+                                ])
+                            return answer.status == .exited(0) ? answer.output : nil
+                        }
+                    }
+                    var jobs: [String] = []
+                    while let answer = try await group.next() {
+                        if let answer { jobs.append(answer) }
+                        // Some have their answer, the others are anywhere.
+                        if jobs.count == 2 * round { daemon.signal(SIGKILL) }
+                    }
+                    return jobs
+                }
+                #expect(jobs.count >= 2 * round)
+                acknowledged.formUnion(jobs.flatMap { $0.split(separator: "\n").map(String.init) })
+            }
+        }
+        for job in acknowledged {
+            #expect(try await bed.ask("SELECT count(*) FROM job WHERE id = \(job)") == "1")
+        }
+    }
+
+    /// P6: a job that is running whenever the daemon dies is given up after its limit.
+    @Test(.timeLimit(.minutes(2)))
+    func aJobThatKeepsTakingTheDaemonDownIsGivenUp() async throws {
+        let bed = try TestBed()
+        try bed.configure("max_rescues: 1")
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/gate/1"])
+            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+        }
+        let seen = bed.server.requests.all.count
+        try await bed.withDaemon { _ in await bed.server.requests.first(from: seen) { $0.hasSuffix("/gate/1") } }
+        try await bed.withDaemon { _ in
+            let result = try await bed.ask("SELECT outcome, code FROM result")
+            #expect(result == "5|crashed")
+            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "2")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func readinessIsToldOnlyAfterRecovery() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/gate/1", "/gate/2"])
+            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+            await bed.server.requests.first { $0.hasSuffix("/gate/2") }
+        }
+        let from = bed.manager.heard.all.count
+        try await bed.withDaemon { daemon in
+            let heard = bed.manager.heard.all[from...]
+            let ready = try #require(heard.firstIndex(of: "READY=1"))
+            let starting = try #require(heard.firstIndex { $0.hasPrefix("STATUS=starting") })
+            #expect(starting < ready)
+            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "2")
+            let rescued = try #require(await daemon.errors.first { $0.contains("rescued") })
+            let told = try #require(await daemon.errors.first { $0.contains(" ready") && !$0.contains("rescued") })
+            #expect(rescued.index < told.index)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What others see of a working daemon.
+@Suite(.serialized) struct OutsideTests {
+    @Test(.timeLimit(.minutes(1)))
+    func everyViewReadsWhileJobsRun() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/gate/1", "/page/2"])
+            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+            for view in ["jobs", "results", "attempts", "queues", "graphs", "waiting"] {
+                _ = try await bed.ask("SELECT * FROM \(view)")
+            }
+            #expect(try await bed.ask("SELECT state FROM jobs WHERE job = 1") == "running")
+            bed.server.openGate()
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT state FROM jobs ORDER BY job") == "succeeded\nsucceeded")
+        }
+    }
+
+    /// P12, and hostile text never reaches a terminal or another line of the log.
+    @Test(.timeLimit(.minutes(1)))
+    func controlCharactersReachNoTerminal() async throws {
+        let bed = try TestBed()
+        let hostile = "\u{1b}]0;owned\u{7}\u{202e}"
+        let missing = try bed.launch(["--config", "/nonexistent/\(hostile)\nREADY=1"])
+        #expect(await missing.waitForEnd() == .exited(78))
+        #expect(missing.errors.text.contains("\\x1b]0;owned\\x07\\u{202e}"))
+        #expect(!missing.errors.text.contains("\u{1b}"))
+        #expect(await bed.manager.heard.first { $0.hasPrefix("ERRNO=") } != nil)
+        #expect(!bed.manager.heard.all.contains("READY=1"))
+        try await bed.withDaemon { daemon in
+            try bed.folder.write(
+                "{\"definition\": \"visit\", \"input\": {\"url\": \"http://127.0.0.1:\(bed.server.port)/\\u001b]0;owned\\u0007\"}}\n",
+                to: "hostile.jsonl")
+            _ = try await bed.halyard("enqueue", "--lines", bed.folder.path + "/hostile.jsonl")
+            for verb in [["list"], ["show", "1"], ["why", "1"], ["result", "1"], ["status"]] {
+                let shown = try await ChildProcess.run(
+                    binary("halyard"), verb, environment: ["HALYARD_SOCKET": bed.socket])
+                #expect(!(shown.output + shown.errors).contains("\u{1b}"))
+            }
+            #expect(!daemon.errors.text.contains("\u{1b}"))
+            #expect(!bed.manager.heard.text.contains("\u{1b}"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aSecretReachesTheServerAndNothingElse() async throws {
+        let bed = try TestBed()
+        let canary = "canary-7f3a9d1c5e"
+        try bed.folder.write(canary, to: "TOKEN")
+        try bed.folder.write("content", to: "file.txt")
+        try bed.configure("upload: {roots: [\(bed.folder.path)], credentials: \(bed.folder.path)}\nlog: {level: trace}")
+        try await bed.withDaemon { daemon in
+            try await bed.enqueue(
+                "send", "--set", "file=\(bed.folder.path)/file.txt", "--set", "to=\(bed.server.site)/inbox/file.txt",
+                "--set", "credential=TOKEN")
+            try await bed.waitForAllJobs()
+            #expect(bed.server.headers.text.contains(canary))
+            let shown = try await bed.halyard("show", "1", "--json")
+            #expect(!(shown.output + shown.errors + daemon.errors.text + bed.manager.heard.text).contains(canary))
+            daemon.signal(SIGTERM)
+            #expect(await daemon.waitForEnd() == .exited(0))
+        }
+        // grep answers 1 when no file holds it.
+        let search = try await ChildProcess.run(
+            "grep", ["-rlaF", "--include=halyard.db*", canary, bed.folder.path])
+        #expect(search.status == .exited(1))
+        #expect(try await bed.ask("SELECT state FROM job") == "4")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func aFileOutsideTheRootsIsRefusedOrStreamed() async throws {
+        let bed = try TestBed()
+        try bed.folder.write("content of a user", to: "own.txt")
+        try await bed.withDaemon { _ in
+            // Straight to the daemon, as a program would: the daemon may not read it.
+            let refused = try await ChildProcess.run(
+                "curl",
+                [
+                    "-sS", "--unix-socket", bed.socket, "http://halyard/v1/jobs", "-H",
+                    "Content-Type: application/json",
+                    "-d",
+                    "{\"definition\": \"send\", \"input\": {\"file\": \"/etc/passwd\", \"to\": \"\(bed.server.site)/inbox/x\"}}",
+                ])
+            #expect(refused.output.contains("outside-roots"))
+            // The command line copies what its user may read.
+            try await bed.enqueue("send", bed.folder.path + "/own.txt", "\(bed.server.site)/inbox/own.txt")
+            try await bed.waitForAllJobs()
+            #expect(bed.server.received(at: "/inbox/own.txt") == 17)
+            #expect(try await bed.ask("SELECT state FROM job") == "4")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func childrenOfTheServiceManagerCannotSpeakForUs() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon(environment: ["INVOCATION_ID": "abc", "WATCHDOG_USEC": "60000000"]) { daemon in
+            // Its first environment is fixed by the kernel; what a child would inherit is not readable from outside,
+            // so the proof of scrubbing is in SystemdTests. Here: levels are told as a manager wants them.
+            #expect(await daemon.errors.first { $0.hasPrefix("<5>ready") } != nil)
+            #expect(await bed.manager.heard.first { $0 == "WATCHDOG=1" } != nil)
+        }
+    }
+
+    /// P10: without a watchdog an idle daemon sleeps. One thread wakes all the same, once a second, and does nothing: it
+    /// is libdispatch's, which looks after its pool. Any other that polled would be seen in every second.
+    @Test(.timeLimit(.minutes(1)))
+    func anIdleDaemonSleeps() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { daemon in
+            try await bed.enqueue("visit", "\(bed.server.site)/page/1")
+            try await bed.waitForAllJobs()
+            // Connections that the visit left open are closed meanwhile, so the first quiet second counts.
+            var wakeups: [Int] = []
+            for _ in 1...15 {
+                let before = try Self.sleeps(of: daemon.pid)
+                _ = await bed.manager.silence()
+                let after = try Self.sleeps(of: daemon.pid)
+                let byThread = after.map { $0.value - (before[$0.key] ?? 0) }.sorted()
+                wakeups.append(byThread.dropLast().reduce(0, +))
+                if wakeups.last == 0 { return }
+            }
+            Issue.record("threads woke in every second: \(wakeups)")
+        }
+    }
+
+    /// How often each thread of a process has gone to sleep.
+    private static func sleeps(of pid: pid_t) throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
+            let status = try String(contentsOfFile: "/proc/\(pid)/task/\(task)/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
+            counts[task] = line?.split(separator: "\t").last.flatMap { Int($0) }
+        }
+        return counts
+    }
+}

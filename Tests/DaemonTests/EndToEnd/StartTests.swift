@@ -1,0 +1,115 @@
+import Glibc
+import Testing
+
+@Suite(.serialized) struct StartTests {
+    @Test(.timeLimit(.minutes(1)))
+    func aSecondDaemonIsRefusedWithTheFirstOnesNumber() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { daemon in
+            let second = try bed.launch(["--socket", bed.folder.path + "/second.sock"])
+            #expect(await second.waitForEnd() == .exited(75))
+            #expect(second.errors.text.contains("in use by process \(daemon.pid)"))
+            #expect(await bed.manager.heard.first { $0 == "ERRNO=16" } != nil)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aGoodConfigurationIsFoundGood() async throws {
+        let bed = try TestBed()
+        let check = try bed.launch(["--check-config"])
+        #expect(await check.waitForEnd() == .exited(0))
+        #expect(check.output.text == "The configuration is good.")
+        #expect(access(bed.database, F_OK) != 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aBadConfigurationIsRefusedWithEveryProblem() async throws {
+        let bed = try TestBed()
+        try bed.configure("slotss: 4\nageing: soon\n")
+        for arguments in [["--check-config"], []] {
+            let check = try bed.launch(arguments)
+            #expect(await check.waitForEnd() == .exited(78))
+            #expect(check.errors.text.contains("halyard.yaml:7: unknown key \"slotss\"; did you mean \"slots\"?"))
+            #expect(check.errors.text.contains("halyard.yaml:8: ageing is \"soon\""))
+        }
+        #expect(access(bed.database, F_OK) != 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func badFirstDefinitionsAreFoundByTheCheck() async throws {
+        let bed = try TestBed()
+        try bed.folder.write("definitions:\n  a: {kind: uplaod}\n", to: "definitions.yaml")
+        let check = try bed.launch(["--check-config"])
+        #expect(await check.waitForEnd() == .exited(78))
+        #expect(check.errors.text.contains("uplaod"))
+        #expect(check.errors.text.contains("did you mean \"upload\"?"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aWrongCommandLineIsStatus64() async throws {
+        let bed = try TestBed()
+        let wrong = try bed.launch(["--onec"])
+        #expect(await wrong.waitForEnd() == .exited(64))
+    }
+
+    /// P11: what is no database of ours is left as it is.
+    @Test(.timeLimit(.minutes(1)))
+    func aFileThatIsNoDatabaseIsRefusedAndKept() async throws {
+        let bed = try TestBed()
+        try bed.folder.write("no database, but somebody's words\n", to: "halyard.db")
+        let refused = try bed.launch()
+        #expect(await refused.waitForEnd() == .exited(78))
+        #expect(refused.errors.text.contains("is not an SQLite database"))
+        #expect(try await ChildProcess.run("cat", [bed.database]).output == "no database, but somebody's words")
+        #expect(await bed.manager.heard.first { $0.hasPrefix("STATUS=") && $0.contains("not an SQLite") } != nil)
+    }
+
+    @Test(.timeLimit(.minutes(2)), .disabled("the command line does not write by itself yet"))
+    func onceRunsWhatIsThereAndLeavesWhatComesLater() async throws {
+        let bed = try TestBed()
+        // Makes the database; nothing is there to run.
+        let empty = try bed.launch(["--once"])
+        #expect(await empty.waitForEnd() == .exited(0))
+        try await bed.enqueue("visit-twice", "\(bed.server.site)/page/1", "\(bed.server.site)/page/2")
+        try await bed.enqueue("visit", "\(bed.server.site)/page/3", "--in", "1h")
+        let once = try bed.launch(["--once"])
+        #expect(await once.waitForEnd() == .exited(0))
+        #expect(try await bed.ask("SELECT state FROM job ORDER BY id") == "4\n4\n1")
+        #expect(access(bed.socket, F_OK) != 0)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func aSocketPassedBySystemdIsUsedAndStartsTheDaemon() async throws {
+        let bed = try TestBed()
+        let activator = try bed.spawn(
+            "systemd-socket-activate",
+            [
+                "--listen=\(bed.socket)", "--setenv=NOTIFY_SOCKET=\(bed.manager.address)", binary("halyardd"),
+                "--config", bed.configuration,
+            ])
+        await activator.errors.first(containing: "Listening on")
+        // Nothing runs yet: the connection starts it, and waits.
+        #expect(access(bed.database, F_OK) != 0)
+        try await bed.enqueue("visit", "\(bed.server.site)/page/1")
+        #expect(await bed.manager.heard.first { $0 == "READY=1" } != nil)
+        try await bed.waitForAllJobs()
+        #expect(try await bed.ask("SELECT state FROM job") == "4")
+        activator.signal(SIGTERM)
+        #expect(await activator.waitForEnd() == .exited(0))
+        // The socket is systemd's to remove.
+        #expect(access(bed.socket, F_OK) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(2)), .disabled("the command line does not write by itself yet"))
+    func jobsEnqueuedWithoutADaemonRunWhenItStarts() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { daemon in
+            daemon.signal(SIGTERM)
+            #expect(await daemon.waitForEnd() == .exited(0))
+        }
+        try await bed.enqueue("visit", "\(bed.server.site)/page/1")
+        #expect(try await bed.ask("SELECT state FROM job") == "2")
+        try await bed.withDaemon { _ in try await bed.waitForAllJobs() }
+        #expect(try await bed.ask("SELECT state FROM job") == "4")
+    }
+}

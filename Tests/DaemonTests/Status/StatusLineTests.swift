@@ -1,0 +1,41 @@
+import Jobs
+import Testing
+
+@testable import Daemon
+@testable import Runner
+
+@Suite struct StatusLineTests {
+    private func line(
+        _ phase: RunnerSnapshot.Phase, running: Int = 0, abandoned: Int = 0, ready: Int64 = 0, scheduled: Int64 = 0,
+        blocked: Int64 = 0, next: Timestamp? = nil, problem: StoreError? = nil, problems: [String] = []
+    ) -> String {
+        var counts = StateCounts()
+        counts[.ready] = ready
+        counts[.scheduled] = scheduled
+        counts[.blocked] = blocked
+        counts[.running] = Int64(running)
+        let snapshot = RunnerSnapshot(
+            phase: phase, running: running, abandoned: abandoned, slots: 8, unrecorded: 0, problem: problem)
+        return StatusLine(runner: snapshot, counts: counts, nextDueAt: next, problems: problems)
+            .text { _ in "14:05" }
+    }
+
+    @Test func eachPhaseHasItsVerb() {
+        #expect(line(.starting, running: 2) == "recovering; 2 to rescue")
+        #expect(line(.running) == "idle; 0 running, 0 ready, 0 scheduled")
+        #expect(
+            line(.running, running: 3, ready: 12, scheduled: 1, blocked: 4, next: Timestamp(milliseconds: 1))
+                == "running; 3 running, 12 ready, 1 scheduled, 4 blocked, next 14:05")
+        #expect(line(.draining(left: .milliseconds(41_001)), running: 3) == "draining 3 jobs, 42 s left")
+        #expect(line(.draining(left: .seconds(-1)), running: 1) == "draining 1 job, 0 s left")
+        #expect(line(.interrupting, running: 1) == "interrupting 1 job")
+        #expect(line(.ended) == "stopped")
+    }
+
+    @Test func whatIsWrongFollows() {
+        #expect(
+            line(.running, abandoned: 1, problems: ["2 definitions refused"])
+                == "idle; 0 running, 0 ready, 0 scheduled; 1 job will not stop; 2 definitions refused")
+        #expect(line(.running, problem: .diskFull(path: "/x")).contains("The disk that holds /x is full"))
+    }
+}
