@@ -27,7 +27,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("job", "HALYARD_JOB"), ("HALYARD_JOB", "HALYARD_JOB"), ("durationMs", "HALYARD_DURATIONMS"), ("a-b.c=d\n", "HALYARD_A_B_C_D_"),
+        ("job", "HALYARD_JOB"), ("HALYARD_JOB", "HALYARD_JOB"), ("durationMs", "HALYARD_DURATIONMS"),
+        ("a-b.c=d\n", "HALYARD_A_B_C_D_"),
         (String(repeating: "x", count: 90), "HALYARD_" + String(repeating: "X", count: 56)),
     ])
     func aFieldNameIsOneTheJournalTakes(key: String, name: String) {
@@ -63,7 +64,10 @@ import Testing
 
     @Test func aLineForPeopleBeginsWithTheTimeInUTC() throws {
         let lines = Lines()
-        Logger(label: "x") { _ in LineLogHandler(threshold: LogThreshold(.info), style: .dated, write: lines.append) }.notice("hello")
+        let logger = Logger(label: "x") { _ in
+            LineLogHandler(threshold: LogThreshold(.info), style: .dated, write: lines.append)
+        }
+        logger.notice("hello")
         let line = try #require(lines.all.first)
         #expect(try /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z notice  hello\n/.wholeMatch(in: line) != nil)
     }

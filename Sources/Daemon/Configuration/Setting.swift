@@ -40,23 +40,24 @@ extension Setting {
     static func one<Value: Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Value
     ) -> Setting {
-        Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }) { text, configuration throws(Refusal) in
+        let apply: Apply = { text, configuration throws(Refusal) in
             guard case .scalar(let text) = text else { throw Refusal(reason: "takes one value, not a list") }
             configuration[keyPath: path] = try read(text)
         }
+        return Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
 
     /// - Parameter read: For each entry of the list.
     static func many<Element, Value: RangeReplaceableCollection & Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Element
     ) -> Setting where Value.Element == Element {
-        Setting(key: key, isList: true, isSame: { $0[keyPath: path] == $1[keyPath: path] }) {
-            text, configuration throws(Refusal) in
+        let apply: Apply = { text, configuration throws(Refusal) in
             guard case .list(let texts) = text else { throw Refusal(reason: "takes a list; write [a, b] or []") }
             var values = Value()
             for text in texts { values.append(try read(text)) }
             configuration[keyPath: path] = values
         }
+        return Setting(key: key, isList: true, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
 
     static func integer(_ key: String, _ path: Path<Int>, _ range: ClosedRange<Int>) -> Setting {

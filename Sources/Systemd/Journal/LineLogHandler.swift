@@ -19,7 +19,8 @@ public struct LineLogHandler: LogHandler {
     private let write: @Sendable (String) -> Void
 
     public init(
-        threshold: LogThreshold, style: Style, write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
+        threshold: LogThreshold, style: Style,
+        write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
     ) {
         self.threshold = threshold
         self.style = style
