@@ -148,7 +148,12 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ], resources: [.embedInCode("openapi.json")]),
-        tests("API", ["Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
+        tests(
+            "API",
+            [
+                "Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         module(
             "Client",
             [

@@ -23,22 +23,30 @@ extension SocketControl {
     }
 
     /// Sends JSON lines, and reads the answers while it still sends: the daemon takes no more than it has answered.
+    ///
+    /// When it cannot go on, what was answered stands, and the rest is refused with the reason.
     private func enqueueLines(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
         var call = Call(.POST, "jobs")
         call.isRepeatable = submissions.allSatisfy { $0.key != nil }
         call.contentType = "application/x-ndjson"
         let lines = LineBatches(submissions: submissions)
-        let answer = try await upload(call, chunks: lines, length: nil)
+        let answer = try await upload(call, chunks: lines, length: nil, takesPart: true)
         guard answer.isSuccess else { throw answer.problem }
         var answers: [SubmissionAnswer] = []
         answers.reserveCapacity(submissions.count)
-        for line in answer.body.split(separator: UInt8(ascii: "\n")) {
-            if answers.count == submissions.count { break }
+        for line in answer.body.split(separator: UInt8(ascii: "\n")).prefix(submissions.count) {
+            // The last line of an answer that ended early may be cut.
+            if answer.failure != nil, line.endIndex == answer.body.endIndex { break }
             answers.append(try decode(Array(line)))
         }
-        // The daemon ends the lines with a problem when it cannot go on.
         if answers.count < submissions.count {
-            throw ControlProblem(during: call, error: ConnectionEnd.closed)
+            let reason: ControlProblem =
+                if case .refused(let problem)? = answers.last, !problem.isRefusal, answer.failure == nil {
+                    problem
+                } else {
+                    ControlProblem(during: call, error: answer.failure ?? ConnectionEnd.closed)
+                }
+            answers += Array(repeating: .refused(reason), count: submissions.count - answers.count)
         }
         return answers
     }

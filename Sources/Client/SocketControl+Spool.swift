@@ -15,9 +15,11 @@ extension SocketControl {
 
     /// Sends a body of any size while it reads the answer, so that a refusal is heard at once.
     ///
-    /// - Parameter length: What the chunks come to, if that is known.
+    /// - Parameters:
+    ///   - length: What the chunks come to, if that is known.
+    ///   - takesPart: Whether an answer that ends early is of use.
     func upload<Chunks: AsyncSequence & Sendable>(
-        _ call: Call, chunks: Chunks, length: Int64?
+        _ call: Call, chunks: Chunks, length: Int64?, takesPart: Bool = false
     ) async throws(ControlProblem) -> Answer where Chunks.Element == [UInt8] {
         let connection: Connection
         do {
@@ -38,7 +40,7 @@ extension SocketControl {
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await self.write(requestHead, chunks, to: connection) }
                 // The daemon may answer before it has read the whole body; the connection is not used again.
-                let answer = try await readAnswer(on: connection, keeping: false)
+                let answer = try await readAnswer(on: connection, keeping: false, takesPart: takesPart)
                 group.cancelAll()
                 return answer
             }

@@ -59,21 +59,32 @@ public final class SocketControl: JobControl {
     }
 
     /// Reads one response whole and, if it can be used again, keeps the connection.
-    func readAnswer(on connection: Connection, keeping: Bool = true) async throws -> Answer {
-        try await readRest(of: readHead(on: connection), on: connection, keeping: keeping)
+    ///
+    /// - Parameter takesPart: Whether a body that ends early is of use; ``Answer/failure`` then says why it did.
+    func readAnswer(
+        on connection: Connection, keeping: Bool = true, takesPart: Bool = false
+    ) async throws -> Answer {
+        try await readRest(of: readHead(on: connection), on: connection, keeping: keeping, takesPart: takesPart)
     }
 
     func readRest(
-        of head: HTTPResponseHead, on connection: Connection, keeping: Bool
+        of head: HTTPResponseHead, on connection: Connection, keeping: Bool, takesPart: Bool = false
     ) async throws -> Answer {
-        var body: [UInt8] = []
+        var answer = Answer(status: head.status.code, body: [])
         while true {
-            switch try await connection.next() {
-            case .body(let part): body.append(contentsOf: part.readableBytesView)
-            case .end:
-                if keeping, head.isKeepAlive { pool.giveBack(connection) } else { connection.end() }
-                return Answer(status: head.status.code, body: body)
-            case .head: throw ConnectionEnd.closed
+            do {
+                switch try await connection.next() {
+                case .body(let part): answer.body.append(contentsOf: part.readableBytesView)
+                case .end:
+                    if keeping, head.isKeepAlive { pool.giveBack(connection) } else { connection.end() }
+                    return answer
+                case .head: throw ConnectionEnd.closed
+                }
+            } catch {
+                connection.end()
+                guard takesPart else { throw error }
+                answer.failure = error
+                return answer
             }
         }
     }

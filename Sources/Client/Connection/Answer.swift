@@ -5,6 +5,8 @@ import Jobs
 struct Answer: Sendable {
     var status: UInt
     var body: [UInt8]
+    /// Why the body is not whole; only where a part of it is of use.
+    var failure: (any Error)?
 
     var isSuccess: Bool { (200..<300).contains(status) }
 

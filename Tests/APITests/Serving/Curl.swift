@@ -16,7 +16,7 @@ struct Curl: Sendable {
                 "--silent", "--show-error", "--max-time", "60", "--unix-socket", socket, "--write-out",
                 "\n%{http_code} %{content_type}",
             ]
-                + arguments.map { $0.hasPrefix("/") ? "http://localhost" + $0 : $0 }, input)
+                + arguments.map { $0.hasPrefix("/v1") ? "http://localhost" + $0 : $0 }, input)
         guard let lineFeed = output.lastIndex(of: "\n") else { throw TestFailure("curl said: \(output)") }
         let facts = output[output.index(after: lineFeed)...].split(separator: " ", maxSplits: 1)
         return Answer(

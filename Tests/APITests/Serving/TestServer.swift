@@ -148,13 +148,14 @@ extension Submission {
 
 /// Stands for the progress of running attempts.
 final class ProgressReports: Sendable {
-    private struct State {
+    fileprivate struct State {
         var latest: [JobID: OperationProgress] = [:]
         var observers: [Int: DaemonHooks.ProgressObserver] = [:]
         var next = 0
+        var waiting: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    fileprivate let state = Mutex(State())
 
     func latest(_ job: JobID) -> OperationProgress? { state.withLock { $0.latest[job] } }
 
@@ -164,7 +165,13 @@ final class ProgressReports: Sendable {
             state.observers[state.next] = observer
             return state.next
         }
-        return StoreObservation { [weak self] in self?.state.withLock { $0.observers[ticket] = nil } }
+        return StoreObservation { [weak self] in
+            let waiting = self?.state.withLock { state in
+                state.observers[ticket] = nil
+                return state.observers.isEmpty ? state.waiting.take() : nil
+            }
+            waiting?.resume()
+        }
     }
 
     var observerCount: Int { state.withLock(\.observers.count) }
@@ -175,5 +182,19 @@ final class ProgressReports: Sendable {
             return state.observers.values
         }
         for observer in observers { observer(job, progress) }
+    }
+}
+
+extension ProgressReports {
+    /// Returns when the last observer is gone.
+    func waitForNoObservers() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.observers.isEmpty { return true }
+                state.waiting = continuation
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
     }
 }

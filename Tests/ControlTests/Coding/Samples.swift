@@ -51,7 +51,8 @@ enum Samples {
         nodes: [
             .init(name: "a", definition: "unfurl"),
             .init(
-                name: "b", definition: "enrich", after: [.init(node: "a", condition: .finished)], input: payload.compact,
+                name: "b", definition: "enrich", after: [.init(node: "a", condition: .finished)],
+                input: payload.compact,
                 queue: "net", priority: .low),
         ],
         parameters: [.init(name: "url", node: "a", field: "url")])

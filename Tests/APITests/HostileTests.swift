@@ -1,0 +1,133 @@
+import Client
+import Control
+import Foundation
+import Jobs
+import Testing
+
+@testable import API
+
+/// Callers that are wrong, slow, or gone.
+@Suite struct HostileTests {
+    private func problem(_ answer: Curl.Answer) throws -> ControlProblem {
+        #expect(answer.type == "application/problem+json")
+        return try ControlProblem(json: JSONText(checking: Array(answer.body.utf8)))
+    }
+
+    @Test(arguments: [
+        (#"{"definition":"echo","input":{"text":"a","text":"b"}}"#, "the name \"text\" stands twice"),
+        (#"{"definition":"echo","input":{"text":"\u0000"}}"#, "U+0000"),
+        (String(repeating: "[", count: 100_000), "nested deeper"),
+        ("{\"definition\":\"echo\"", "not JSON at byte 20"),
+        ("", "not JSON at byte 0"),
+        ("[]", "expected an object"),
+        (#"{"definition":"echo","queu":"a"}"#, "did you mean \"queue\"?"),
+    ])
+    func badBodyIsRefusedWithItsReason(body: String, reason: String) async throws {
+        try await TestServer.with { server in
+            let answer = try await Curl(socket: server.socket)("--data-binary", "@-", "/v1/jobs", input: body)
+            #expect(answer.status == 400)
+            let problem = try problem(answer)
+            #expect(problem.code == .invalidRequest)
+            #expect(problem.message.contains(reason), "\(problem.message)")
+            #expect(try await server.client.status().counts.total == 0)
+        }
+    }
+
+    @Test func bodyThatIsTooLargeIsRefusedBeforeItsEnd() async throws {
+        try await TestServer.with { server in
+            let curl = Curl(socket: server.socket)
+            let body = String(repeating: " ", count: 2 << 20)
+            let announced = try await curl("-X", "POST", "--data-binary", "@-", "/v1/prune", input: body)
+            #expect(announced.status == 413)
+            #expect(try problem(announced).code == .tooLarge)
+            let chunked = try await curl(
+                "-X", "POST", "-H", "Transfer-Encoding: chunked", "--data-binary", "@-", "/v1/prune", input: body)
+            #expect(chunked.status == 413)
+            #expect(try await server.client.status().state == .running)
+        }
+    }
+
+    @Test func unknownPathAndMethodAreProblems() async throws {
+        try await TestServer.with { server in
+            let curl = Curl(socket: server.socket)
+            let path = try await curl("/v1/job")
+            #expect(path.status == 404)
+            #expect(try problem(path).code == .notFound)
+            let method = try await curl("-i", "-X", "DELETE", "/v1/jobs/1")
+            #expect(method.status == 405)
+            #expect(method.body.lowercased().contains("allow: get\r\n"))
+            let number = try await curl("/v1/jobs/one")
+            #expect(number.status == 400)
+            #expect(try problem(number).message.contains("\"one\" is not the number of a job"))
+            let query = try await curl("/v1/jobs?sate=ready")
+            #expect(query.status == 400)
+            #expect(try problem(query).message.contains("did you mean \"state\"?"))
+        }
+    }
+
+    @Test func connectionThatSendsNothingIsClosed() async throws {
+        try await TestServer.with(limits: ServerLimits(idle: .milliseconds(50))) { server in
+            for opening in ["", "GET /v1/sta", "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{"] {
+                let peer = try RawPeer(server.socket)
+                try peer.send(opening)
+                // Returns at the end of the connection.
+                _ = try await peer.readToEnd()
+            }
+        }
+    }
+
+    @Test func bodyThatTricklesIsRefusedInTime() async throws {
+        try await TestServer.with(limits: ServerLimits(body: .milliseconds(100))) { server in
+            let peer = try RawPeer(server.socket)
+            try peer.send("POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{")
+            let answer = try await peer.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 400"))
+            #expect(answer.contains("did not come whole within 100ms"))
+        }
+    }
+
+    @Test func peerThatGoesInTheMiddleOfABodyLeavesNothing() async throws {
+        try await TestServer.with { server in
+            for body in [
+                "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{\"definition\":\"echo\"",
+                "POST /v1/spool HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf a file",
+            ] {
+                let peer = try RawPeer(server.socket)
+                try peer.send(body)
+                peer.halfClose()
+                _ = try await peer.readToEnd()
+            }
+            #expect(try await server.client.status().counts.total == 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: server.spool).isEmpty)
+        }
+    }
+
+    @Test func halfOpenConnectionsDoNotKeepOthersOut() async throws {
+        try await TestServer.with(limits: ServerLimits(connections: 4, idle: .milliseconds(200))) { server in
+            let peers = try (0..<8).map { _ in try RawPeer(server.socket) }
+            // The first four fill the server, the rest its backlog; each is closed in its time.
+            #expect(try await server.client.status().state == .running)
+            for peer in peers { _ = try await peer.readToEnd() }
+        }
+    }
+
+    @Test func peerThatIsNotAllowedIsToldSo() async throws {
+        try await TestServer.with(isAllowed: { $0.uid != getuid() }) { server in
+            let error = await #expect(throws: ControlProblem.self) { try await server.client.status() }
+            #expect(error?.code == .permission)
+        }
+    }
+
+    @Test func headersWithoutEndAreRefused() async throws {
+        try await TestServer.with { server in
+            let peer = try RawPeer(server.socket)
+            try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\n")
+            for index in 0..<2000 where (try? peer.send("X-\(index): \(String(repeating: "y", count: 100))\r\n")) == nil
+            {
+                break
+            }
+            let answer = try await peer.readToEnd()
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// A socket that says what no decent client would.
+final class RawPeer: Sendable {
+    private let descriptor: CInt
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw TestFailure("connect: \(errno)") }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        let count = Foundation.send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+        guard count == bytes.count else { throw TestFailure("send: \(errno)") }
+    }
+
+    func halfClose() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+    /// Everything until the other side ends the connection.
+    func readToEnd() async throws -> String {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [descriptor] in
+                var bytes: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 65536)
+                while true {
+                    let count = recv(descriptor, &buffer, buffer.count, 0)
+                    if count <= 0 { break }
+                    bytes += buffer[..<count]
+                }
+                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
+            }
+        }
+    }
+}

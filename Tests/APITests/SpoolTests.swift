@@ -1,0 +1,120 @@
+import Client
+import Control
+import Foundation
+import Jobs
+import Testing
+
+@testable import API
+
+/// Files that are handed over for a job.
+@Suite struct SpoolTests {
+    private struct Pieces: AsyncSequence, Sendable {
+        let count: Int
+        var failsAt: Int?
+
+        func makeAsyncIterator() -> Iterator { Iterator(pieces: self) }
+
+        struct Iterator: AsyncIteratorProtocol {
+            let pieces: Pieces
+            var index = 0
+
+            mutating func next() async throws -> [UInt8]? {
+                if index == pieces.failsAt { throw TestFailure("the file cannot be read") }
+                guard index < pieces.count else { return nil }
+                index += 1
+                return [UInt8](repeating: UInt8(index % 251), count: 65536)
+            }
+        }
+    }
+
+    private func files(_ server: TestServer) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: server.spool)
+    }
+
+    @Test func fileIsKeptWholeForItsOwnerOnlyUntilItsJobIsFinal() async throws {
+        try await TestServer.with { server in
+            let name = try await server.client.spool(Pieces(count: 100), size: 100 * 65536)
+            #expect(name.hasPrefix("spool:"))
+            let path = server.spool + "/" + name.dropFirst("spool:".count)
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(attributes[.size] as? Int == 100 * 65536)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(
+                try FileManager.default.attributesOfItem(atPath: server.spool)[.posixPermissions] as? Int == 0o700)
+            let input = json("{\"text\":\"a\",\"file\":\"\(name)\"}")
+            _ = try await server.enqueue(Submission(.definition("echo"), input: input))
+            let second = try await server.enqueue(Submission(.definition("echo"), input: input)).jobs[0]
+            let claimed = try await server.claim()
+            try await server.finish(claimed[0].lease, .succeeded(json("{}")))
+            #expect(try files(server).count == 1)
+            #expect(claimed[1].lease.job == second)
+            try await server.finish(claimed[1].lease, .succeeded(json("{}")))
+            // Removal follows on the spool's own thread; what comes after it there sees it.
+            _ = try await server.client.spool(Pieces(count: 1), size: nil)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test func fileBeyondTheLimitIsRefusedWhetherAnnouncedOrNot() async throws {
+        try await TestServer.with(maxSpoolBytes: 1 << 20) { server in
+            for size in [Int64(100 * 65536), nil] {
+                let error = await #expect(throws: ControlProblem.self) {
+                    try await server.client.spool(Pieces(count: 100), size: size)
+                }
+                #expect(error?.code == .tooLarge)
+            }
+            let left = try files(server)
+            #expect(left.isEmpty)
+        }
+    }
+
+    @Test func sourceThatFailsLeavesNothing() async throws {
+        try await TestServer.with { server in
+            await #expect(throws: (any Error).self) {
+                try await server.client.spool(Pieces(count: 100, failsAt: 50), size: 100 * 65536)
+            }
+            // The server hears of the end a moment later; a further request comes after it on the spool's thread.
+            _ = try await server.client.spool(Pieces(count: 1), size: nil)
+            let left = try files(server).filter { !$0.hasSuffix(".part") }
+            #expect(left.count == 1)
+        }
+    }
+
+    @Test func leftoversGoAfterADayUnlessAnOpenJobNamesThem() async throws {
+        let clock = TestClock()
+        try await TestServer.with(clock: clock) { server in
+            let named = try await server.client.spool(Pieces(count: 1), size: nil)
+            let forgotten = try await server.client.spool(Pieces(count: 1), size: nil)
+            let input = json("{\"text\":\"a\",\"file\":\"\(named)\"}")
+            _ = try await server.enqueue(Submission(.definition("echo"), input: input))
+            try Data().write(to: URL(fileURLWithPath: server.spool + "/not ours"))
+            clock.advance(by: .seconds(86_401))
+            // As after a restart: another control that has seen no enqueue.
+            let restarted = StoreControl(
+                store: server.store, database: "", version: "test",
+                daemon: DaemonHooks(
+                    condition: { .init(state: .running, pid: 1, startedAt: TestClock.start) },
+                    spool: try Spool(directory: server.spool, maxBytes: 1 << 20)), now: { clock.now })
+            try await restarted.recoverSpool()
+            let last = try await restarted.spool(Pieces(count: 1), size: nil)
+            let left = Set(try files(server).map { "spool:" + $0 })
+            #expect(left == [named, last, "spool:not ours"])
+            #expect(!left.contains(forgotten))
+            try await server.runAll()
+            _ = try await restarted.spool(Pieces(count: 1), size: nil)
+            #expect(try !files(server).map { "spool:" + $0 }.contains(named))
+        }
+    }
+
+    @Test func curlHandsOverAFile() async throws {
+        try await TestServer.with { server in
+            let file = server.directory + "/big"
+            try Data(repeating: 7, count: 5 << 20).write(to: URL(fileURLWithPath: file))
+            let answer = try await Curl(socket: server.socket)("-T", file, "-X", "POST", "/v1/spool")
+            #expect(answer.status == 201)
+            let name = try SpoolAnswer(json: json(answer.body)).file
+            let path = server.spool + "/" + name.dropFirst("spool:".count)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(repeating: 7, count: 5 << 20))
+        }
+    }
+}
