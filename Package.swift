@@ -71,11 +71,18 @@ let package = Package(
             [
                 "OperationTypes", "Operations", "Kinds",
                 .product(name: "OpenCombine", package: "OpenCombine"),
-                .product(name: "OpenCombineFoundation", package: "OpenCombine"),
             ]),
         tests("OperationTypes"),
-        tests("Operations"),
-        tests("NetworkAdapters"),
+        tests("Operations", ["OperationTypes"]),
+        tests(
+            "NetworkAdapters",
+            [
+                "Jobs", "Kinds", "Operations", "OperationTypes",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
+            ]),
 
         // The durable model.
         module("Jobs", ["OperationTypes"]),

@@ -2,12 +2,15 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import OperationTypes
 
-extension KindFailure {
-    static var cancelled: KindFailure {
+extension KindFailure: CancellationFailure {
+    public static var cancelled: KindFailure {
         KindFailure(.cancelled, "The work was cancelled; enqueue it again if it is still wanted.", isRetryable: true)
     }
+}
 
+extension KindFailure {
     static func invalidURL(_ problem: WebURLProblem, field: String) -> KindFailure {
         KindFailure(.invalidURL, "\(field): \(problem). Give a full http or https address.")
     }
