@@ -83,6 +83,12 @@ public struct KindFailure: OperationFailure, Hashable {
         case sourceChanged = "source_changed"
         /// What the server says it stored is not what was sent.
         case checksumMismatch = "checksum_mismatch"
+        /// `create_only` was asked for, and something is there.
+        case alreadyExists = "already_exists"
+        /// The server no longer knows the upload that was to go on.
+        case uploadExpired = "upload_expired"
+        /// How far an upload is could not be noted.
+        case checkpointFailed = "checkpoint_failed"
         case credentialNotFound = "credential_not_found"
         case cancelled
     }

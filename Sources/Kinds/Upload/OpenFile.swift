@@ -5,7 +5,7 @@ import Glibc
 /// and replacing the name afterwards changes nothing.
 final class OpenFile: Sendable {
     /// What tells whether it is still the same content.
-    struct Identity: Hashable, Sendable {
+    struct Identity: Codable, Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
         var size: Int64

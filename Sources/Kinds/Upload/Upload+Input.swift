@@ -7,40 +7,76 @@ extension Upload {
             case post = "POST"
         }
 
+        /// How the bytes get there.
+        public enum Style: String, Codable, Sendable, CaseIterable {
+            /// One request.
+            case plain
+            /// One POST of a form, the file in one of its fields.
+            case form
+            /// S3 and servers like it, signed with the credential `ACCESS:SECRET[:TOKEN]`; large files in parts.
+            case s3
+            /// tus 1.0: `to` is the server's creation address.
+            case tus
+            /// The IETF's draft for resumable uploads; plain where the server does not know it.
+            case resumable
+            /// Asks the server with OPTIONS: `tus`, `resumable` or `plain`.
+            case auto
+        }
+
         /// An absolute path beneath an allowed folder, or `spool:NAME`.
         public var file: String?
         /// Where it goes: an http or https address.
         public var to: String
-        /// PUT unless set.
+        /// `plain` unless set.
+        public var style: Style?
+        /// Of a plain upload; PUT unless set.
         public var method: Method?
         /// By the file's name unless set; `application/json` for a dependency's output.
         public var contentType: String?
-        /// Names whose secret is sent as `Authorization`.
+        /// Names whose secret is sent as `Authorization`, or signed with.
         public var credential: String?
         public var headers: [String: String]?
-        /// Milliseconds for the whole exchange; no limit unless set, beyond that of the attempt.
+        /// Whether what is there already must stay. False unless set.
+        public var createOnly: Bool?
+        /// Of a form; `file` unless set.
+        public var formField: String?
+        /// Of S3; `us-east-1` unless set.
+        public var region: String?
+        /// Bytes a second; no limit unless set, beyond that of all uploads together.
+        public var maxBytesPerSecond: Int64?
+        /// Milliseconds for the whole upload; no limit unless set, beyond that of the attempt.
         public var timeoutMs: Int64?
         /// What is sent when there is no `file`.
         public var body: String?
 
         public init(
-            file: String? = nil, to: String, method: Method? = nil, contentType: String? = nil,
-            credential: String? = nil,
-            headers: [String: String]? = nil, timeoutMs: Int64? = nil, body: String? = nil
+            file: String? = nil, to: String, style: Style? = nil, method: Method? = nil, contentType: String? = nil,
+            credential: String? = nil, headers: [String: String]? = nil, createOnly: Bool? = nil,
+            formField: String? = nil,
+            region: String? = nil, maxBytesPerSecond: Int64? = nil, timeoutMs: Int64? = nil, body: String? = nil
         ) {
             self.file = file
             self.to = to
+            self.style = style
             self.method = method
             self.contentType = contentType
             self.credential = credential
             self.headers = headers
+            self.createOnly = createOnly
+            self.formField = formField
+            self.region = region
+            self.maxBytesPerSecond = maxBytesPerSecond
             self.timeoutMs = timeoutMs
             self.body = body
         }
 
         enum CodingKeys: String, CodingKey {
-            case file, to, method, credential, headers, body
+            case file, to, method, credential, headers, region, body
+            case style = "protocol"
             case contentType = "content_type"
+            case createOnly = "create_only"
+            case formField = "form_field"
+            case maxBytesPerSecond = "max_bytes_per_second"
             case timeoutMs = "timeout_ms"
         }
     }
@@ -74,13 +110,21 @@ extension Upload {
                 "file", .string, summary: "Absolute path of the file beneath an allowed folder, or spool:NAME"),
             InputField("to", .string, isRequired: true, summary: "Address to send it to (http or https)"),
             InputField(
-                "method", .string, choices: Input.Method.allCases.map(\.rawValue),
-                summary: "HTTP method; PUT unless set"),
-            InputField("content_type", .string, summary: "Media type; by the file's name unless set"),
-            InputField("credential", .string, summary: "Name of the credential that is sent as Authorization"),
-            InputField("headers", .object, summary: "More headers, name to value"),
+                "protocol", .string, choices: Input.Style.allCases.map(\.rawValue),
+                summary: "How it gets there; plain unless set"),
             InputField(
-                "timeout_ms", .integer, summary: "Limit for the whole exchange in milliseconds; none unless set"),
+                "method", .string, choices: Input.Method.allCases.map(\.rawValue),
+                summary: "HTTP method of a plain upload; PUT unless set"),
+            InputField("content_type", .string, summary: "Media type; by the file's name unless set"),
+            InputField(
+                "credential", .string, summary: "Name of the credential that is sent as Authorization, or signed with"),
+            InputField("headers", .object, summary: "More headers, name to value"),
+            InputField("create_only", .boolean, summary: "Fail when something is there already; false unless set"),
+            InputField("form_field", .string, summary: "Field of a form that holds the file; file unless set"),
+            InputField("region", .string, summary: "Region of S3; us-east-1 unless set"),
+            InputField(
+                "max_bytes_per_second", .integer, summary: "Limit of this upload in bytes a second; none unless set"),
+            InputField("timeout_ms", .integer, summary: "Limit for the whole upload in milliseconds; none unless set"),
             InputField(
                 "body", .string, isFromDependency: true,
                 summary: "Text to send in place of a file; from a dependency: its output as JSON"),

@@ -1,13 +1,12 @@
-import AsyncHTTPClient
 import Jobs
-import NIOCore
 import NIOHTTP1
 import OperationTypes
 
-/// Sends a file, or what a dependency gave, to a web server with PUT or POST.
+/// Sends a file, or what a dependency gave, to a web server.
 ///
-/// Streams at constant memory. Running again sends everything again: with PUT that leaves the same state on the server, with
-/// POST it is for the server to recognise.
+/// Streams at constant memory. Running again after an interruption: `s3`, `tus` and `resumable` go on from what the server has
+/// confirmed, when ``UploadConfiguration/checkpoints`` is set; otherwise everything is sent again. With PUT that leaves the same
+/// state on the server, with POST it is for the server to recognise.
 public struct Upload: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = AnyOutput
@@ -17,90 +16,92 @@ public struct Upload: Kind {
 
     let client: OutgoingClient
     let configuration: UploadConfiguration
+    /// Of all uploads together.
+    private let throttle: Throttle
 
     public init(client: OutgoingClient, configuration: UploadConfiguration = UploadConfiguration()) {
         self.client = client
         self.configuration = configuration
+        throttle = Throttle(bytesPerSecond: configuration.maxBytesPerSecond)
     }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
-        let first = try target(of: input)
-        let headers = try headers(of: input)
-        let source = try await source(of: input)
+        try await run(input, context: context, checkpoint: nil)
+    }
+
+    public func run(_ input: Input, job: JobContext) async throws(KindFailure) -> Output {
+        let checkpoint = configuration.checkpoints.map { CheckpointFile(folder: $0, job: job.lease.job) }
+        return try await run(input, context: job.operation, checkpoint: checkpoint)
+    }
+
+    func run(
+        _ input: Input, context: OperationContext, checkpoint: CheckpointFile?
+    ) async throws(KindFailure) -> Output {
+        let url = try target(of: input)
         let deadline = try input.timeoutMs.map { milliseconds throws(KindFailure) in
             guard milliseconds > 0 else { throw .invalid("timeout_ms", "must be above 0; leave it out for no limit") }
             return Duration.milliseconds(milliseconds)
         }
+        if let rate = input.maxBytesPerSecond, rate < 1 {
+            throw .invalid("max_bytes_per_second", "must be above 0; leave it out for no limit")
+        }
+        let secret = try secret(of: input)
+        var headers = try headers(of: input)
+        if let secret, input.style != .s3 {
+            headers.replaceOrAdd(name: "authorization", value: Self.authorization(secret))
+        }
+        let source = try await source(of: input)
+        let transfer = Transfer(
+            client: client, configuration: configuration, source: source, url: url, headers: headers,
+            contentType: try contentType(of: input), secret: secret,
+            progress: UploadProgress(total: source.size, context: context),
+            throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), checkpoint: checkpoint)
         let start = ContinuousClock.now
-        let method = input.method ?? .put
-        return try await withDeadline(deadline, failure: .timeout("the upload", after: deadline ?? .zero, at: first)) {
-            () async throws(KindFailure) in
-            var url = first
-            for _ in 0...5 {
-                switch try await send(source, to: url, method: method, headers: headers, context: context) {
-                case .done(var output):
-                    output.durationMs = (ContinuousClock.now - start).milliseconds
-                    return output
-                case .redirected(let next):
-                    guard next.origin == first.origin else {
-                        throw KindFailure(
-                            .redirectRefused,
-                            "\(url.redacted): the server points to another one, \(next.origin); name that address in `to`.",
-                            url: next)
-                    }
-                    url = next
-                }
+        let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: url)
+        var output = try await withDeadline(deadline, failure: failure) { () async throws(KindFailure) in
+            try await send(transfer, as: input)
+        }
+        output.durationMs = (ContinuousClock.now - start).wholeMilliseconds
+        return output
+    }
+
+    private func send(_ transfer: Transfer, as input: Input) async throws(KindFailure) -> Output {
+        let createsOnly = input.createOnly ?? false
+        let fileName = input.file?.split { $0 == "/" || $0 == ":" }.last.map(String.init) ?? "body"
+        switch input.style ?? .plain {
+        case .plain:
+            let shape: PlainUpload.Shape = input.method == .post ? .post : .put
+            return try await PlainUpload(transfer: transfer, shape: shape, createsOnly: createsOnly).run()
+        case .form:
+            let boundary =
+                "halyard-" + (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
+            let shape = PlainUpload.Shape.form(field: input.formField ?? "file", fileName: fileName, boundary: boundary)
+            return try await PlainUpload(transfer: transfer, shape: shape, createsOnly: createsOnly).run()
+        case .s3:
+            guard let secret = transfer.secret,
+                let signature = S3Signature(secret: secret, region: input.region ?? "us-east-1")
+            else { throw .invalid("credential", "must name a credential of the form ACCESS:SECRET for s3") }
+            return try await S3Upload(transfer: transfer, signature: signature, createsOnly: createsOnly).run()
+        case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
+        case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
+        case .auto:
+            let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
+            let headers = answer.response.headers
+            if headers["tus-extension"].first?.contains("creation") == true {
+                return try await resumable(transfer, .tus, fileName, createsOnly)
             }
-            throw KindFailure(
-                .tooManyRedirects, "\(url.redacted): more than 5 redirects; name the final address in `to`.", url: url)
+            if headers.contains(name: "upload-limit") {
+                return try await resumable(transfer, .draft, fileName, createsOnly)
+            }
+            return try await PlainUpload(transfer: transfer, shape: .put, createsOnly: createsOnly).run()
         }
     }
 
-    private enum Answer: Sendable {
-        case done(Output)
-        case redirected(WebURL)
-    }
-
-    private func send(
-        _ source: UploadSource, to url: WebURL, method: Input.Method, headers: HTTPHeaders, context: OperationContext
-    ) async throws(KindFailure) -> Answer {
-        let progress = UploadProgress(total: source.size, context: context)
-        let stream = source.stream(threads: client.threads, progress: progress)
-        let request = OutgoingRequest(
-            method: method == .put ? .PUT : .POST, url: url, headers: headers,
-            body: source.size == 0 ? nil : .stream(stream, length: .known(source.size)), isGentle: false)
-        do throws(KindFailure) {
-            return try await client.exchange(request) { response throws(KindFailure) in
-                await response.discard()
-                if response.status == 307 || response.status == 308 {
-                    return .redirected(try Redirect.target(of: response))
-                }
-                guard response.isSuccess else {
-                    if (300..<400).contains(response.status) {
-                        throw KindFailure(
-                            .redirectRefused,
-                            "\(url.redacted): the server answered \(response.status), which drops what is sent; name the "
-                                + "final address in `to`.", status: response.status, url: url)
-                    }
-                    throw .status(response, at: url)
-                }
-                if let failure = source.changeFailure() { throw failure }
-                let digest = stream.digest()
-                return .done(
-                    Output(
-                        bytes: source.size, sha256: digest.hexadecimal, status: response.status,
-                        etag: response.headers["etag"].first,
-                        location: response.headers["location"].first.flatMap {
-                            // A Location that cannot be read says nothing; the upload itself is confirmed.
-                            try? WebURL(parsing: $0, base: url).description
-                        }, address: "\(response.address)", durationMs: 0,
-                        isChecksumConfirmed: try ServerDigest.check(response, against: digest)))
-            }
-        } catch {
-            // What was read may explain why the exchange failed.
-            if let cause = stream.failure() ?? source.changeFailure(), error.reason != .cancelled { throw cause }
-            throw error
-        }
+    private func resumable(
+        _ transfer: Transfer, _ dialect: ResumableUpload.Dialect, _ fileName: String, _ createsOnly: Bool
+    ) async throws(KindFailure) -> Output {
+        try await ResumableUpload(transfer: transfer, dialect: dialect, fileName: fileName, createsOnly: createsOnly)
+            .run()
     }
 
     private func target(of input: Input) throws(KindFailure) -> WebURL {
@@ -113,16 +114,13 @@ public struct Upload: Kind {
         switch (input.file, input.body) {
         case (let file?, nil):
             let configuration = configuration
+            let opened: Result<OpenFile, KindFailure>
             do {
-                let opened = try await client.threads.runAbandoningOnCancel {
+                opened = try await client.threads.runAbandoningOnCancel {
                     Result { () throws(KindFailure) in try configuration.open(file) }
                 }
-                return .file(try opened.get())
-            } catch let failure as KindFailure {
-                throw failure
-            } catch {
-                throw .cancelled
-            }
+            } catch { throw .cancelled }
+            return .file(try opened.get())
         case (nil, let body?): return .bytes(Array(body.utf8))
         case (nil, nil): throw .invalid("file", "is missing; name a file, or let a dependency give the body")
         case (_?, _?): throw .invalid("body", "cannot be given together with `file`; leave one out")

@@ -9,6 +9,16 @@ public struct UploadConfiguration: Sendable {
     /// The largest file, in bytes. 5 TiB unless set.
     public var maxBytes: Int64 = 5 << 40
 
+    /// Where uploads under way note how far they are, one small file each, so that they go on after a restart. Writable by the
+    /// daemon alone. None unless set: then an interrupted upload starts over.
+    public var checkpoints: String?
+    /// What one request of a resumable upload carries at most, in bytes. 64 MiB unless set.
+    public var chunkBytes: Int64 = 64 << 20
+    /// A part of a multipart upload to S3, in bytes, from 5 MiB. 8 MiB unless set; more for files of more than 10,000 parts.
+    public var partBytes: Int64 = 8 << 20
+    /// For all uploads together. No limit unless set.
+    public var maxBytesPerSecond: Int64?
+
     public init() {}
 }
 

@@ -13,7 +13,6 @@ extension Upload {
     func headers(of input: Input) throws(KindFailure) -> HTTPHeaders {
         var headers = HTTPHeaders()
         headers.add(name: "accept", value: "*/*")
-        headers.add(name: "content-type", value: try contentType(of: input))
         for (name, value) in (input.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
             let lower = name.lowercased()
             if Self.refused.contains(lower) { throw .invalid("headers", "must not set `\(lower)`; remove it") }
@@ -25,23 +24,26 @@ extension Upload {
             else { throw .invalid("headers", "has a name or a value that HTTP does not allow") }
             headers.replaceOrAdd(name: name, value: value)
         }
-        if let name = input.credential {
-            guard let secret = try configuration.credentials(name) else {
-                throw KindFailure(
-                    .credentialNotFound,
-                    "The credential \(name.printable) is not there; the administrator can add it with LoadCredential=.")
-            }
-            headers.replaceOrAdd(name: "authorization", value: try Self.authorization(secret))
-        }
         return headers
     }
 
-    /// The secret as it stands when it names a scheme (`Bearer …`); `USER:PASSWORD` as Basic; anything else as a bearer token.
-    private static func authorization(_ secret: String) throws(KindFailure) -> String {
+    /// The secret that the input names.
+    func secret(of input: Input) throws(KindFailure) -> String? {
+        guard let name = input.credential else { return nil }
+        guard let secret = try configuration.credentials(name) else {
+            throw KindFailure(
+                .credentialNotFound,
+                "The credential \(name.printable) is not there; the administrator can add it with LoadCredential=.")
+        }
         guard !secret.isEmpty, secret.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw KindFailure(
                 .credentialNotFound, "The credential is empty or holds control characters; correct its file.")
         }
+        return secret
+    }
+
+    /// The secret as it stands when it names a scheme (`Bearer …`); `USER:PASSWORD` as Basic; anything else as a bearer token.
+    static func authorization(_ secret: String) -> String {
         if secret.contains(" ") { return secret }
         if secret.contains(":") { return "Basic " + Data(secret.utf8).base64EncodedString() }
         return "Bearer " + secret
@@ -52,7 +54,7 @@ extension Upload {
             || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 
-    private func contentType(of input: Input) throws(KindFailure) -> String {
+    func contentType(of input: Input) throws(KindFailure) -> String {
         if let given = input.contentType {
             guard !given.isEmpty, given.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
                 throw .invalid("content_type", "must be a media type such as image/png")

@@ -4,7 +4,7 @@ import NIOPosix
 import OperationTypes
 import Synchronization
 
-/// What is sent. It can be streamed again from its start.
+/// What is sent. It can be streamed again from anywhere.
 enum UploadSource: Sendable {
     case file(OpenFile)
     case bytes([UInt8])
@@ -14,10 +14,6 @@ enum UploadSource: Sendable {
         case .file(let file): file.size
         case .bytes(let bytes): Int64(bytes.count)
         }
-    }
-
-    func stream(threads: NIOThreadPool, progress: UploadProgress) -> UploadStream {
-        UploadStream(source: self, threads: threads, progress: progress)
     }
 
     /// Not nil when the file is not what it was when it was opened.
@@ -30,7 +26,7 @@ enum UploadSource: Sendable {
     }
 }
 
-/// Tells those who watch; counts never go back, also when a redirect makes the sending start again.
+/// Tells those who watch; counts never go back, also when something is sent again.
 final class UploadProgress: Sendable {
     private let highest = Mutex<Int64>(-1)
     private let total: Int64
@@ -51,30 +47,40 @@ final class UploadProgress: Sendable {
     }
 }
 
-/// The source in pieces of 1 MiB, read ahead by one on a thread that may block, its digest taken on the way.
+/// A piece of the source in buffers of 1 MiB, read ahead by one on a thread that may block, its digest taken on the way.
 struct UploadStream: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
-    static let pieceBytes = 1 << 20
+    static let bufferBytes = 1 << 20
 
     private final class Reading: Sendable {
-        let hash = Mutex(SHA256())
+        let hash: Mutex<SHA256>
         let failure = Mutex<KindFailure?>(nil)
+        init(_ hash: SHA256) { self.hash = Mutex(hash) }
     }
 
     private let source: UploadSource
+    private let piece: Transfer.Piece
     private let threads: NIOThreadPool
     private let progress: UploadProgress
-    private let reading = Reading()
+    private let throttle: Throttle
+    private let reading: Reading
 
-    init(source: UploadSource, threads: NIOThreadPool, progress: UploadProgress) {
+    /// - Parameter hash: Of what stands before the piece.
+    init(
+        source: UploadSource, piece: Transfer.Piece, hash: SHA256, threads: NIOThreadPool, progress: UploadProgress,
+        throttle: Throttle
+    ) {
         self.source = source
+        self.piece = piece
         self.threads = threads
         self.progress = progress
+        self.throttle = throttle
+        reading = Reading(hash)
         if case .file(let file) = source { file.adviseSequential() }
     }
 
-    /// Of what was read so far.
-    func digest() -> SHA256Digest { reading.hash.withLock { $0.finalize() } }
+    /// Of the source up to what was read so far.
+    func hash() -> SHA256 { reading.hash.withLock { $0 } }
 
     /// Why reading stopped before the end, if it did.
     func failure() -> KindFailure? { reading.failure.withLock { $0 } }
@@ -83,31 +89,43 @@ struct UploadStream: AsyncSequence, Sendable {
 
     struct Iterator: AsyncIteratorProtocol {
         private let stream: UploadStream
-        private var offset: Int64 = 0
+        private var offset: Int64
         private var ahead: Task<ByteBuffer, any Error>?
+        private var hasBegun = false
+        private var hasEnded = false
 
-        fileprivate init(stream: UploadStream) { self.stream = stream }
+        fileprivate init(stream: UploadStream) {
+            self.stream = stream
+            offset = stream.piece.range.lowerBound
+        }
 
         mutating func next() async throws -> ByteBuffer? {
+            if !hasBegun {
+                hasBegun = true
+                if !stream.piece.prefix.isEmpty { return ByteBuffer(bytes: stream.piece.prefix) }
+            }
             stream.progress.reached(offset)
-            let left = stream.source.size - offset
-            if left <= 0 { return nil }
-            let piece = try await (ahead ?? stream.read(at: offset)).value
-            offset += Int64(piece.readableBytes)
-            ahead = offset < stream.source.size ? stream.read(at: offset) : nil
-            return piece
+            guard offset < stream.piece.range.upperBound else {
+                defer { hasEnded = true }
+                return hasEnded || stream.piece.suffix.isEmpty ? nil : ByteBuffer(bytes: stream.piece.suffix)
+            }
+            let buffer = try await (ahead ?? stream.read(at: offset)).value
+            offset += Int64(buffer.readableBytes)
+            ahead = offset < stream.piece.range.upperBound ? stream.read(at: offset) : nil
+            try await stream.throttle.take(buffer.readableBytes)
+            return buffer
         }
     }
 
-    /// The task is awaited by the iterator's next step; when that never comes it ends by itself after one piece.
+    /// The task is awaited by the iterator's next step; when that never comes it ends by itself after one buffer.
     private func read(at offset: Int64) -> Task<ByteBuffer, any Error> {
-        let count = Int(Swift.min(Int64(Self.pieceBytes), source.size - offset))
+        let count = Int(Swift.min(Int64(Self.bufferBytes), piece.range.upperBound - offset))
         return Task {
             switch source {
             case .bytes(let bytes):
-                let piece = bytes[Int(offset)..<Int(offset) + count]
-                reading.hash.withLock { $0.update(data: piece) }
-                return ByteBuffer(bytes: piece)
+                let slice = bytes[Int(offset)..<Int(offset) + count]
+                reading.hash.withLock { $0.update(data: slice) }
+                return ByteBuffer(bytes: slice)
             case .file(let file):
                 let result = try await threads.runAbandoningOnCancel { self.readFile(file, at: offset, count: count) }
                 return try result.get()

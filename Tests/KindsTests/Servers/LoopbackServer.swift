@@ -33,6 +33,8 @@ final class LoopbackServer: Sendable {
     }
 
     typealias Handler = @Sendable (Request) -> Answer
+    /// Sees a request whose body is still arriving; true to drop the connection there.
+    typealias Interruption = @Sendable (Request) -> Bool
 
     private let channel: any Channel
     private let log = Mutex<[Request]>([])
@@ -50,7 +52,8 @@ final class LoopbackServer: Sendable {
 
     /// Runs `body` beside a server, which is stopped when it returns.
     static func with<T>(
-        _ handler: @escaping Handler, _ body: (LoopbackServer) async throws -> T
+        _ handler: @escaping Handler, interrupting: @escaping Interruption = { _ in false },
+        _ body: (LoopbackServer) async throws -> T
     ) async throws -> T {
         let place = Mutex<LoopbackServer?>(nil)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -59,7 +62,8 @@ final class LoopbackServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let server = place.withLock { $0 }
                     server?.connectionCount.withLock { $0 += 1 }
-                    try channel.pipeline.syncOperations.addHandler(Talk(handler: handler, server: server))
+                    try channel.pipeline.syncOperations.addHandler(
+                        Talk(handler: handler, interruption: interrupting, server: server))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -84,17 +88,19 @@ final class LoopbackServer: Sendable {
         typealias OutboundOut = ByteBuffer
 
         private let handler: Handler
+        private let interruption: Interruption
         private weak let server: LoopbackServer?
         private var received = ByteBuffer()
 
-        init(handler: @escaping Handler, server: LoopbackServer?) {
+        init(handler: @escaping Handler, interruption: @escaping Interruption, server: LoopbackServer?) {
             self.handler = handler
+            self.interruption = interruption
             self.server = server
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
-            while let request = takeRequest() {
+            while let request = takeRequest(context) {
                 server?.record(request)
                 answer(handler(request), to: request, context: context)
             }
@@ -102,7 +108,7 @@ final class LoopbackServer: Sendable {
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        private func takeRequest() -> Request? {
+        private func takeRequest(_ context: ChannelHandlerContext) -> Request? {
             let view = received.readableBytesView
             guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
             let lines = String(decoding: view[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -113,10 +119,13 @@ final class LoopbackServer: Sendable {
             }
             let length = headers.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
             let body = view[end.upperBound...].prefix(length)
-            guard body.count == length else { return nil }
             let request = Request(
                 method: String(words[0]), target: words.count > 1 ? String(words[1]) : "", headers: headers,
                 body: Array(body))
+            guard body.count == length else {
+                if !body.isEmpty, interruption(request) { context.close(promise: nil) }
+                return nil
+            }
             received.moveReaderIndex(to: end.upperBound + length)
             return request
         }

@@ -175,10 +175,9 @@ import Testing
                     await failure { () async throws(KindFailure) in try await unfurl(server.origin, client: client) }
                 }
                 await asked.wait()
-                let start = ContinuousClock.now
                 task.cancel()
+                // Were the network work not stopped, this would be the timeout of the hop.
                 #expect(await task.value?.code == "cancelled")
-                #expect(ContinuousClock.now - start < .seconds(2))
             }
         }
     }

@@ -1,0 +1,99 @@
+import Crypto
+import FoundationEssentials
+import NIOHTTP1
+
+/// AWS Signature Version 4, with the signature in the `Authorization` header.
+struct S3Signature: Sendable {
+    var accessKey: String
+    var secretKey: String
+    var sessionToken: String?
+    var region: String
+    var service = "s3"
+
+    /// Reads a credential: `ACCESS:SECRET`, or `ACCESS:SECRET:TOKEN`.
+    init?(secret: String, region: String) {
+        let parts = secret.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+        (accessKey, secretKey, self.region) = (parts[0], parts[1], region)
+        sessionToken = parts.count == 3 && !parts[2].isEmpty ? parts[2] : nil
+    }
+
+    /// - Parameters:
+    ///   - payload: The SHA-256 of the body, in hexadecimal.
+    ///   - moment: `20130524T000000Z`.
+    func sign(_ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String, moment: String) -> HTTPHeaders
+    {
+        var headers = headers
+        headers.replaceOrAdd(name: "host", value: "\(url.host)" + (url.explicitPort.map { ":\($0)" } ?? ""))
+        headers.replaceOrAdd(name: "x-amz-date", value: moment)
+        headers.replaceOrAdd(name: "x-amz-content-sha256", value: payload)
+        if let sessionToken { headers.replaceOrAdd(name: "x-amz-security-token", value: sessionToken) }
+
+        var canonical: [String: String] = [:]
+        for (name, value) in headers {
+            let name = name.lowercased()
+            // What proxies may change is not signed.
+            if ["accept", "user-agent", "accept-encoding", "content-length"].contains(name) { continue }
+            canonical[name] = canonical[name].map { $0 + "," + value.tidied } ?? value.tidied
+        }
+        let names = canonical.keys.sorted()
+        let signed = names.joined(separator: ";")
+        let request = [
+            method.rawValue, Self.path(url), Self.query(url), names.map { "\($0):\(canonical[$0] ?? "")\n" }.joined(),
+            signed, payload,
+        ].joined(separator: "\n")
+        let scope = "\(moment.prefix(8))/\(region)/\(service)/aws4_request"
+        let text = ["AWS4-HMAC-SHA256", moment, scope, SHA256.hash(data: Data(request.utf8)).hexadecimal].joined(
+            separator: "\n")
+        var key = SymmetricKey(data: Data("AWS4\(secretKey)".utf8))
+        for part in [String(moment.prefix(8)), region, service, "aws4_request"] {
+            key = SymmetricKey(data: Data(HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key)))
+        }
+        let signature = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).hexadecimal
+        headers.replaceOrAdd(
+            name: "authorization",
+            value: "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope),SignedHeaders=\(signed),Signature=\(signature)")
+        return headers
+    }
+
+    /// Encoded once, as S3 wants it: each byte of a segment that is not unreserved.
+    private static func path(_ url: WebURL) -> String {
+        encoded(PercentEncoding.decode(Array(url.path.utf8)[...]), keepingSlashes: true)
+    }
+
+    private static func query(_ url: WebURL) -> String {
+        let pairs = (url.query ?? "").split(separator: "&").map { pair -> (String, String) in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let (name, value) = (parts[0], parts.count == 2 ? parts[1] : "")
+            return (
+                encoded(PercentEncoding.decode(Array(name.utf8)[...]), keepingSlashes: false),
+                encoded(PercentEncoding.decode(Array(value.utf8)[...]), keepingSlashes: false)
+            )
+        }
+        return pairs.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+    }
+
+    static func encoded(_ bytes: [UInt8], keepingSlashes: Bool) -> String {
+        var output = ""
+        for byte in bytes {
+            let isUnreserved =
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || "-._~".utf8.contains(byte)
+            if isUnreserved || keepingSlashes && byte == UInt8(ascii: "/") {
+                output.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                output += "%" + CollectionOfOne(byte).hexadecimal.uppercased()
+            }
+        }
+        return output
+    }
+
+    /// The moment as the signature writes it.
+    static func moment(secondsSince1970 seconds: Int64) -> String {
+        let day = CivilDate(daysSince1970: seconds / 86400) ?? CivilDate(daysSince1970: 0)
+        let left = Int(seconds % 86400)
+        func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        guard let day else { return "" }
+        return "\(day.year)\(two(day.month))\(two(day.day))T\(two(left / 3600))\(two(left / 60 % 60))\(two(left % 60))Z"
+    }
+}

@@ -1,0 +1,67 @@
+import Synchronization
+
+@testable import Kinds
+
+/// A resumable upload server in memory, for both dialects, that breaks connections where a test wants it.
+final class ResumableServer: Sendable {
+    struct State: Sendable {
+        var stored: [UInt8] = []
+        var length: Int?
+        var isComplete = false
+        var creations = 0
+        /// All bytes of content that arrived, twice counted when they came twice.
+        var received = 0
+        /// The connection breaks once when this many bytes are stored.
+        var breakAt: Int?
+        /// Answered once in place of the next PATCH.
+        var nextPatchStatus: Int?
+        var isForgotten = false
+    }
+
+    let state = Mutex(State())
+
+    func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
+        state.withLock { state in
+            let isTus = request.header("tus-resumable") != nil
+            let offset = ("upload-offset", "\(state.stored.count)")
+            switch request.method {
+            case "OPTIONS":
+                return .respond(204, [("tus-resumable", "1.0.0"), ("tus-extension", "creation,termination")])
+            case "POST":
+                state.creations += 1
+                state.isForgotten = false
+                state.stored = []
+                state.length = request.header("upload-length").flatMap { Int($0) }
+                return .respond(201, [("location", "/files/1"), offset])
+            case "HEAD":
+                if state.isForgotten { return .respond(410) }
+                return .respond(isTus ? 200 : 204, [offset, ("upload-complete", state.isComplete ? "?1" : "?0")])
+            case "PATCH":
+                if state.isForgotten { return .respond(404) }
+                if let status = state.nextPatchStatus {
+                    state.nextPatchStatus = nil
+                    return .respond(status)
+                }
+                guard request.header("upload-offset") == "\(state.stored.count)" else { return .respond(409, [offset]) }
+                state.received += request.body.count
+                state.stored += request.body
+                state.isComplete =
+                    isTus ? state.stored.count == state.length : request.header("upload-complete") == "?1"
+                return .respond(204, [("upload-offset", "\(state.stored.count)")])
+            default: return .respond(405)
+            }
+        }
+    }
+
+    /// Keeps what has arrived and drops the connection, once.
+    func interrupts(_ request: LoopbackServer.Request) -> Bool {
+        state.withLock { state in
+            guard request.method == "PATCH", let limit = state.breakAt, state.stored.count + request.body.count >= limit
+            else { return false }
+            state.received += request.body.count
+            state.stored += request.body
+            state.breakAt = nil
+            return true
+        }
+    }
+}

@@ -1,0 +1,260 @@
+import Crypto
+import Foundation
+import Jobs
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+@Suite struct ResumableUploadTests {
+    /// A source file of 3 MiB and some, and an upload of it with small chunks and checkpoints.
+    private func withUpload<T>(
+        _ client: OutgoingClient, _ body: (Upload, _ file: String, _ bytes: [UInt8]) async throws -> T
+    ) async throws -> T {
+        let folder = FileManager.default.temporaryDirectory.path + "/halyard-resume-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+        defer {
+            // Left behind in the temporary folder, it does no harm.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        var random = SplitMix(seed: 21)
+        let bytes = (0..<(3 << 20) + 77).map { _ in UInt8.random(in: 0...255, using: &random) }
+        try Data(bytes).write(to: URL(fileURLWithPath: folder + "/data.bin"))
+        var configuration = UploadConfiguration()
+        configuration.roots = [folder]
+        configuration.checkpoints = folder + "/state"
+        configuration.chunkBytes = 1 << 20
+        configuration.partBytes = 5 << 20
+        return try await body(Upload(client: client, configuration: configuration), folder + "/data.bin", bytes)
+    }
+
+    private func job(_ id: Int64) -> JobContext {
+        JobContext(lease: Lease(job: JobID(id), attempt: 1), operation: OperationContext(), onEnqueue: { _ in })
+    }
+
+    private func digest(_ bytes: [UInt8]) -> String {
+        SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+    }
+
+    @Test(arguments: [Upload.Input.Style.tus, .resumable, .auto])
+    func fileArrivesWholeInChunks(style: Upload.Input.Style) async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let output = try await upload.run(
+                        Upload.Input(file: file, to: server.origin + "/files", style: style), job: job(1))
+                    #expect(output.sha256 == digest(bytes))
+                    #expect(output.location == server.origin + "/files/1")
+                    let state = store.state.withLock { $0 }
+                    #expect(state.stored.elementsEqual(bytes))
+                    #expect(state.isComplete)
+                    #expect(server.requests.filter { $0.method == "PATCH" }.count == 4)
+                }
+            }
+        }
+    }
+
+    /// The connection breaks inside a chunk: what arrived is kept, and only the rest is sent.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable])
+    func brokenConnectionGoesOnFromTheServersOffset(style: Upload.Input.Style) async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.breakAt = (1 << 20) + 300_000 }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } interrupting: {
+            store.interrupts($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
+                    var output: Upload.Output?
+                    // Within the same attempt, or with the next one.
+                    for _ in 0..<3 where output == nil {
+                        do throws(KindFailure) { output = try await upload.run(input, job: job(2)) } catch {
+                            #expect(error.isRetryable, "\(error)")
+                        }
+                    }
+                    #expect(output?.sha256 == digest(bytes))
+                    let state = store.state.withLock { $0 }
+                    #expect(state.stored.elementsEqual(bytes))
+                    #expect(state.creations == 1)
+                    #expect(state.received == bytes.count)
+                }
+            }
+        }
+    }
+
+    /// A new daemon knows nothing but the checkpoint.
+    @Test func interruptedJobGoesOnAfterARestart() async throws {
+        let store = ResumableServer()
+        let stop = Signal()
+        try await LoopbackServer.with { request in
+            if request.method == "PATCH", store.state.withLock({ $0.stored.count }) >= 2 << 20 {
+                stop.send()
+                return .silence
+            }
+            return store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: .tus)
+                    let first = Task {
+                        await failure { () async throws(KindFailure) in try await upload.run(input, job: job(3)) }
+                    }
+                    await stop.wait()
+                    first.cancel()
+                    #expect(await first.value?.code == "cancelled")
+                    let configuration = upload.configuration
+                    let saved = CheckpointFile(folder: try #require(configuration.checkpoints), job: JobID(3)).load()
+                    #expect(saved?.offset == 2 << 20)
+                }
+            }
+        }
+    }
+
+    @Test func checkpointOfAnotherFileIsNotUsed() async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.nextPatchStatus = 400 }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: .tus)
+                    let first = await failure { () async throws(KindFailure) in try await upload.run(input, job: job(4))
+                    }
+                    #expect(first?.status == 400)
+                    try Data("other".utf8).write(to: URL(fileURLWithPath: file))
+                    let second = await failure { () async throws(KindFailure) in
+                        try await upload.run(input, job: job(4))
+                    }
+                    #expect(second?.code == "source_changed")
+                    #expect(!store.state.withLock { $0.isComplete })
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [409, 423, 460])
+    func serverThatDisagreesIsAskedForItsOffset(status: Int) async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.nextPatchStatus = status }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let output = try await upload.run(
+                        Upload.Input(file: file, to: server.origin + "/files", style: .tus), job: job(5))
+                    #expect(output.bytes == Int64(bytes.count))
+                    #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
+                }
+            }
+        }
+    }
+
+    @Test func uploadThatTheServerForgotStartsOver() async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with { request in
+            if request.method == "PATCH", store.state.withLock({ $0.creations == 1 && $0.stored.count >= 1 << 20 }) {
+                store.state.withLock { $0.isForgotten = true }
+            }
+            return store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: .tus)
+                    let first = await failure { () async throws(KindFailure) in try await upload.run(input, job: job(6))
+                    }
+                    #expect(first?.code == "upload_expired")
+                    #expect(first?.isRetryable == true)
+                    _ = try await upload.run(input, job: job(6))
+                    #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
+                    #expect(store.state.withLock { $0.creations } == 2)
+                }
+            }
+        }
+    }
+
+    @Test func serverThatDoesNotKnowTheDraftGetsAPlainUpload() async throws {
+        try await LoopbackServer.with { request in
+            request.body.isEmpty ? .respond(400) : .respond(201)
+        } _: { server in
+            try await withClient { client in
+                let output = try await Upload(client: client).result(
+                    Upload.Input(to: server.origin + "/x", style: .resumable, body: "hello"))
+                #expect(output.bytes == 5)
+                #expect(server.requests.last?.body == Array("hello".utf8))
+            }
+        }
+    }
+
+    @Test func credentialDoesNotFollowTheUploadToAnotherServer() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201, [("location", "http://127.0.0.1:1/files/1")])
+        } _: { server in
+            try await withClient { client in
+                var configuration = UploadConfiguration()
+                configuration.credentials = { _ throws(KindFailure) in "canary" }
+                let upload = Upload(client: client, configuration: configuration)
+                let failure = await failure { () async throws(KindFailure) in
+                    try await upload.run(
+                        Upload.Input(to: server.origin, style: .tus, credential: "c", body: "x"),
+                        context: OperationContext())
+                }
+                #expect(failure?.code == "redirect_refused")
+            }
+        }
+    }
+
+    @Test func formHoldsTheFileInItsField() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(200)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let output = try await upload.result(
+                        Upload.Input(file: file, to: server.origin, style: .form, formField: "the\"file"))
+                    #expect(output.sha256 == digest(bytes))
+                    let request = try #require(server.requests.first)
+                    let type = try #require(request.header("content-type"))
+                    let boundary = try #require(type.split(separator: "=").last)
+                    let head =
+                        "--\(boundary)\r\ncontent-disposition: form-data; name=\"the%22file\"; filename=\"data.bin\"\r\n"
+                        + "content-type: application/octet-stream\r\n\r\n"
+                    #expect(type.hasPrefix("multipart/form-data; boundary="))
+                    #expect(request.body == Array(head.utf8) + bytes + Array("\r\n--\(boundary)--\r\n".utf8))
+                }
+            }
+        }
+    }
+
+    @Test func createOnlyKeepsWhatIsThere() async throws {
+        try await LoopbackServer.with {
+            $0.header("if-none-match") == "*" ? .respond(412) : .respond(200)
+        } _: { server in
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Upload(client: client).run(
+                        Upload.Input(to: server.origin, createOnly: true, body: "x"), context: OperationContext())
+                }
+                #expect(failure?.code == "already_exists")
+            }
+        }
+    }
+
+    /// What one upload takes beyond its share, the next one waits for.
+    @Test func bandwidthIsShared() async throws {
+        let all = Throttle(bytesPerSecond: 1000)
+        let one = Throttle(bytesPerSecond: nil, within: all)
+        let start = ContinuousClock.now
+        try await one.take(100)
+        try await all.take(1)
+        try await one.take(1)
+        #expect(ContinuousClock.now - start >= .milliseconds(100))
+    }
+}

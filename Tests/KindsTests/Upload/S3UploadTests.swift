@@ -1,0 +1,181 @@
+import Crypto
+import Foundation
+import Jobs
+import NIOHTTP1
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+@Suite struct S3SignatureTests {
+    private let signature = S3Signature(
+        secret: "AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", region: "us-east-1")
+
+    /// The examples of the S3 manual ("Authenticating Requests: Using the Authorization Header").
+    @Test func examplesOfTheManualAreSignedAlike() throws {
+        let signature = try #require(signature)
+        let get = signature.sign(
+            .GET, try WebURL(parsing: "https://examplebucket.s3.amazonaws.com/test.txt"),
+            headers: ["range": "bytes=0-9"],
+            payload: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", moment: "20130524T000000Z")
+        #expect(
+            get["authorization"].first?.hasSuffix(
+                "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41") == true)
+        let put = signature.sign(
+            .PUT, try WebURL(parsing: "https://examplebucket.s3.amazonaws.com/test$file.text"),
+            headers: ["date": "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class": "REDUCED_REDUNDANCY"],
+            payload: "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072", moment: "20130524T000000Z")
+        #expect(
+            put["authorization"].first?.hasSuffix(
+                "Signature=98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd") == true)
+        let list = signature.sign(
+            .GET, try WebURL(parsing: "https://examplebucket.s3.amazonaws.com/?max-keys=2&prefix=J"), headers: [:],
+            payload: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", moment: "20130524T000000Z")
+        #expect(
+            list["authorization"].first?.hasSuffix(
+                "Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7") == true)
+    }
+
+    @Test func momentIsWrittenAsTheSignatureWantsIt() {
+        #expect(S3Signature.moment(secondsSince1970: 1_369_353_600) == "20130524T000000Z")
+        #expect(S3Signature.moment(secondsSince1970: 951_825_599) == "20000229T115959Z")
+    }
+
+    @Test func answersAreReadOutOfTheirXML() {
+        let body = Array(
+            """
+            <?xml version="1.0"?><ListPartsResult><UploadId>a&amp;b</UploadId><IsTruncated>false</IsTruncated>
+            <Part><PartNumber>1</PartNumber><ETag>&quot;e1&quot;</ETag><Size>5</Size></Part>
+            <Part><Size>6</Size><ETag>"e2"</ETag><PartNumber>2</PartNumber></Part></ListPartsResult>
+            """.utf8)
+        #expect(S3Answer.text("UploadId", in: body) == "a&b")
+        #expect(
+            S3Answer.parts(in: body) == [
+                S3Answer.Part(number: 1, etag: "e1", bytes: 5), S3Answer.Part(number: 2, etag: "e2", bytes: 6),
+            ])
+    }
+}
+
+@Suite(
+    .enabled(if: Program.find("moto_server") != nil, "moto_server is not in PATH (PyPI: moto[s3,server])"), .serialized)
+struct S3UploadTests {
+    private func withStore<T>(_ body: (_ endpoint: String, OutgoingClient, Upload, _ folder: String) async throws -> T)
+        async throws -> T
+    {
+        let folder = FileManager.default.temporaryDirectory.path + "/halyard-s3-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer {
+            // Left behind in the temporary folder, it does no harm.
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+        let moto = try Program(
+            try #require(Program.find("moto_server")), ["-H", "127.0.0.1", "-p", "0"], until: "Press CTRL+C")
+        defer { moto.stop() }
+        let address = try #require(moto.output.split(separator: "Running on ").last)
+        let endpoint = String(address.prefix { !$0.isWhitespace })
+        return try await withClient { client in
+            let bucket = try WebURL(parsing: endpoint + "/bucket")
+            try await client.exchange(OutgoingRequest(method: .PUT, url: bucket)) { response throws(KindFailure) in
+                #expect(response.status == 200)
+            }
+            var configuration = UploadConfiguration()
+            configuration.roots = [folder]
+            configuration.checkpoints = folder
+            configuration.partBytes = 5 << 20
+            configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
+            return try await body(endpoint, client, Upload(client: client, configuration: configuration), folder)
+        }
+    }
+
+    private func write(_ count: Int, to path: String) throws -> [UInt8] {
+        var random = SplitMix(seed: UInt64(count))
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 8)
+        while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes += $0 } }
+        bytes.removeLast(bytes.count - count)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return bytes
+    }
+
+    private func stored(_ url: String, _ client: OutgoingClient) async throws -> [UInt8] {
+        let url = try WebURL(parsing: url)
+        let signature = try #require(S3Signature(secret: "AKIDEXAMPLE:secret", region: "us-east-1"))
+        let headers = signature.sign(
+            .GET, url, headers: [:], payload: SHA256.hash(data: Data()).hexadecimal,
+            moment: S3Signature.moment(secondsSince1970: Int64(Date().timeIntervalSince1970)))
+        return try await client.exchange(OutgoingRequest(method: .GET, url: url, headers: headers)) {
+            response throws(KindFailure) in
+            try await response.readDecoded(upTo: 1 << 30, received: 1 << 30).bytes
+        }
+    }
+
+    @Test func smallAndLargeFilesAreStoredWhole() async throws {
+        try await withStore { endpoint, client, upload, folder in
+            for (name, count) in [("small key+1", 1000), ("large", (13 << 20) + 5)] {
+                let bytes = try write(count, to: folder + "/file")
+                let url = endpoint + "/bucket/a/" + name.replacing(" ", with: "%20").replacing("+", with: "%2B")
+                let output = try await upload.run(
+                    Upload.Input(file: folder + "/file", to: url, style: .s3, credential: "store"),
+                    job: JobContext(
+                        lease: Lease(job: JobID(1), attempt: 1), operation: OperationContext(), onEnqueue: { _ in }))
+                #expect(output.sha256 == SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined())
+                let back = try await stored(url, client)
+                #expect(back.elementsEqual(bytes))
+                #expect(output.etag?.contains("-3") == (count > 10 << 20))
+            }
+        }
+    }
+
+    /// A run that stops after some parts leaves a checkpoint; the next one sends only what is missing.
+    @Test func interruptedMultipartGoesOn() async throws {
+        try await withStore { endpoint, client, upload, folder in
+            let bytes = try write((23 << 20) + 5, to: folder + "/file")
+            let input = Upload.Input(
+                file: folder + "/file", to: endpoint + "/bucket/resumed", style: .s3, credential: "store")
+            let reached = Signal()
+            let first = Task {
+                let context = OperationContext { if $0.completed >= 11 << 20 { reached.send() } }
+                return await failure { () async throws(KindFailure) in
+                    try await upload.run(
+                        input,
+                        job: JobContext(
+                            lease: Lease(job: JobID(2), attempt: 1), operation: context, onEnqueue: { _ in }))
+                }
+            }
+            await reached.wait()
+            first.cancel()
+            #expect(await first.value?.code == "cancelled")
+            let checkpoint = CheckpointFile(folder: folder, job: JobID(2))
+            let saved = try #require(checkpoint.load())
+            #expect(saved.parts.count >= 2)
+            let lowest = Lowest()
+            let context = OperationContext { progress in lowest.value.withLock { $0 = min($0, progress.completed) } }
+            let output = try await upload.run(
+                input, job: JobContext(lease: Lease(job: JobID(2), attempt: 2), operation: context, onEnqueue: { _ in })
+            )
+            let back = try await stored(endpoint + "/bucket/resumed", client)
+            #expect(back.elementsEqual(bytes))
+            #expect(output.bytes == Int64(bytes.count))
+            #expect(lowest.value.withLock { $0 } >= saved.offset)
+            #expect(checkpoint.load() == nil)
+        }
+    }
+
+    private final class Lowest: Sendable {
+        let value = Mutex(Int64.max)
+    }
+
+    @Test func refusalNamesTheCodeOfTheStore() async throws {
+        try await withStore { endpoint, _, upload, _ in
+            let failure = await failure { () async throws(KindFailure) in
+                try await upload.run(
+                    Upload.Input(to: endpoint + "/no-such-bucket/x", style: .s3, credential: "store", body: "x"),
+                    context: OperationContext())
+            }
+            #expect(failure?.status == 404)
+            #expect(failure?.message.contains("NoSuchBucket") == true)
+            #expect(failure?.isRetryable == false)
+        }
+    }
+}
