@@ -109,12 +109,15 @@ public final class JobRunner: Sendable {
     private func rescueOrphans() async throws(StoreError) {
         let rescued = try await store.rescueOrphans(maxRescues: maxRescues, now: wallClock.now)
         for job in rescued.failed {
-            report.logger.error("job failed: it was running in too many crashes", metadata: ["HALYARD_JOB": "\(job)"])
+            report.logger.error(
+                "job failed: it was running in too many crashes",
+                metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-crashed"])
         }
         let count = rescued.returned.count + rescued.cancelled.count
         if count > 0 {
             report.logger.notice(
-                "jobs rescued that were running when the last process ended", metadata: ["HALYARD_COUNT": "\(count)"])
+                "jobs rescued that were running when the last process ended",
+                metadata: ["HALYARD_COUNT": "\(count)", "HALYARD_EVENT": "jobs-rescued"])
         }
     }
 

@@ -23,27 +23,31 @@ struct AttemptReport: Sendable {
         duration.recordNanoseconds(ended.took.nanoseconds)
         if result == .leaseLost {
             leaseLost.increment()
-            log(.notice, "lease lost; the result is dropped", ended, outcome: "lease_lost")
+            log(.notice, "lease lost; the result is dropped", ended, event: "lease-lost", outcome: "lease_lost")
             return
         }
         switch ended.ending {
         case .succeeded:
             succeeded.increment()
-            log(.info, "attempt succeeded", ended, outcome: "succeeded")
+            log(.info, "attempt succeeded", ended, event: "attempt-succeeded", outcome: "succeeded")
         case .failed(let failure, let timedOut):
             failed.increment()
-            log(.warning, "job failed", ended, outcome: timedOut ? "timed_out" : "failed", code: failure.code)
+            log(
+                .warning, "job failed", ended, event: "job-failed", outcome: timedOut ? "timed_out" : "failed",
+                code: failure.code)
         case .retry(let failure, let timedOut, _):
             retried.increment()
             log(
-                .notice, "attempt failed; the job will be tried again", ended,
+                .notice, "attempt failed; the job will be tried again", ended, event: "attempt-retried",
                 outcome: timedOut ? "timed_out" : "failed", code: failure.code)
         case .cancelled:
             cancelled.increment()
-            log(.info, "attempt cancelled", ended, outcome: "cancelled")
+            log(.info, "attempt cancelled", ended, event: "attempt-cancelled", outcome: "cancelled")
         case .interrupted:
             interrupted.increment()
-            log(.notice, "attempt interrupted; the job is ready again", ended, outcome: "interrupted")
+            log(
+                .notice, "attempt interrupted; the job is ready again", ended, event: "attempt-interrupted",
+                outcome: "interrupted")
         }
     }
 
@@ -54,7 +58,7 @@ struct AttemptReport: Sendable {
     func abandoned(_ attempt: RunningAttempt, _ reason: StopReason) {
         logger.warning(
             "operation does not stop (\(reason.name)); its end is recorded without it, and it keeps its slot until it returns",
-            metadata: Self.metadata(of: attempt))
+            metadata: Self.metadata(of: attempt).merging(["HALYARD_EVENT": "attempt-abandoned"]) { $1 })
     }
 
     func returnedLate(_ attempt: RunningAttempt) {
@@ -62,12 +66,13 @@ struct AttemptReport: Sendable {
     }
 
     private func log(
-        _ level: Logger.Level, _ message: Logger.Message, _ ended: ClaimLoop.EndedAttempt, outcome: String,
-        code: String? = nil
+        _ level: Logger.Level, _ message: Logger.Message, _ ended: ClaimLoop.EndedAttempt, event: String,
+        outcome: String, code: String? = nil
     ) {
         // Spares the metadata, which costs more than the rest of an attempt's way through the runner.
         guard logger.logLevel <= level else { return }
         var metadata = Self.metadata(of: ended.attempt)
+        metadata["HALYARD_EVENT"] = "\(event)"
         metadata["HALYARD_OUTCOME"] = "\(outcome)"
         metadata["HALYARD_DURATION_USEC"] = "\(ended.took.nanoseconds / 1000)"
         if let code { metadata["HALYARD_CODE"] = "\(code)" }

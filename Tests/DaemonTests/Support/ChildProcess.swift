@@ -74,9 +74,11 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Nil when the test was cancelled first.
+    /// Waits until it has ended and all that it wrote is read. Nil when the test was cancelled first.
     func waitForEnd() async -> End? {
-        await ended.first { _ in true }
+        guard await ended.first(where: { _ in true }) != nil else { return nil }
+        await output.first { _ in false }
+        await errors.first { _ in false }
         return end.withLock { $0 }
     }
 
@@ -87,9 +89,6 @@ final class ChildProcess: Sendable {
         let process = try ChildProcess(program, arguments, environment: environment, input: input)
         let status = await process.waitForEnd()
         if status == nil { process.signal(SIGKILL) }
-        // Whatever it wrote is read once both ends are closed.
-        await process.output.first { _ in false }
-        await process.errors.first { _ in false }
         return (status, process.output.text, process.errors.text)
     }
 }
