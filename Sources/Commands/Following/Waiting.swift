@@ -23,15 +23,21 @@ struct Waiting: Sendable {
     /// Nothing will change, so that only what is final can be told.
     private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
         var jobs: [JobRecord] = []
-        for piece in work {
-            switch piece {
-            case .job(let id): jobs.append(try await session.control.job(id).job)
-            case .graph(let id): jobs += try await session.control.graph(id).jobs
-            }
-        }
+        for piece in work { jobs += try await self.jobs(of: piece) }
         if jobs.contains(where: { !$0.state.isFinal }) { try session.requireDaemon("Waiting for an open job") }
         try tell(jobs)
         return ExitCode(states: jobs.map(\.state))
+    }
+
+    private func jobs(of work: WorkArgument) async throws -> [JobRecord] {
+        switch work {
+        case .job(let id):
+            let detail = try await session.control.job(id)
+            return [detail.job]
+        case .graph(let id):
+            let detail = try await session.control.graph(id)
+            return detail.jobs
+        }
     }
 
     private func tell(_ jobs: [JobRecord]) throws {

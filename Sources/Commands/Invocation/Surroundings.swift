@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Jobs
 
@@ -33,11 +34,7 @@ public struct Surroundings: Sendable {
                 defer { free(path) }
                 return String(cString: path)
             },
-            now: {
-                var time = timespec()
-                clock_gettime(CLOCK_REALTIME, &time)
-                return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-            })
+            now: { Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) })
     }
 
     /// Tells the person something beside the data.
