@@ -21,7 +21,7 @@ struct LineSubmission {
         while let lines = try reader.next() {
             for start in stride(from: 0, to: lines.count, by: Self.batchSize) {
                 let batch = lines[start..<min(start + Self.batchSize, lines.count)]
-                for (line, answer) in zip(batch, try await answers(to: batch)) {
+                for (line, answer) in try await answers(to: batch) {
                     if case .refused = answer { refusals += 1 } else { accepted += 1 }
                     try tell(answer, line.number)
                 }
@@ -38,25 +38,39 @@ struct LineSubmission {
     }
 
     /// One for each line, in order.
-    private func answers(to lines: ArraySlice<LineReader.Line>) async throws -> [SubmissionAnswer] {
-        var answers: [SubmissionAnswer?] = []
-        var submissions: [Submission] = []
-        for line in lines {
-            switch Self.read(line) {
-            case .success(let submission):
-                submissions.append(submission)
-                answers.append(nil)
-            case .failure(let problem): answers.append(.refused(problem))
+    private func answers(
+        to lines: ArraySlice<LineReader.Line>
+    ) async throws -> [(line: LineReader.Line, answer: SubmissionAnswer)] {
+        let read = lines.map { (line: $0, result: Self.read($0)) }
+        // The errors of the others stay in `read`.
+        let submissions = read.compactMap { try? $0.result.get() }
+        var given: ArraySlice<SubmissionAnswer> = []
+        if !submissions.isEmpty {
+            do throws(ControlProblem) {
+                given = try await session.control.enqueue(submissions)[...]
+            } catch {
+                throw inDoubt(error, lines)
             }
         }
-        let given = submissions.isEmpty ? [] : try await session.control.enqueue(submissions)
         guard given.count == submissions.count else {
             throw CommandFailure(
                 .software,
                 "The daemon answered \(given.count) of \(submissions.count) submissions. Check with: halyard list")
         }
-        var next = given.makeIterator()
-        return answers.compactMap { $0 ?? next.next() }
+        return read.map { line, result in
+            switch result {
+            case .success: (line, given.removeFirst())
+            case .failure(let problem): (line, .refused(problem))
+            }
+        }
+    }
+
+    /// A failure of the whole batch; what the lines before it came to has been told.
+    private func inDoubt(_ problem: ControlProblem, _ lines: ArraySlice<LineReader.Line>) -> CommandFailure {
+        guard let first = lines.first?.number, let last = lines.last?.number else { return CommandFailure(problem) }
+        let which = first == last ? "line \(first)" : "lines \(first) to \(last)"
+        return CommandFailure(
+            ExitCode(problem.code), "\(which) and what follows: \(problem.message)", details: problem.details)
     }
 
     private static func read(_ line: LineReader.Line) -> Result<Submission, ControlProblem> {

@@ -1,0 +1,280 @@
+import Control
+import Foundation
+import Jobs
+import SQLiteStore
+import Testing
+
+@testable import Commands
+
+/// Where no daemon runs, the verbs work on the database itself.
+@Suite struct OfflineTests {
+    private static let written = "halyard: no daemon runs; wrote to DIRECTORY/halyard.db"
+
+    @Test func enqueuePrintsTheNumberAndTellsWhereItWent() async throws {
+        let shop = try await Workshop()
+        let run = try await shop.run(
+            "enqueue", "unfurl", "http://a/", "max_hops=3", "--priority", "high", "--in", "5m")
+        #expect(run.code == .success)
+        #expect(run.output == "1\n")
+        #expect(run.errors == Self.written + ", it will run when halyardd starts\n")
+        let job = try #require(try await shop.withStore { try await $0.job(JobID(1)) })
+        #expect(job.input?.string == #"{"url":"http://a/","max_hops":3}"#)
+        #expect(job.priority == .high)
+        #expect(job.dueAt == Samples.now + .seconds(300))
+    }
+
+    @Test func aGraphIsEnqueuedWhole() async throws {
+        let shop = try await Workshop()
+        let run = try await shop.run("enqueue", "save-link", "http://a/", "--set", "to=http://b/", "store.file=/srv/x")
+        #expect(run.output == "1\n2\n")
+        let tree = try await shop.run("graph", "1")
+        #expect(tree.output.contains("└─ ◌ store 2  blocked"))
+        #expect(tree.errors.isEmpty)
+    }
+
+    @Test func jobsWaitForOthersAndTellWhy() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        _ = try await shop.run("enqueue", "unfurl", "http://b/", "--after", "1:finished", "--at", "2026-07-26T00:00Z")
+        let why = try await shop.run("why", "2")
+        try Golden.expect(why.output, "verbs/why.txt")
+        try Golden.expect(try await shop.run("why", "2", "--json").output, "verbs/why.json")
+    }
+
+    @Test func theSameKeyAddsNothing() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/", "--key", "k")
+        let again = try await shop.run("enqueue", "unfurl", "http://a/", "--key", "k")
+        #expect(again.output == "1\n")
+        #expect(again.errors.contains("the key was used before; nothing was added"))
+        let other = try await shop.run("enqueue", "unfurl", "http://other/", "--key", "k")
+        #expect(other.code == .data)
+        #expect(other.output.isEmpty)
+    }
+
+    @Test func anInputComesFromAFileOrStandardInput() async throws {
+        let shop = try await Workshop()
+        let file = try shop.file("input.json", #"{"max_hops": 7}"#)
+        #expect(try await shop.run("enqueue", "unfurl", "http://a/", "--input", file).code == .success)
+        #expect(
+            try await shop.run("enqueue", "unfurl", "--input", "-", input: #"{"url":"http://b/"}"#).output == "2\n")
+        let jobs = try await shop.withStore { try await $0.jobs(JobFilter(order: .oldestFirst)) }
+        #expect(jobs.map(\.input?.string) == [#"{"max_hops":7,"url":"http://a/"}"#, #"{"url":"http://b/"}"#])
+        #expect(try await shop.run("enqueue", "unfurl", "--input", "-", input: "[]").code == .data)
+        #expect(try await shop.run("enqueue", "unfurl", "--input", "-", input: "{").code == .data)
+        #expect(try await shop.run("enqueue", "unfurl", "--input", "/none").code == .noInput)
+    }
+
+    @Test func linesAreAnsweredOneByOne() async throws {
+        let shop = try await Workshop()
+        let lines = """
+            {"definition":"unfurl","input":{"url":"http://a/"}}
+
+            {"definition":"unfrl","input":{"url":"http://a/"}}
+            not json
+            {"definition":"unfurl","input":{"url":"http://b/"},"prioritty":"high"}
+            {"definition":"unfurl","input":{"url":"http://c/"}}
+            """
+        let run = try await shop.run("enqueue", "--lines", "-", input: lines)
+        #expect(run.code == .data)
+        #expect(run.output == "1\n2\n")
+        try Golden.expect(run.errors, "verbs/lines-errors.txt")
+        let json = try await shop.run("enqueue", "--lines", "-", "--json", input: lines)
+        #expect(json.code == .data)
+        try Golden.expect(json.output, "verbs/lines.jsonl")
+    }
+
+    @Test func thousandsOfLinesAreThousandsOfJobs() async throws {
+        let shop = try await Workshop()
+        let lines = (1...5000).map { #"{"definition":"unfurl","input":{"url":"http://a/\#($0)"}}"# }
+        let run = try await shop.run("enqueue", "--lines", "-", input: lines.joined(separator: "\n"))
+        #expect(run.code == .success)
+        #expect(run.output == (1...5000).map { "\($0)\n" }.joined())
+    }
+
+    @Test func aResultIsTheValueItself() async throws {
+        let shop = try await Workshop()
+        for _ in 1...3 { _ = try await shop.run("enqueue", "unfurl", "http://a/") }
+        let open = try await shop.run("result", "1")
+        #expect(open.code == .jobOpen)
+        #expect(open.output.isEmpty)
+        try await shop.runReadyJobs { id in
+            id == JobID(1)
+                ? .succeeded(JSONText(trusted: Array(#"{"url":"http://final/"}"#.utf8)))
+                : .failed(JobFailure(code: "http_status", message: "The server\u{1B}[2J said 503."))
+        }
+        let value = try await shop.run("result", "1")
+        #expect(value.code == .success)
+        #expect(value.output == #"{"url":"http://final/"}"# + "\n")
+        let failure = try await shop.run("result", "2")
+        #expect(failure.code == .jobFailed)
+        #expect(failure.output.isEmpty)
+        #expect(failure.errors == "halyard: job 2 failed: http_status: The server\\x1b[2J said 503.\n")
+        #expect(try await shop.run("result", "2", "--json").code == .jobFailed)
+        #expect(try await shop.run("result", "99").code == .noInput)
+    }
+
+    @Test func everyOutcomeHasItsCode() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        _ = try await shop.run("enqueue", "unfurl", "http://b/", "--after", "1")
+        let cancelled = try await shop.run("cancel", "1", "7")
+        #expect(cancelled.code == .noInput)
+        #expect(cancelled.output == "1  ⊘ cancelled\n7  does not exist\n")
+        #expect(try await shop.run("wait", "1").code == .jobCancelled)
+        #expect(try await shop.run("wait", "2").code == .jobSkipped)
+        #expect(try await shop.run("result", "2").code == .jobSkipped)
+        let both = try await shop.run("wait", "1", "2")
+        #expect(both.code == .jobCancelled)
+        #expect(both.output == "1  unfurl  ⊘ cancelled\n2  unfurl  ↷ skipped\n")
+    }
+
+    @Test func aRetryIsANewJob() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        try await shop.runReadyJobs { _ in .failed(JobFailure(code: "x", message: "No.")) }
+        let retry = try await shop.run("retry", "1")
+        #expect(retry.code == .success)
+        #expect(retry.output == "2\n")
+        #expect(try await shop.withStore { try await $0.job(JobID(2))?.repeats } == JobID(1))
+        #expect(try await shop.run("retry", "2").code == .temporary)
+    }
+
+    @Test func jobsAreShownInEveryForm() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "save-link", "http://a/", "http://b/", "store.file=/srv/x", "--key", "one")
+        try await shop.runReadyJobs { _ in
+            .failed(JobFailure(code: "too_many_hops", message: "More than 5 redirects. Raise max_hops."))
+        }
+        _ = try await shop.run("enqueue", "unfurl", "http://c/", "--queue", "slow")
+        for verb in [["list"], ["show", "1"], ["show", "2"], ["graph", "1"], ["graph"], ["queues"], ["definitions"]] {
+            let name = verb.joined(separator: "-")
+            let text = try await shop.run(verb)
+            try Golden.expect(text.output, "verbs/\(name).txt")
+            let json = try await shop.run(verb + ["--json"])
+            try Golden.expect(json.output, "verbs/\(name).json")
+            #expect(text.code == .success && json.code == .success)
+        }
+        #expect(try await shop.run("list", "--state", "ready", "--queue", "slow").output.contains("unfurl"))
+        let none = try await shop.run("list", "--open", "--definition", "unfurl", "--queue", "default")
+        #expect(none.output.split(separator: "\n").count == 1)
+        #expect(try await shop.run("show", "99").code == .noInput)
+        #expect(try await shop.run("graph", "99").code == .noInput)
+    }
+
+    @Test func nothingDangerousReachesATerminal() async throws {
+        let shop = try await Workshop()
+        let evil = "http://a/\u{1B}]0;owned\u{07}\u{9B}2J\u{202E}"
+        _ = try await shop.run("enqueue", "unfurl", evil)
+        try await shop.runReadyJobs { _ in .failed(JobFailure(code: "x", message: evil)) }
+        for verb in [["show", "1"], ["list"], ["result", "1"], ["show", "1", "--json"], ["result", "1", "--json"]] {
+            let run = try await shop.run(verb, terminal: (200, 50))
+            let seen = (run.output + run.errors).unicodeScalars.filter { $0 != "\n" }
+            #expect(seen.allSatisfy(TerminalText.isHarmless), "\(verb)")
+            #expect(!seen.isEmpty)
+        }
+    }
+
+    @Test func pausingAMistypedQueueMakesNone() async throws {
+        let shop = try await Workshop()
+        let typo = try await shop.run("queues", "pause", "slwo")
+        #expect(typo.code == .noInput)
+        #expect(typo.errors == "halyard: There is no queue slwo. Did you mean slow? See: halyard queues list\n")
+        #expect(try await shop.run("queues", "pause", "slow").output.contains("paused"))
+        #expect(try await shop.run("queues", "resume", "slow").output.contains("open"))
+        #expect(try await shop.run("queues", "set", "fast", "--limit", "32").output.contains("fast      32"))
+        #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "fast", "slow"])
+    }
+
+    @Test func definitionsAreAppliedWholeOrNotAtAll() async throws {
+        let shop = try await Workshop()
+        let exported = try await shop.run("definitions", "export")
+        #expect(exported.code == .success)
+        let same = try await shop.run("definitions", "apply", "-", input: exported.output)
+        #expect(same.code == .success)
+        #expect(!same.output.contains("+ ") && !same.output.contains("~ "), "\(same.output)")
+        let changed = exported.output.replacing("timeout: 30s", with: "timeout: 1m")
+        #expect(changed != exported.output)
+        let dry = try await shop.run("definitions", "apply", "--dry-run", "-", input: changed)
+        #expect(dry.output.contains("~ definition unfurl"))
+        #expect(dry.errors == "halyard: nothing was written (--dry-run)\n")
+        #expect(try await shop.run("definitions", "show", "unfurl").output.contains("30s"))
+        #expect(try await shop.run("definitions", "apply", try shop.file("d.yaml", changed)).code == .success)
+        #expect(try await shop.run("definitions", "show", "unfurl").output.contains("timeout  1m"))
+        let wrong = try await shop.run(
+            "definitions", "apply", "-", input: changed.replacing("kind: unfurl", with: "kind: unfrl"))
+        #expect(wrong.code == .configuration)
+        #expect(wrong.errors.contains("unfurl"))
+        #expect(try await shop.run("definitions", "apply", "/none.yaml").code == .noInput)
+        #expect(try await shop.run("definitions", "list", "--names").output == "unfurl\nupload\nsave-link\n")
+        #expect(try await shop.run("definitions", "remove", "save-link").code == .success)
+        #expect(try await shop.run("definitions", "show", "save-link").code == .noInput)
+        #expect(try await shop.run("definitions", "remove", "save-link").code == .noInput)
+    }
+
+    @Test func pruningAsksFirst() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        try await shop.runReadyJobs { _ in .failed(JobFailure(code: "x", message: "No.")) }
+        let asked = try await shop.run("prune", "--older-than", "0s")
+        #expect(asked.code == .usage)
+        #expect(asked.errors.contains("Add --yes"))
+        #expect(try await shop.run("prune", "--older-than", "30d", "--yes").output == "0 jobs deleted\n")
+        let run = try await shop.run(
+            ["prune", "--older-than", "1s", "--yes", "--json"], now: Samples.now + .seconds(10))
+        #expect(run.code == .success)
+        #expect(run.output == "{\"pruned\":1}\n")
+    }
+
+    @Test(arguments: [
+        ["watch"], ["reload"], ["wait", "1"], ["enqueue", "upload", "/etc/hostname", "http://b/", "--copy"],
+    ])
+    func whatNeedsADaemonSaysSo(arguments: [String]) async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        let run = try await shop.run(arguments)
+        #expect(run.code == .unavailable)
+        #expect(run.errors.contains("needs the daemon") && run.errors.contains("systemctl start halyardd"))
+    }
+
+    @Test func aHeldLockIsNoMystery() async throws {
+        let shop = try await Workshop()
+        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
+        defer { lock.release() }
+        let run = try await shop.run("enqueue", "unfurl", "http://a/")
+        #expect(run.code == .unavailable)
+        #expect(
+            run.errors
+                == "halyard: DIRECTORY/halyard.db is in use by process \(getpid()), but no daemon answers on DIRECTORY/none.sock. Name its socket with --socket.\n"
+        )
+        // Looking needs no lock.
+        #expect(try await shop.run("list").code == .success)
+    }
+
+    @Test func noDatabaseIsMade() async throws {
+        let shop = try await Workshop()
+        let missing = shop.directory.appending(path: "other.db").path
+        for verb in [["list"], ["enqueue", "unfurl", "http://a/"]] {
+            let run = try await shop.run(verb, database: missing)
+            #expect(run.code == .unavailable)
+            #expect(run.errors.contains("There is no database at DIRECTORY/other.db either"))
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+
+    @Test func aForeignFileIsRefused() async throws {
+        let shop = try await Workshop()
+        let path = try shop.file("text.db", String(repeating: "not a database\n", count: 100))
+        let run = try await shop.run(["enqueue", "unfurl", "http://a/"], database: path)
+        #expect(run.code == .inputOutput)
+        #expect(run.errors.contains("is not an SQLite database"))
+    }
+
+    @Test func theStatusTellsThatNoDaemonRuns() async throws {
+        let shop = try await Workshop()
+        let run = try await shop.run("status")
+        #expect(run.code == .success)
+        #expect(run.output.hasPrefix("halyardd  stopped\n"))
+        #expect(try await shop.run("status", "--json").output.contains(#""state":"stopped""#))
+    }
+}

@@ -1,0 +1,93 @@
+import Control
+import Foundation
+import Jobs
+import SQLiteStore
+
+@testable import Commands
+
+/// A real database in a directory of its own, and runs of the command line against it.
+final class Workshop: Sendable {
+    let directory: URL
+    var database: String { directory.appending(path: "halyard.db").path }
+    var socket: String { directory.appending(path: "none.sock").path }
+
+    /// With the kinds and definitions of the samples.
+    init() async throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "halyard-commands-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let set = Samples.definitions
+        try await withStore { store in
+            try await store.register(set.kinds, now: Samples.now)
+            try await store.change(
+                DefinitionChange(
+                    queues: [QueueChange(name: "slow", limit: 1)],
+                    definitions: set.definitions.map(\.definition).filter { $0.name != "broken" },
+                    graphs: set.graphs.map(\.definition)),
+                now: Samples.now)
+        }
+    }
+
+    deinit {
+        // A directory that stays behind in the temporary one harms nothing.
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func file(_ name: String, _ text: String) throws -> String {
+        let url = directory.appending(path: name)
+        try Data(text.utf8).write(to: url)
+        return url.path
+    }
+
+    func withStore<T>(_ work: (SQLiteJobStore) async throws -> T) async throws -> T {
+        let lock = try DatabaseLock.acquire(forDatabaseAt: database)
+        let store = try SQLiteJobStore.open(lock, options: .brief)
+        let value: T
+        do {
+            value = try await work(store)
+        } catch {
+            await store.close()
+            lock.release()
+            throw error
+        }
+        await store.close()
+        lock.release()
+        return value
+    }
+
+    /// Claims every ready job and ends its attempt, as a runner would.
+    func runReadyJobs(_ ending: @escaping @Sendable (JobID) -> AttemptEnd.Ending) async throws {
+        try await withStore { store in
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 100), now: Samples.now).claimed
+            let ends = claimed.map { AttemptEnd(lease: $0.lease, ending: ending($0.lease.job)) }
+            _ = try await store.exchange(ends, claim: nil, now: Samples.now + .seconds(2))
+        }
+    }
+
+    struct Run {
+        var code: ExitCode
+        var output: String
+        var errors: String
+    }
+
+    func run(_ arguments: String..., input: String? = nil) async throws -> Run {
+        try await run(arguments, input: input)
+    }
+
+    /// - Parameter input: Standard input; nothing when nil.
+    func run(
+        _ arguments: [String], input: String? = nil, database: String? = nil,
+        terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now
+    ) async throws -> Run {
+        let output = Capture()
+        let errors = Capture()
+        // A file, since a pipe would hold up one of the few threads that the tests share.
+        let standardInput = try FileHandle(forReadingFrom: URL(filePath: file(UUID().uuidString, input ?? "")))
+        let code = await HalyardCommandLine.run(
+            arguments + ["--socket", socket, "--database", database ?? self.database],
+            in: .captured(
+                output: output, errors: errors, input: standardInput.fileDescriptor, terminal: terminal,
+                now: now))
+        try standardInput.close()
+        return Run(code: code, output: output.text, errors: errors.text.replacing(directory.path, with: "DIRECTORY"))
+    }
+}
