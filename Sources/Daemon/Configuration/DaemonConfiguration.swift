@@ -32,6 +32,12 @@ public struct DaemonConfiguration: Sendable, Hashable {
         /// The folder of secrets, one file each; nil for none.
         public var credentials: String?
         public var maxBytes: Int64 = 5 << 40
+        /// Nil for `uploads` beside the database.
+        public var checkpoints: String?
+        public var chunkBytes: Int64 = 64 << 20
+        public var partBytes: Int64 = 8 << 20
+        /// For all uploads together; nil for no limit.
+        public var maxBytesPerSecond: Int64?
     }
 
     public struct Spool: Sendable, Hashable {
@@ -46,11 +52,20 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var userAgentSuffix = ""
         public var connectTimeout: Duration = .seconds(10)
         public var idleTimeout: Duration = .seconds(30)
+        /// Certificates to trust besides the system's.
+        public var authorities: String?
+        public var retryAfterLimit: Duration = .seconds(3600)
+        public var hostRequests = 6
+        public var hostInterval: Duration = .milliseconds(100)
+        public var hostFailures = 5
+        public var hostRest: Duration = .seconds(30)
     }
 
     public struct Unfurl: Sendable, Hashable {
         public var maxRedirects = 20
         public var timeout: Duration = .seconds(60)
+        public var hopTimeout: Duration = .seconds(15)
+        public var keeps: Duration = .seconds(300)
         public var trackingParameters: [String] = []
     }
 
@@ -70,9 +85,12 @@ public struct DaemonConfiguration: Sendable, Hashable {
         upload.credentials = service.credentialsDirectory
     }
 
-    public var spoolDirectory: String {
-        if let directory = spool.directory { return directory }
-        guard let slash = database.lastIndex(of: "/") else { return "spool" }
-        return database[...slash] + "spool"
+    public var spoolDirectory: String { spool.directory ?? beside("spool") }
+    public var checkpointDirectory: String { upload.checkpoints ?? beside("uploads") }
+
+    /// A path in the database's folder.
+    private func beside(_ name: String) -> String {
+        guard let slash = database.lastIndex(of: "/") else { return name }
+        return database[...slash] + name
     }
 }

@@ -23,6 +23,10 @@ extension Setting {
         .many("upload.roots", \.upload.roots, absolutePath).live(),
         .one("upload.credentials", \.upload.credentials, optionalPath).live(),
         .size("upload.max_size", \.upload.maxBytes, 1...(1 << 50)).live(),
+        .one("upload.checkpoints", \.upload.checkpoints, optionalPath),
+        .size("upload.chunk_size", \.upload.chunkBytes, (1 << 20)...(1 << 40)).live(),
+        .size("upload.part_size", \.upload.partBytes, (5 << 20)...(5 << 30)).live(),
+        .one("upload.max_rate", \.upload.maxBytesPerSecond, rate).live(),
 
         .one("spool.directory", \.spool.directory, optionalPath),
         .size("spool.limit", \.spool.maxBytes, 0...(1 << 50)),
@@ -32,9 +36,17 @@ extension Setting {
         .one("network.user_agent_suffix", \.network.userAgentSuffix, headerText).live(),
         .duration("network.connect_timeout", \.network.connectTimeout, .milliseconds(100) ... .seconds(300)).live(),
         .duration("network.idle_timeout", \.network.idleTimeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .one("network.authorities", \.network.authorities, optionalPath).live(),
+        .duration("network.retry_after_limit", \.network.retryAfterLimit, .zero ... .seconds(86_400)).live(),
+        .integer("network.host_requests", \.network.hostRequests, 1...1000).live(),
+        .duration("network.host_interval", \.network.hostInterval, .zero ... .seconds(3600)).live(),
+        .integer("network.host_failures", \.network.hostFailures, 1...1000).live(),
+        .duration("network.host_rest", \.network.hostRest, .zero ... .seconds(3600)).live(),
 
         .integer("unfurl.max_redirects", \.unfurl.maxRedirects, 0...50).live(),
         .duration("unfurl.timeout", \.unfurl.timeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .duration("unfurl.hop_timeout", \.unfurl.hopTimeout, .milliseconds(100) ... .seconds(3600)).live(),
+        .duration("unfurl.keeps", \.unfurl.keeps, .zero ... .seconds(86_400)).live(),
         .many("unfurl.tracking_parameters", \.unfurl.trackingParameters, parameterName).live(),
 
         .integer("enrich.max_redirects", \.enrich.maxRedirects, 0...50).live(),
@@ -82,6 +94,16 @@ extension Setting {
             throw Refusal(reason: "holds \"\(text)\"; write names of parameters without spaces, such as ref or xtor*")
         }
         return text
+    }
+
+    @Sendable private static func rate(_ text: String) throws(Refusal) -> Int64? {
+        if text.isEmpty { return nil }
+        guard let bytes = ByteSize(text)?.bytes, bytes >= 1024 else {
+            throw Refusal(
+                reason:
+                    "is \"\(text)\"; write bytes a second from 1KiB, with a unit, such as 10MiB, or \"\" for no limit")
+        }
+        return bytes
     }
 
     @Sendable private static func headerText(_ text: String) throws(Refusal) -> String {

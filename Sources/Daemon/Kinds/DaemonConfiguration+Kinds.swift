@@ -9,14 +9,26 @@ extension DaemonConfiguration {
             ports: Set(network.ports), allow: network.allow.compactMap { AllowRule($0) })
         kinds.outgoing.limits.connect = network.connectTimeout
         kinds.outgoing.limits.idle = network.idleTimeout
+        kinds.outgoing.limits.retryAfter = network.retryAfterLimit
+        kinds.outgoing.host.concurrent = network.hostRequests
+        kinds.outgoing.host.interval = network.hostInterval
+        kinds.outgoing.host.failuresBeforeRest = network.hostFailures
+        kinds.outgoing.host.rest = network.hostRest
+        kinds.outgoing.certificateFile = network.authorities
         kinds.outgoing.version = Version.current
         kinds.outgoing.userAgentSuffix = network.userAgentSuffix
         kinds.upload.roots = upload.roots
         kinds.upload.maxBytes = upload.maxBytes
         kinds.upload.spool = spoolDirectory
+        kinds.upload.checkpoints = checkpointDirectory
+        kinds.upload.chunkBytes = upload.chunkBytes
+        kinds.upload.partBytes = upload.partBytes
+        kinds.upload.maxBytesPerSecond = upload.maxBytesPerSecond
         if let folder = upload.credentials { kinds.upload.credentials = credentials(inDirectory: folder) }
         kinds.unfurl.maxRedirects = unfurl.maxRedirects
         kinds.unfurl.timeout = unfurl.timeout
+        kinds.unfurl.hopTimeout = unfurl.hopTimeout
+        kinds.unfurl.keeps = unfurl.keeps
         kinds.unfurl.trackingParameters = unfurl.trackingParameters
         kinds.enrich.maxRedirects = enrich.maxRedirects
         kinds.enrich.timeout = enrich.timeout

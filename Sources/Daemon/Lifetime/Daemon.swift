@@ -40,6 +40,7 @@ public enum Daemon {
         let signals = surroundings.handlesSignals ? await SignalService.trap() : nil
         let logger = surroundings.logger
         let notifier = surroundings.notifier
+        try configuration.makeCheckpointDirectory()
         let live = LiveConfiguration(configuration)
         let kinds = KindSet(configuration.kinds)
         let registry = try KindRegistry(kinds.kinds)

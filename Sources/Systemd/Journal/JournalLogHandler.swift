@@ -31,29 +31,34 @@ public struct JournalLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
-        JournalEntry(
+        let entry = JournalEntry(
             level: event.level, message: event.text, metadata: event.metadata(over: metadata, from: metadataProvider),
-            label: label, identifier: identifier, messageIDs: messageIDs
-        ).send()
+            label: label, identifier: identifier, messageIDs: messageIDs)
+        if entry.send() { return }
+        // Its socket does not answer, but its stream may.
+        var line = LineLogHandler(threshold: threshold, style: .levelPrefix)
+        line.metadata = metadata
+        line.metadataProvider = metadataProvider
+        line.log(event: event)
     }
 }
 
 extension JournalEntry {
-    /// When the journal does not take it there is nowhere left to say so.
-    func send() {
+    /// Returns whether the journal has taken it.
+    func send() -> Bool {
         var bytes: [UInt8] = []
         var ends: [Int] = []
         for (name, value) in fields {
             bytes += "\(name)=\(value)".utf8
             ends.append(bytes.count)
         }
-        bytes.withUnsafeMutableBytes { memory in
+        return bytes.withUnsafeMutableBytes { memory in
             var start = 0
             let vectors = ends.map { end in
                 defer { start = end }
                 return iovec(iov_base: memory.baseAddress! + start, iov_len: end - start)
             }
-            _ = sd_journal_sendv(vectors, Int32(vectors.count))
+            return sd_journal_sendv(vectors, Int32(vectors.count)) >= 0
         }
     }
 }

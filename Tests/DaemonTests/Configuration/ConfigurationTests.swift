@@ -111,7 +111,7 @@ import Testing
         ("upload:\n  rots: []", "halyard.yaml:2: unknown key \"upload.rots\"; did you mean \"upload.roots\"?"),
         (
             "upload: 3",
-            "halyard.yaml:1: upload is a group of keys; write them indented beneath it: upload.roots, upload.credentials, upload.max_size"
+            "halyard.yaml:1: upload is a group of keys; write them indented beneath it: upload.roots, upload.credentials, upload.max_size, upload.checkpoints, upload.chunk_size, upload.part_size, upload.max_rate"
         ),
         ("slots:", "halyard.yaml:1: slots has no value; give one, or remove the line"),
         ("slots: [1]", "halyard.yaml:1: slots takes one value, not a list"),
