@@ -11,6 +11,9 @@ struct RouteTable: Sendable {
         routes = router.routes.map { (Self.segments($0.path.description), $0.method) }
     }
 
+    /// `GET /v1/jobs/{id}` for each.
+    var descriptions: [String] { routes.map { "\($0.method) /\($0.segments.joined(separator: "/"))" } }
+
     private static func segments(_ path: String) -> [Substring] {
         Substring(path).split(separator: "/", omittingEmptySubsequences: true)
     }

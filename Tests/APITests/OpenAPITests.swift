@@ -1,0 +1,211 @@
+import Client
+import Control
+import Foundation
+import Jobs
+import OperationTypes
+import Testing
+
+@testable import API
+
+/// The document that the server gives, the routes it has, and the answers it gives agree.
+@Suite struct OpenAPITests {
+    private func document() throws -> JSONObject {
+        try #require(JSONObject(try JSONText(checking: PackageResources.openapi_json)))
+    }
+
+    @Test func everyRouteIsInTheDocumentAndTheOtherWayRound() async throws {
+        let routes = Set(RouteTable(makeControlRouter(control: NoControl(), stop: StopSignal())).descriptions)
+        let methods: Set = ["get", "put", "post", "patch", "delete"]
+        var documented: Set<String> = []
+        let paths = try #require(try document()["paths"].flatMap { JSONObject($0) })
+        for (path, item) in paths.fields {
+            for name in try #require(JSONObject(item)).names where methods.contains(name) {
+                documented.insert("\(name.uppercased()) \(path)")
+            }
+        }
+        #expect(routes == documented)
+        #expect(routes.count > 20)
+    }
+
+    @Test func everyProblemIsInTheDocument() throws {
+        let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
+        for code in ControlProblem.Code.allCases {
+            #expect(text.contains("\"\(ControlProblem.typePrefix)\(code.rawValue)\""))
+            let problem = ControlProblem(code, "x")
+            #expect(text.contains("\(code.rawValue) \(problem.status)"))
+        }
+    }
+
+    @Test func documentIsServed() async throws {
+        try await TestServer.with { server in
+            let answer = try await Curl(socket: server.socket)("/v1/openapi.json")
+            #expect(answer.type == "application/json")
+            #expect(Array(answer.body.utf8.dropLast()) == PackageResources.openapi_json)
+        }
+    }
+
+    @Test(.enabled(if: Python.has("openapi_spec_validator"), "Python has no openapi-spec-validator"))
+    func documentIsValid() async throws {
+        let said = try await Python.run(
+            """
+            import json, sys
+            from openapi_spec_validator import OpenAPIV31SpecValidator
+            for error in OpenAPIV31SpecValidator(json.load(sys.stdin)).iter_errors(): print(error)
+            """, input: PackageResources.openapi_json)
+        #expect(said.isEmpty, "\(said)")
+    }
+
+    /// Every object of the document is closed for this: an answer may have no field that it does not describe.
+    @Test(.enabled(if: Python.has("jsonschema"), "Python has no jsonschema"))
+    func answersAreAsTheDocumentSays() async throws {
+        let instances = try await TestServer.with { server in try await Self.answers(of: server) }
+        var list: [JSONText] = []
+        for (schema, json) in instances { list.append(JSONText(elements: [JSONText(string: schema), json])) }
+        let input = JSONText(elements: [JSONText(trusted: PackageResources.openapi_json), JSONText(elements: list)])
+        let said = try await Python.run(
+            """
+            import json, sys
+            from jsonschema import Draft202012Validator
+            document, instances = json.load(sys.stdin)
+            def close(schema):
+                if isinstance(schema, dict):
+                    if "properties" in schema: schema.setdefault("additionalProperties", False)
+                    for part in schema.values(): close(part)
+                elif isinstance(schema, list):
+                    for part in schema: close(part)
+            close(document["components"])
+            for name, value in instances:
+                schema = {"$ref": "#/components/schemas/" + name, "components": document["components"]}
+                for error in Draft202012Validator(schema).iter_errors(value):
+                    print(name, list(error.absolute_path), error.message[:300])
+            """, input: input.bytes)
+        #expect(said.isEmpty, "\(said)")
+        #expect(instances.count > 30)
+    }
+
+    /// One of each kind of answer, from a life in which much happens.
+    private static func answers(of server: TestServer) async throws -> [(String, JSONText)] {
+        var found: [(String, JSONText)] = []
+        func add(_ schema: String, _ value: some WireValue) { found.append((schema, value.json)) }
+        let client = server.client
+        let requests = [
+            Submission(.definition("chain"), input: json(#"{"text":"a"}"#), priority: .veryLow, key: "k"),
+            Submission(
+                .jobs(
+                    [
+                        JobRequest(
+                            node: "a", definition: "echo", input: json(#"{"text":"a"}"#), startAt: TestClock.start),
+                        JobRequest(definition: "echo", after: [.init(.node("a"), condition: .finished)]),
+                    ], name: "own"), queue: "slow", start: .after(.seconds(5))),
+            Submission(.definition("echo"), input: json(#"{"text":"b"}"#), after: [.init(job: JobID(1))]),
+        ]
+        for request in requests { add("Submission", request) }
+        for answer in try await client.enqueue(requests + requests + [Submission(.definition("none"))]) {
+            add("SubmissionAnswer", answer)
+            if case .refused(let problem) = answer { add("Problem", problem) }
+            if case .enqueued(let receipt) = answer { add("Receipt", receipt) }
+        }
+        let claimed = try await server.claim()
+        server.reports.report(claimed[0].lease.job, OperationProgress(completed: 1, total: 2, unit: "bytes"))
+        add("JobDetail", try await client.job(claimed[0].lease.job))
+        let failure = JobFailure(code: "broken", message: "m", detail: json(#"{"a":1}"#))
+        try await server.finish(claimed[0].lease, .retry(failure, at: TestClock.start + .seconds(9)))
+        for job in claimed.dropFirst() { try await server.finish(job.lease, .succeeded(json("null"))) }
+        for job in try await client.jobs(JobFilter()) {
+            add("Job", job)
+            add("JobDetail", try await client.job(job.id))
+            add("Why", try await client.why(job.id))
+        }
+        _ = try await client.change(QueueChange(name: "slow", isPaused: true))
+        for job in try await client.jobs(JobFilter()) { add("Why", try await client.why(job.id)) }
+        for answer in try await client.cancel(.graph(GraphID(1))) { add("CancelAnswer", answer) }
+        for answer in try await client.cancel(.jobs([JobID(1)])) { add("CancelAnswer", answer) }
+        for try await event in try await client.watch(.graph(GraphID(1))) { add("Event", event) }
+        add("Event", WatchEvent.progress(job: JobID(1), attempt: 1, OperationProgress(completed: 1, unit: "bytes")))
+        for job in try await client.jobs(JobFilter()) {
+            if let result = try await client.result(job.id) { add("Result", result) }
+        }
+        for graph in try await client.graphs(limit: 10, before: nil) {
+            add("Graph", graph)
+            add("GraphDetail", try await client.graph(graph.id))
+        }
+        for queue in try await client.queues() { add("Queue", queue) }
+        add("QueueChange", QueueChange(name: "slow", limit: 2, weight: 3, isPaused: false))
+        let document = "definitions: {more: {kind: echo, timeout: 90s, retry: {delay: list, delays: [1s], on: [a]}}}"
+        for line in try await client.apply(document, dryRun: false) { add("DefinitionLine", line) }
+        add("Definitions", try await client.definitions())
+        add("Status", try await client.status())
+        add("PruneRequest", PruneRequest(finishedBefore: TestClock.start, outcomes: [.failed]))
+        add("PruneAnswer", PruneAnswer(deleted: 1))
+        add("SpoolAnswer", SpoolAnswer(file: "spool:a"))
+        return found
+    }
+}
+
+/// The machine's Python, which has validators that Swift has not.
+private enum Python {
+    static func has(_ module: String) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", "import \(module)"]
+        process.standardError = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            return false
+        }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    static func run(_ script: String, input: [UInt8]) async throws -> String {
+        let path = FileManager.default.temporaryDirectory.path + "/halyard-\(UUID().uuidString).json"
+        // A leftover in the temporary directory harms nobody.
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(input).write(to: URL(fileURLWithPath: path))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", script]
+        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let data = output.fileHandleForReading.readDataToEndOfFile()
+                process.waitUntilExit()
+                continuation.resume(returning: String(decoding: data, as: UTF8.self))
+            }
+        }
+    }
+}
+
+/// Has every verb and carries out none: the routes are only counted.
+private struct NoControl: JobControl {
+    private var nothing: ControlProblem { ControlProblem(.internal, "This control does nothing.") }
+    func enqueue(_: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] { throw nothing }
+    func job(_: JobID) async throws(ControlProblem) -> JobDetail { throw nothing }
+    func jobs(_: JobFilter) async throws(ControlProblem) -> [JobRecord] { throw nothing }
+    func result(_: JobID) async throws(ControlProblem) -> JobResult? { throw nothing }
+    func cancel(_: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] { throw nothing }
+    func retry(_: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt { throw nothing }
+    func why(_: JobID) async throws(ControlProblem) -> WaitExplanation { throw nothing }
+    func prune(_: PruneRequest) async throws(ControlProblem) -> Int { throw nothing }
+    func graph(_: GraphID) async throws(ControlProblem) -> GraphDetail { throw nothing }
+    func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] { throw nothing }
+    func watch(_: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
+        throw nothing
+    }
+    func queues() async throws(ControlProblem) -> [QueueRecord] { throw nothing }
+    func change(_: QueueChange) async throws(ControlProblem) -> QueueRecord { throw nothing }
+    func definitions() async throws(ControlProblem) -> DefinitionSet { throw nothing }
+    func apply(_: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] { throw nothing }
+    func removeDefinition(_: String) async throws(ControlProblem) { throw nothing }
+    func exportDefinitions() async throws(ControlProblem) -> String { throw nothing }
+    func status() async throws(ControlProblem) -> StatusReport { throw nothing }
+    func reload() async throws(ControlProblem) { throw nothing }
+    func spool<Chunks: AsyncSequence & Sendable>(
+        _: Chunks, size: Int64?
+    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] { throw nothing }
+}
