@@ -64,7 +64,7 @@ import Testing
         #expect(await bed.manager.heard.first { $0.hasPrefix("STATUS=") && $0.contains("not an SQLite") } != nil)
     }
 
-    @Test(.timeLimit(.minutes(2)), .disabled("the command line does not write by itself yet"))
+    @Test(.timeLimit(.minutes(2)))
     func onceRunsWhatIsThereAndLeavesWhatComesLater() async throws {
         let bed = try TestBed()
         // Makes the database; nothing is there to run.
@@ -100,7 +100,7 @@ import Testing
         #expect(access(bed.socket, F_OK) == 0)
     }
 
-    @Test(.timeLimit(.minutes(2)), .disabled("the command line does not write by itself yet"))
+    @Test(.timeLimit(.minutes(2)))
     func jobsEnqueuedWithoutADaemonRunWhenItStarts() async throws {
         let bed = try TestBed()
         try await bed.withDaemon { daemon in
