@@ -113,7 +113,7 @@ let package = Package(
             ]),
         tests(
             "Runner",
-            ["SQLiteStore", "Jobs", "OperationTypes", .product(name: "Logging", package: "swift-log")]),
+            ["SQLiteStore", "SQLite", "Jobs", "OperationTypes", .product(name: "Logging", package: "swift-log")]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),

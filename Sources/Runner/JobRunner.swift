@@ -91,8 +91,10 @@ public final class JobRunner: Sendable {
         try openAlarms()
         defer { alarms.withLock { $0 = Alarms() } }
         try await rescueOrphans()
-        // Awaited below. Not a child, so that cancelling the caller interrupts attempts but still records their ends.
-        let loop = Task { try await turnUntilEnded() }
+        // Awaited below. Not a child, so that cancelling the caller interrupts attempts but still records their ends. Goes
+        // before the operations: they may neither keep it from its thread nor from proving that it makes progress, and
+        // it takes the first ends to the store while the other attempts still run.
+        let loop = Task(priority: .high) { try await turnUntilEnded() }
         try await withTaskCancellationHandler {
             try await loop.value
         } onCancel: {
@@ -123,6 +125,7 @@ public final class JobRunner: Sendable {
 
     private func turnUntilEnded() async throws {
         var definitions: [DefinitionID: PreparedDefinition] = [:]
+        var problem: StoreError?
         while await waitForTurn() {
             await beforeEachTurn?()
             guard let turn = core.withLock({ $0.loop.takeTurn() }) else { continue }
@@ -132,10 +135,16 @@ public final class JobRunner: Sendable {
                 let ends = turn.ends.map { AttemptEnd(lease: $0.attempt.lease, ending: $0.ending) }
                 answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
             } catch {
-                if error.isTransient { logProblem(error) }
+                if error.isTransient, problem == nil {
+                    report.logger.error(
+                        "the store cannot record now; trying again", metadata: ["HALYARD_ERROR": "\(error)"])
+                }
+                problem = error
                 handle(.exchangeFailed(error))
                 continue
             }
+            if problem != nil { report.logger.notice("the store records again") }
+            problem = nil
             var claimed: [RunningAttempt] = []
             claimed.reserveCapacity(answer.claimed.count)
             do throws(StoreError) {
@@ -207,7 +216,8 @@ public final class JobRunner: Sendable {
         case .start(let attempt): start(attempt)
         case .stop(let attempt, let reason):
             report.stopping(attempt, reason)
-            attempt.stop()
+            // Runs closures of the operation, which may not hold up the store's thread or the timer's; it ends by itself.
+            Task { attempt.stop() }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
             report.abandoned(attempt, reason)
@@ -221,7 +231,7 @@ public final class JobRunner: Sendable {
     private func start(_ attempt: RunningAttempt) {
         // Nobody awaits this task: its end is an event that the claim loop waits for, and gives up after the grace
         // period, which a child of run() could not be.
-        let task = Task {
+        let task = Task(priority: .medium) {
             let result = await result(of: attempt)
             attempt.endProgress()
             handle(.attemptEnded(attempt, result, at: wallClock.now, random: result.isValue ? 0 : random()))
@@ -238,11 +248,6 @@ public final class JobRunner: Sendable {
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
             events.publish(changes)
         }
-    }
-
-    private func logProblem(_ error: StoreError) {
-        if core.withLock({ $0.loop.snapshot(now: .zero).problem }) != nil { return }
-        report.logger.error("the store cannot record now; trying again: \(error)")
     }
 
     // MARK: Alarms

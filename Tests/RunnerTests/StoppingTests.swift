@@ -1,5 +1,6 @@
 import Jobs
 import OperationTypes
+import SQLite
 import SQLiteStore
 import Synchronization
 import Testing
@@ -108,6 +109,30 @@ import Testing
                 freeze.withLock { $0 = nil }
                 thaw.fire(true)
                 #expect(await runner.proveProgress())
+            }
+        }
+    }
+
+    @Test func lockedDatabaseLosesNothingAndIsTriedAgain() async throws {
+        let gate = Gate()
+        try await RunnerHarness.withStore(run: waiting(at: gate)) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job(input: "7"))
+                _ = await gate.arrived()
+                // Somebody opens a sqlite3 shell and begins a transaction.
+                let shell = try Connection(path: harness.store.path, access: .readWrite)
+                try shell.execute("BEGIN IMMEDIATE")
+                gate.open()
+                await harness.log.wait(for: "the store cannot record now; trying again")
+                #expect(await runner.proveProgress())
+                #expect(runner.snapshot.problem == .busy(waitedMilliseconds: 1))
+                #expect(runner.snapshot.unrecorded == 1)
+                try shell.execute("ROLLBACK")
+                harness.uptime.advance(by: .seconds(1))
+                #expect(try await harness.wait(runner, for: job) == .succeeded)
+                #expect(try await harness.output(job) == "7")
+                await harness.log.wait(for: "the store records again")
+                #expect(runner.snapshot.problem == nil)
             }
         }
     }

@@ -47,7 +47,8 @@ final class RunnerHarness: Sendable {
         self.directory = directory
         kinds = try KindRegistry([Scripted(body: body), MakeLink(), ReadLinks()])
         let lock = try DatabaseLock.acquire(forDatabaseAt: directory.appending(path: "halyard.db").path)
-        store = try SQLiteJobStore.open(lock, options: StoreOptions(walBytes: 0, minimumFreeBytes: 0))
+        store = try SQLiteJobStore.open(
+            lock, options: StoreOptions(busyTimeout: .milliseconds(1), walBytes: 0, minimumFreeBytes: 0))
         try await store.register(kinds.descriptions, now: wall.now)
         try await store.change(
             DefinitionChange(
