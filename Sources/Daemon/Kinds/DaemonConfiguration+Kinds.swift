@@ -14,6 +14,8 @@ extension DaemonConfiguration {
         kinds.upload.roots = upload.roots
         kinds.upload.maxBytes = upload.maxBytes
         kinds.upload.spool = spoolDirectory
+        // Beside the database, since they belong to its jobs.
+        kinds.upload.checkpoints = (database.lastIndex(of: "/").map { String(database[...$0]) } ?? "") + "uploads"
         if let folder = upload.credentials { kinds.upload.credentials = credentials(inDirectory: folder) }
         kinds.unfurl.maxRedirects = unfurl.maxRedirects
         kinds.unfurl.timeout = unfurl.timeout
