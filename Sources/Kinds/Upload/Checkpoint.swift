@@ -50,6 +50,22 @@ struct CheckpointFile: Sendable {
 
     func remove() { unlink(path) }
 
+    /// Checkpoints of jobs that ended without removing theirs, and the folder itself where it is missing.
+    func prepareFolder() {
+        mkdir(folder, 0o700)
+        guard let list = opendir(folder) else { return }
+        defer { closedir(list) }
+        let oldest = time(nil) - 14 * 86400
+        while let entry = readdir(list) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name.hasPrefix("upload-") else { continue }
+            var facts = stat()
+            if stat("\(folder)/\(name)", &facts) == 0, facts.st_mtim.tv_sec < oldest { unlink("\(folder)/\(name)") }
+        }
+    }
+
     private func replace(with bytes: [UInt8]) throws(KindFailure) {
         let fresh = path + ".new"
         let file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

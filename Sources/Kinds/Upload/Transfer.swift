@@ -109,7 +109,8 @@ struct Transfer: Sendable {
         let result: Result<Void, KindFailure>
         do {
             result = try await client.threads.runAbandoningOnCancel {
-                Result { () throws(KindFailure) in try file.save(checkpoint) }
+                if checkpoint.offset == 0 { file.prepareFolder() }
+                return Result { () throws(KindFailure) in try file.save(checkpoint) }
             }
         } catch { throw .cancelled }
         try result.get()

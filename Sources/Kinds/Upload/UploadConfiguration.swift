@@ -9,8 +9,9 @@ public struct UploadConfiguration: Sendable {
     /// The largest file, in bytes. 5 TiB unless set.
     public var maxBytes: Int64 = 5 << 40
 
-    /// Where uploads under way note how far they are, one small file each, so that they go on after a restart. Writable by the
-    /// daemon alone. None unless set: then an interrupted upload starts over.
+    /// Where uploads under way note how far they are, one small file each, so that they go on after a restart. Made where it is
+    /// missing, and writable by the daemon alone; what is older than 14 days is removed. None unless set: then an interrupted
+    /// upload starts over.
     public var checkpoints: String?
     /// What one request of a resumable upload carries at most, in bytes. 64 MiB unless set.
     public var chunkBytes: Int64 = 64 << 20

@@ -1,0 +1,65 @@
+import Foundation
+import Jobs
+import Testing
+
+@testable import Kinds
+
+/// What the command line and the definitions rely on.
+@Suite struct KindContractTests {
+    private func names(_ value: some Encodable) throws -> Set<String> {
+        let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any]
+        return Set(object.map(\.keys).map(Array.init) ?? [])
+    }
+
+    @Test func everyFieldOfEveryInputIsListed() throws {
+        let upload = Upload.Input(
+            file: "f", to: "t", style: .s3, method: .put, contentType: "c", credential: "c", headers: [:],
+            createOnly: true, formField: "f",
+            region: "r", maxBytesPerSecond: 1, timeoutMs: 1, body: "b")
+        #expect(try names(upload) == Set(Upload.inputFields.map(\.name)))
+        let unfurl = Unfurl.Input(url: "u", maxRedirects: 1, readPage: true, timeoutMs: 1)
+        #expect(try names(unfurl) == Set(Unfurl.inputFields.map(\.name)))
+        let enrich = Enrich.Input(url: "u", maxBytes: 1, maxRedirects: 1, timeoutMs: 1)
+        #expect(try names(enrich) == Set(Enrich.inputFields.map(\.name)))
+    }
+
+    @Test func requiredFieldsAreThoseWithoutWhichAnInputCannotBeRead() throws {
+        let decoder = JSONDecoder()
+        #expect(throws: (any Error).self) { try decoder.decode(Upload.Input.self, from: Data("{}".utf8)) }
+        #expect(throws: Never.self) { try decoder.decode(Upload.Input.self, from: Data(#"{"to":"http://h/"}"#.utf8)) }
+        #expect(throws: Never.self) { try decoder.decode(Unfurl.Input.self, from: Data("{}".utf8)) }
+        #expect(throws: Never.self) { try decoder.decode(Enrich.Input.self, from: Data("{}".utf8)) }
+        #expect(Upload.inputFields.filter(\.isRequired).map(\.name) == ["to"])
+        #expect(Unfurl.inputFields.filter(\.isRequired).isEmpty)
+    }
+
+    @Test func explicitInputWinsOverADependency() {
+        var unfurl = Unfurl.Input(url: "mine")
+        Unfurl.accept(Link(url: "theirs"), into: &unfurl)
+        #expect(unfurl.url == "mine")
+        var upload = Upload.Input(file: "/f", to: "t")
+        Upload.accept(AnyOutput(json: "{}"), into: &upload)
+        #expect(upload.body == nil)
+        var enrich = Enrich.Input()
+        Enrich.accept(Link(url: "theirs"), into: &enrich)
+        #expect(enrich.url == "theirs")
+    }
+
+    @Test func failureIsStoredInFlatJSON() throws {
+        let failure = KindFailure(
+            .httpStatus, "m", isRetryable: true, status: 503, url: try WebURL(parsing: "https://h/p?token=canary"),
+            retryAfter: .seconds(2))
+        let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(failure)) as? [String: Any]
+        #expect(object?["code"] as? String == "http_status")
+        #expect(object?["retry_after_ms"] as? Int == 2000)
+        #expect(object?["url"] as? String == "https://h/p?…")
+        #expect(try JSONDecoder().decode(KindFailure.self, from: JSONEncoder().encode(failure)) == failure)
+    }
+
+    @Test func builtInKindsAreTheThree() async throws {
+        try await withClient { client in
+            let kinds = builtInKinds(KindsConfiguration(), client: client)
+            #expect(kinds.map { type(of: $0).name } == ["upload", "unfurl", "enrich"])
+        }
+    }
+}
