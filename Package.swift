@@ -205,10 +205,11 @@ let package = Package(
 
         // Measuring.
         .target(name: "CBaseline", dependencies: ["CSQLite"]),
+        .target(name: "CAllocationCount"),
         executable(
             "Bench",
             [
-                "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations", "Runner",
+                "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations", "Runner",
                 "SQLite", "SQLiteStore",
             ]),
     ]
