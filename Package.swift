@@ -176,7 +176,13 @@ let package = Package(
                 "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        tests("Commands", ["Client", "Control", "Jobs", "OperationTypes", "SQLiteStore"], exclude: ["Golden"]),
+        tests(
+            "Commands",
+            [
+                "API", "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ], exclude: ["Golden"]),
 
         // The daemon.
         .systemLibrary(
