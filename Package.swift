@@ -160,6 +160,7 @@ let package = Package(
             [
                 "Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         module(
             "Client",
