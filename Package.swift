@@ -74,6 +74,9 @@ let package = Package(
             ]),
         tests("OperationTypes"),
         tests("Operations", ["OperationTypes"]),
+        // Code in the style of the published libraries, as it was compiled with them.
+        .testTarget(
+            name: "PublishedStyleTests", dependencies: ["Operations"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(
             "NetworkAdapters",
             [
