@@ -74,6 +74,9 @@ let package = Package(
             ]),
         tests("OperationTypes"),
         tests("Operations", ["OperationTypes"]),
+        // Code in the style of the published libraries, as it was compiled with them.
+        .testTarget(
+            name: "PublishedStyleTests", dependencies: ["Operations"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(
             "NetworkAdapters",
             [
@@ -160,6 +163,7 @@ let package = Package(
             [
                 "Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         module(
             "Client",
@@ -176,7 +180,13 @@ let package = Package(
                 "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
-        tests("Commands", ["Client", "Control", "Jobs", "OperationTypes", "SQLiteStore"], exclude: ["Golden"]),
+        tests(
+            "Commands",
+            [
+                "API", "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ], exclude: ["Golden"]),
 
         // The daemon.
         .systemLibrary(
@@ -205,10 +215,11 @@ let package = Package(
 
         // Measuring.
         .target(name: "CBaseline", dependencies: ["CSQLite"]),
+        .target(name: "CAllocationCount"),
         executable(
             "Bench",
             [
-                "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations", "Runner",
+                "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations", "Runner",
                 "SQLite", "SQLiteStore",
             ]),
     ]

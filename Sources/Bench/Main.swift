@@ -21,8 +21,10 @@ struct Main {
             report.add(try await measureGraphOfAThousand())
             report.add(try await measureFlatClaims())
             for row in try measureProcesses() { report.add(row) }
+        case "operations":
+            for row in await measureOperations() { report.add(row) }
         case let other:
-            FileHandle.standardError.write(Data("halyard-bench: no bench \"\(other)\"; there is: engine\n".utf8))
+            FileHandle.standardError.write(Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations\n".utf8))
             exit(64)
         }
         try report.print()

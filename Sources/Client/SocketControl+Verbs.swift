@@ -19,9 +19,15 @@ extension SocketControl {
     }
 
     public func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult? {
-        var call = Call(.GET, "jobs", "\(id)", "result").with(query: ("wait", waiting.human))
-        call.extraTime = waiting
-        return try await result(of: call)
+        // The daemon waits for an hour at most.
+        let end = ContinuousClock.now + waiting
+        while true {
+            let wait = max(.zero, min(end - .now, .seconds(3600)))
+            var call = Call(.GET, "jobs", "\(id)", "result").with(query: ("wait", wait.human))
+            call.extraTime = wait
+            if let result = try await result(of: call) { return result }
+            if ContinuousClock.now >= end { return nil }
+        }
     }
 
     /// The status 204 says that the job is open.

@@ -19,20 +19,22 @@ extension SocketControl {
         } catch {
             throw ControlProblem(connecting: error, to: path)
         }
-        let head: HTTPResponseHead
+        var response = connection.response
         let refusal: Answer?
         do {
             let deadline = connection.setDeadline(after: timeout)
             defer { deadline.cancel() }
             connection.send(call.head, body: nil)
-            head = try await readHead(on: connection)
-            refusal = head.status == .ok ? nil : try await readRest(of: head, on: connection, keeping: false)
+            let head = try await response.head()
+            refusal =
+                head.status == .ok
+                ? nil : try await readRest(of: head, from: &response, on: connection, keeping: false)
         } catch {
             connection.end()
             throw ControlProblem(during: call, error: error)
         }
         if let refusal { throw refusal.problem }
-        let events = EventLines(connection: connection, call: call)
+        let events = EventLines(connection: connection, response: response, call: call)
         return AsyncThrowingStream { try await events.next() }
     }
 }
@@ -40,12 +42,14 @@ extension SocketControl {
 /// Reads one event for each line, only when asked for it. The connection ends when nobody holds the stream any more.
 private actor EventLines {
     private let connection: Connection
+    private var response: Connection.Response
     private let call: Call
     private var buffer = ByteBuffer()
     private var isAtEnd = false
 
-    init(connection: Connection, call: Call) {
+    init(connection: Connection, response: sending Connection.Response, call: Call) {
         self.connection = connection
+        self.response = response
         self.call = call
     }
 
@@ -60,7 +64,7 @@ private actor EventLines {
                 return event
             }
             do {
-                switch try await connection.next() {
+                switch try await nextPart() {
                 case .body(var part): buffer.writeBuffer(&part)
                 case .end: throw ConnectionEnd.closed
                 case .head: continue
@@ -73,6 +77,13 @@ private actor EventLines {
         }
         connection.end()
         return nil
+    }
+
+    private func nextPart() async throws -> HTTPClientResponsePart {
+        // One caller reads at a time, so what others would do to it meanwhile does not count.
+        var response = response
+        defer { self.response = response }
+        return try await response.next()
     }
 
     private func takeLine() -> [UInt8]? {

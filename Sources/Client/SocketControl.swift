@@ -64,16 +64,20 @@ public final class SocketControl: JobControl {
     func readAnswer(
         on connection: Connection, keeping: Bool = true, takesPart: Bool = false
     ) async throws -> Answer {
-        try await readRest(of: readHead(on: connection), on: connection, keeping: keeping, takesPart: takesPart)
+        var response = connection.response
+        let head = try await response.head()
+        return try await readRest(
+            of: head, from: &response, on: connection, keeping: keeping, takesPart: takesPart)
     }
 
     func readRest(
-        of head: HTTPResponseHead, on connection: Connection, keeping: Bool, takesPart: Bool = false
+        of head: HTTPResponseHead, from response: inout Connection.Response, on connection: Connection, keeping: Bool,
+        takesPart: Bool = false
     ) async throws -> Answer {
         var answer = Answer(status: head.status.code, body: [])
         while true {
             do {
-                switch try await connection.next() {
+                switch try await response.next() {
                 case .body(let part): answer.body.append(contentsOf: part.readableBytesView)
                 case .end:
                     if keeping, head.isKeepAlive { pool.giveBack(connection) } else { connection.end() }
@@ -86,13 +90,6 @@ public final class SocketControl: JobControl {
                 answer.failure = error
                 return answer
             }
-        }
-    }
-
-    func readHead(on connection: Connection) async throws -> HTTPResponseHead {
-        while true {
-            guard case .head(let head) = try await connection.next() else { continue }
-            if head.status.code >= 200 { return head }
         }
     }
 

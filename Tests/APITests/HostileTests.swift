@@ -56,6 +56,8 @@ import Testing
             let method = try await curl("-i", "-X", "DELETE", "/v1/jobs/1")
             #expect(method.status == 405)
             #expect(method.body.lowercased().contains("allow: get\r\n"))
+            let head = try await curl("--head", "/v1/status")
+            #expect(head.status == 405)
             let number = try await curl("/v1/jobs/one")
             #expect(number.status == 400)
             #expect(try problem(number).message.contains("\"one\" is not the number of a job"))

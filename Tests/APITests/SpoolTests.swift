@@ -52,6 +52,15 @@ import Testing
             // Removal follows on the spool's own thread; what comes after it there sees it.
             _ = try await server.client.spool(Pieces(count: 1), size: nil)
             #expect(!FileManager.default.fileExists(atPath: path))
+            let again = await #expect(throws: ControlProblem.self) {
+                try await server.client.retry(second, dependents: false)
+            }
+            #expect(again?.code == .invalidInput)
+            guard
+                case .refused(let problem)? = try await server.client.enqueue(
+                    [Submission(.definition("echo"), input: input)]).first
+            else { throw TestFailure("a file that is gone was accepted") }
+            #expect(problem.code == .invalidInput)
         }
     }
 

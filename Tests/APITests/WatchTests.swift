@@ -92,7 +92,7 @@ import Testing
                 #expect(server.reports.observerCount == 1)
             }
             // Nothing happens to the job: the server must see the end of the connection by itself.
-            await server.reports.waitForNoObservers()
+            await server.reports.waitForObservers(0)
         }
     }
 

@@ -5,14 +5,43 @@ import Synchronization
 
 /// Takes what is printed.
 final class Capture: Sendable {
-    private let bytes = Mutex<[UInt8]>([])
+    private struct State {
+        var bytes: [UInt8] = []
+        var waiting: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
 
-    var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+    }
+
+    private let state = Mutex(State())
+
+    var text: String { state.withLock(\.text) }
+
+    /// Returns once `text` has been printed.
+    func waitFor(_ text: String) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.text.contains(text) { return true }
+                state.waiting.append((text, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private func take(_ piece: [UInt8]) {
+        let served = state.withLock { state in
+            state.bytes += piece
+            let text = state.text
+            defer { state.waiting.removeAll { text.contains($0.text) } }
+            return state.waiting.filter { text.contains($0.text) }
+        }
+        for (_, continuation) in served { continuation.resume() }
+    }
 
     func output(terminal: (width: Int, height: Int)? = nil, colours: Bool = false) -> Output {
         Output(
             isTerminal: terminal != nil, hasColours: colours, size: { terminal },
-            sink: { piece in self.bytes.withLock { $0 += piece } })
+            sink: { self.take($0) })
     }
 
     /// What `print` writes.

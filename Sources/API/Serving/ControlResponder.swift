@@ -38,6 +38,7 @@ struct ControlResponder: Sendable {
         var response =
             isRefused ? Self.refusal(of: peer).response : await self.response(to: request, body: body)
         if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
+        if request.method == .head { response = response.createHeadResponse() }
         logger.debug(
             "request",
             metadata: [

@@ -24,7 +24,7 @@ struct Connection: Sendable {
 
     var isOpen: Bool { channel.isActive }
 
-    /// Sends a request whole. A failure is told by ``next()``.
+    /// Sends a request whole. A failure is told to the reader of the response.
     func send(_ head: HTTPRequestHead, body: ByteBuffer?) {
         channel.eventLoop.execute {
             channel.write(HTTPClientRequestPart.head(head), promise: nil)
@@ -40,8 +40,31 @@ struct Connection: Sendable {
         try await channel.writeAndFlush(part).get()
     }
 
-    /// The next part of the response. When the caller's task is cancelled, the connection ends.
-    func next() async throws -> HTTPClientResponsePart {
+    /// Reads one response. When the reading task is cancelled, the connection ends.
+    var response: Response { Response(connection: self) }
+
+    struct Response {
+        fileprivate let connection: Connection
+        private var batch: ResponseParts.Batch = []
+
+        fileprivate init(connection: Connection) { self.connection = connection }
+
+        mutating func next() async throws -> HTTPClientResponsePart {
+            if let part = batch.popFirst() { return part }
+            batch = try await connection.nextBatch()
+            return batch.removeFirst()
+        }
+
+        /// The final head, beyond informational ones.
+        mutating func head() async throws -> HTTPResponseHead {
+            while true {
+                guard case .head(let head) = try await next() else { continue }
+                if head.status.code >= 200 { return head }
+            }
+        }
+    }
+
+    private func nextBatch() async throws -> ResponseParts.Batch {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 channel.eventLoop.execute { parts.value.next(continuation) }

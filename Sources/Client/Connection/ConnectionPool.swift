@@ -5,8 +5,8 @@ import Synchronization
 /// Opens connections, and keeps those that are free for the next exchange.
 final class ConnectionPool: Sendable {
     let path: String
-    /// One thread; an exchange waits for the daemon, not for the processor.
-    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    /// One thread for all, as long as the process lives: an exchange waits for the daemon, not for the processor.
+    private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let idle = Mutex<[(connection: Connection, since: NIODeadline)]>([])
 
     /// Shorter than the daemon's own limit, so that it does not close a connection just as we use it.
@@ -15,8 +15,7 @@ final class ConnectionPool: Sendable {
     init(path: String) { self.path = path }
 
     deinit {
-        // Nobody is left who could be told; the threads end by themselves.
-        group.shutdownGracefully { _ in }
+        for kept in idle.withLock(\.self) { kept.connection.end() }
     }
 
     /// - Parameter fresh: Never one that was used before.
@@ -26,7 +25,7 @@ final class ConnectionPool: Sendable {
             return fresh ? nil : idle.popLast()?.connection
         }
         if let kept { return (kept, true) }
-        return (try await Connection.open(path: path, on: group), false)
+        return (try await Connection.open(path: path, on: Self.group), false)
     }
 
     func giveBack(_ connection: Connection) {

@@ -1,45 +1,54 @@
 import NIOCore
 import NIOHTTP1
 
-/// Hands the parts of responses to one reader at a time, and reads from the socket only while that reader waits.
+/// Hands what comes in to one reader at a time, as much as came at once, and reads from the socket only while that
+/// reader waits.
 final class ResponseParts: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
+    typealias Batch = CircularBuffer<HTTPClientResponsePart>
 
-    private var buffered: CircularBuffer<HTTPClientResponsePart> = []
-    private var reader: CheckedContinuation<HTTPClientResponsePart, any Error>?
+    private var batch: Batch = []
+    private var reader: CheckedContinuation<Batch, any Error>?
     private var failure: (any Error)?
     private var context: ChannelHandlerContext?
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    func next(_ continuation: CheckedContinuation<HTTPClientResponsePart, any Error>) {
+    func next(_ continuation: CheckedContinuation<Batch, any Error>) {
         precondition(reader == nil, "one reader at a time")
-        if let part = buffered.popFirst() {
-            continuation.resume(returning: part)
-        } else if let failure {
-            continuation.resume(throwing: failure)
-        } else {
-            reader = continuation
-            context?.read()
-        }
+        reader = continuation
+        if !deliver() { context?.read() }
     }
 
-    /// Ends the connection; the reader, now or later, is told `error`. The first one counts.
+    /// False while there is nothing to tell the reader.
+    private func deliver() -> Bool {
+        guard let waiting = reader else { return true }
+        if !batch.isEmpty {
+            reader = nil
+            waiting.resume(returning: batch)
+            batch = []
+        } else if let failure {
+            reader = nil
+            waiting.resume(throwing: failure)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Ends the connection; the reader, now or later, is told `error` after what came before it. The first one counts.
     func fail(_ error: any Error) {
         if failure == nil { failure = error }
-        reader.take()?.resume(throwing: error)
+        _ = deliver()
         context?.close(promise: nil)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let part = unwrapInboundIn(data)
-        if let reader = reader.take() { reader.resume(returning: part) } else { buffered.append(part) }
-    }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { batch.append(unwrapInboundIn(data)) }
 
     func channelReadComplete(context: ChannelHandlerContext) {
         // What came was not yet a whole part.
-        if reader != nil { context.read() }
+        if !deliver() { context.read() }
         context.fireChannelReadComplete()
     }
 

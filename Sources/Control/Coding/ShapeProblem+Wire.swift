@@ -13,6 +13,6 @@ extension ShapeProblem {
 
 extension ControlProblem {
     public init(_ problem: ShapeProblem) {
-        self.init(.invalidRequest, "The request is not understood: \(problem).")
+        self.init(.invalidRequest, sentence("The request is not understood: \(problem)"))
     }
 }

@@ -41,6 +41,15 @@ final class SpoolUsers: Sendable {
         return Spool.prefix + (try await spool.keep(chunks, size: size, now: now).text)
     }
 
+    /// Refuses an input that names a file which is not there.
+    func problem(of input: JSONText?) -> ControlProblem? {
+        guard let input, let gone = Self.files(in: input).first(where: { !spool.holds($0) }) else { return nil }
+        return ControlProblem(
+            .invalidInput,
+            "The spool has no file \(Spool.prefix)\(gone.text): it went with its last job, or after a day. Hand the file over again."
+        )
+    }
+
     /// Learns of a job that was just accepted.
     func add(_ job: JobID, input: JSONText?) async {
         guard remember(job, input: input) else { return }

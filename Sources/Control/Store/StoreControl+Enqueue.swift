@@ -9,7 +9,7 @@ extension StoreControl {
         var answers: [SubmissionAnswer?] = []
         answers.reserveCapacity(submissions.count)
         var graphs: [NewGraph] = []
-        let checker = InputChecker(catalog: catalog, check: daemon?.checkInput)
+        let checker = InputChecker(catalog: catalog, check: daemon?.checkInput, spool: spoolUsers)
         for submission in submissions {
             do throws(RequestProblem) {
                 let graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
@@ -73,17 +73,20 @@ extension SubmissionAnswer {
 }
 
 /// Asks the daemon about the inputs of planned jobs.
-private struct InputChecker {
+struct InputChecker {
     let check: (@Sendable (String, JSONText) -> ControlProblem?)?
+    let spool: SpoolUsers?
     private var definitions: [DefinitionID: Definition] = [:]
 
-    init(catalog: Catalog, check: (@Sendable (String, JSONText) -> ControlProblem?)?) {
+    init(catalog: Catalog, check: (@Sendable (String, JSONText) -> ControlProblem?)?, spool: SpoolUsers?) {
         self.check = check
+        self.spool = spool
         guard check != nil else { return }
         for stored in catalog.definitions.definitions { definitions[stored.id] = stored.definition }
     }
 
     func problem(of graph: NewGraph) -> ControlProblem? {
+        if let spool, let problem = graph.jobs.lazy.compactMap({ spool.problem(of: $0.input) }).first { return problem }
         guard let check else { return nil }
         for job in graph.jobs {
             guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {

@@ -10,6 +10,9 @@ extension StoreControl {
         var repeated = [job]
         if dependents { repeated += try await skippedDependents(of: id) }
         let plan = try await plan(repeated)
+        if let spoolUsers, let problem = plan.jobs.lazy.compactMap({ spoolUsers.problem(of: $0.input) }).first {
+            throw problem
+        }
         let outcomes = try await enqueue([plan], now: now())
         switch outcomes.first.map(SubmissionAnswer.init) {
         case .enqueued(let receipt)?, .duplicate(let receipt)?: return receipt

@@ -44,7 +44,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
     /// Whether it is about the submission itself, so that the same one will be refused again; otherwise about the daemon.
     public var isRefusal: Bool {
         switch code {
-        case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .unknownDefinition, .unknownQueue, .notFound,
+        case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .unknownDefinition, .unknownQueue,
+            .notFound,
             .invalidDefinitions, .keyReused, .conflict, .tooLarge:
             true
         case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false

@@ -77,9 +77,9 @@ final class Link<In, Out>: Follower, Turn {
             }
             return (state.followers, state.catchers, state.waits)
         }
-        waits.forEach { $0.signal() }
-        if case .failure(let error) = outcome { catchers.forEach { call($0, error) } }
-        followers.forEach { known.append($0.receive(outcome)) }
+        waits.visit { $0.signal() }
+        if case .failure(let error) = outcome { catchers.visit { call($0, error) } }
+        followers.visit { known.append($0.receive(outcome)) }
     }
 
     // MARK: Attaching

@@ -10,16 +10,19 @@ import Dispatch
 
 #if !canImport(Darwin)
     /// A quality of service as Darwin numbers it.
+    // swift-format-ignore: TypeNamesShouldBeCapitalized
     public struct qos_class_t: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
     }
 
     /// The class of blocks for the main queue.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_main() -> qos_class_t { qos_class_t(rawValue: 0x31) }
 
     /// The class that was asked for the block that runs now, by ``Async``, ``Apply`` or ``AsyncGroup``; that of the main queue on
     /// the main thread; unspecified elsewhere. Linux itself does not know it.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_self() -> qos_class_t {
         RequestedQoS.current ?? (MainThread.isCurrent ? qos_class_main() : DispatchQoS.QoSClass.unspecified.number)
     }

@@ -56,7 +56,7 @@ struct Few<Element> {
         if first == nil { first = element } else { others.append(element) }
     }
 
-    func forEach(_ body: (Element) -> Void) {
+    func visit(_ body: (Element) -> Void) {
         if let first { body(first) }
         for other in others { body(other) }
     }

@@ -27,6 +27,20 @@ final class RawPeer: Sendable {
 
     func halfClose() { shutdown(descriptor, CInt(SHUT_WR)) }
 
+    /// What comes, until it holds `text`.
+    func read(until text: String) async throws -> String {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [descriptor] in
+                var read = ""
+                var buffer = [UInt8](repeating: 0, count: 1)
+                while !read.hasSuffix(text), recv(descriptor, &buffer, 1, 0) == 1 {
+                    read.unicodeScalars.append(Unicode.Scalar(buffer[0]))
+                }
+                continuation.resume(returning: read)
+            }
+        }
+    }
+
     /// Everything until the other side ends the connection.
     func readToEnd() async throws -> String {
         await withCheckedContinuation { continuation in

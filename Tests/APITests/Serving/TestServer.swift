@@ -152,7 +152,11 @@ final class ProgressReports: Sendable {
         var latest: [JobID: OperationProgress] = [:]
         var observers: [Int: DaemonHooks.ProgressObserver] = [:]
         var next = 0
-        var waiting: CheckedContinuation<Void, Never>?
+        var waiting: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+
+        mutating func takeWaiting() -> CheckedContinuation<Void, Never>? {
+            waiting?.count == observers.count ? waiting.take()?.continuation : nil
+        }
     }
 
     fileprivate let state = Mutex(State())
@@ -160,15 +164,16 @@ final class ProgressReports: Sendable {
     func latest(_ job: JobID) -> OperationProgress? { state.withLock { $0.latest[job] } }
 
     func observe(_ observer: @escaping DaemonHooks.ProgressObserver) -> StoreObservation {
-        let ticket = state.withLock { state in
+        let (ticket, waiting) = state.withLock { state in
             state.next += 1
             state.observers[state.next] = observer
-            return state.next
+            return (state.next, state.takeWaiting())
         }
+        waiting?.resume()
         return StoreObservation { [weak self] in
             let waiting = self?.state.withLock { state in
                 state.observers[ticket] = nil
-                return state.observers.isEmpty ? state.waiting.take() : nil
+                return state.takeWaiting()
             }
             waiting?.resume()
         }
@@ -186,12 +191,12 @@ final class ProgressReports: Sendable {
 }
 
 extension ProgressReports {
-    /// Returns when the last observer is gone.
-    func waitForNoObservers() async {
+    /// Returns when there are so many observers, which is when something watches.
+    func waitForObservers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                if state.observers.isEmpty { return true }
-                state.waiting = continuation
+                if state.observers.count == count { return true }
+                state.waiting = (count, continuation)
                 return false
             }
             if isOver { continuation.resume() }

@@ -18,8 +18,8 @@ import Testing
         try Golden.expect(Capture.text { try GraphDiagram.writeMermaid(Samples.graph, to: $0) }, "graph.mermaid")
     }
 
-    @Test func aChainOf100000JobsIsDrawn() throws {
-        let count: Int64 = 100_000
+    @Test func aLongChainIsDrawnWithoutRecursion() throws {
+        let count: Int64 = 20_000
         let jobs = (1...count).map { Samples.job($0, .succeeded, graph: 1) }
         let edges = (2...count).map {
             DependencyRecord(dependent: JobID($0), dependency: JobID($0 - 1), condition: .succeeded)
@@ -33,6 +33,6 @@ import Testing
         let text = try Capture.text { try GraphTree(detail: detail, now: Samples.now).write(to: $0) }
         let lines = text.split(separator: "\n")
         #expect(lines.count == Int(count) + 3)
-        #expect(lines.last?.contains("⋯99999 └─ ✓ unfurl 100000") == true)
+        #expect(lines.last?.contains("⋯19999 └─ ✓ unfurl 20000") == true)
     }
 }

@@ -245,7 +245,7 @@ import Testing
         #expect(run.code == .unavailable)
         #expect(
             run.errors
-                == "halyard: DIRECTORY/halyard.db is in use by process \(getpid()), but no daemon answers on DIRECTORY/none.sock. Name its socket with --socket.\n"
+                == "halyard: DIRECTORY/halyard.db is in use by process \(getpid()), but no daemon answers on DIRECTORY/halyard.sock. Name its socket with --socket.\n"
         )
         // Looking needs no lock.
         #expect(try await shop.run("list").code == .success)

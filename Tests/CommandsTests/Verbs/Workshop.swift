@@ -9,7 +9,7 @@ import SQLiteStore
 final class Workshop: Sendable {
     let directory: URL
     var database: String { directory.appending(path: "halyard.db").path }
-    var socket: String { directory.appending(path: "none.sock").path }
+    var socket: String { directory.appending(path: "halyard.sock").path }
 
     /// With the kinds and definitions of the samples.
     init() async throws {
@@ -76,9 +76,8 @@ final class Workshop: Sendable {
     /// - Parameter input: Standard input; nothing when nil.
     func run(
         _ arguments: [String], input: String? = nil, database: String? = nil,
-        terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now
+        terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now, output: Capture = Capture()
     ) async throws -> Run {
-        let output = Capture()
         let errors = Capture()
         // A file, since a pipe would hold up one of the few threads that the tests share.
         let standardInput = try FileHandle(forReadingFrom: URL(filePath: file(UUID().uuidString, input ?? "")))

@@ -147,23 +147,20 @@ import Testing
         let calls = Mutex(0)
         let asked = Mutex<[Int]>([])
         let delays = Mutex<[Int]>([])
-        let future = Future.retry(
-            attempts: 3,
-            delay: .custom { attempt in
-                delays.withLock { $0.append(attempt) }
-                return 0
-            },
-            shouldRetry: { error in
-                asked.withLock { $0.append(error.number) }
-                return true
+        let delay = Future<Int, Failed>.Delay.custom { attempt in
+            delays.withLock { $0.append(attempt) }
+            return 0
+        }
+        let ask = { (error: Failed) in
+            asked.withLock { $0.append(error.number) }
+            return true
+        }
+        let future = Future.retry(attempts: 3, delay: delay, shouldRetry: ask) {
+            let call = calls.withLock {
+                $0 += 1
+                return $0
             }
-        ) {
-            Future<Int, Failed>(
-                error: Failed(
-                    calls.withLock {
-                        $0 += 1
-                        return $0
-                    }))
+            return Future<Int, Failed>(error: Failed(call))
         }
         #expect(calls.withLock { $0 } >= 1)
         #expect(await future.settled() == .failure(Failed(3)))
@@ -184,7 +181,8 @@ import Testing
     }
 
     @Test func shouldRetryEndsIt() {
-        let future = Future.retry(attempts: 5, delay: .seconds(0), shouldRetry: { _ in false }) {
+        let never = { (_: Failed) in false }
+        let future = Future.retry(attempts: 5, delay: .seconds(0), shouldRetry: never) {
             Future<Int, Failed>(error: Failed(1))
         }
         #expect(future.error == Failed(1))
@@ -210,13 +208,13 @@ import Testing
         let source = CancellationTokenSource()
         let draws = Mutex(0)
         let policy = RetryPolicy(attempts: 9, delay: .constant(.seconds(3600)), jitter: .full, failures: .any)
-        let future = Future<Int, Failed>.retry(
-            policy, cancellation: source.token,
-            random: {
-                draws.withLock { $0 += 1 }
-                return 1
-            }
-        ) { Future<Int, Failed>(error: Failed(6)) }
+        let draw = {
+            draws.withLock { $0 += 1 }
+            return 1.0
+        }
+        let future = Future<Int, Failed>.retry(policy, cancellation: source.token, random: draw) {
+            Future<Int, Failed>(error: Failed(6))
+        }
         #expect(future.result == nil)
         source.cancel()
         #expect(future.error == Failed(6))

@@ -1,0 +1,162 @@
+import Control
+import Foundation
+import Jobs
+import OperationTypes
+import SQLiteStore
+import Testing
+
+@testable import Commands
+
+/// The verbs through a real socket.
+@Suite struct OnlineTests {
+    private static let value = JSONText(trusted: Array(#"{"url":"http://final/"}"#.utf8))
+
+    @Test func theDaemonIsUsedWhereOneListens() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            let run = try await shop.run("enqueue", "unfurl", "http://a/")
+            #expect(run.output == "1\n")
+            #expect(run.errors.isEmpty)
+            #expect(try await daemon.store.job(JobID(1))?.state == .ready)
+            #expect(try await shop.run("status").output.hasPrefix("halyardd  running  pid 42\n"))
+        }
+    }
+
+    @Test func waitingTellsTheOutcome() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            for _ in 1...2 { _ = try await shop.run("enqueue", "unfurl", "http://a/") }
+            let claimed = try await daemon.claim()
+            async let waiting = shop.run("wait", "1", "2")
+            await daemon.waitForWatcher()
+            try await daemon.finish(claimed[0], .succeeded(Self.value))
+            try await daemon.finish(claimed[1], .failed(JobFailure(code: "x", message: "No.")))
+            let run = try await waiting
+            #expect(run.code == .jobFailed)
+            #expect(run.output == "1  unfurl  ✓ succeeded\n2  unfurl  ✗ failed\n")
+        }
+    }
+
+    @Test func enqueueCanWait() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            async let waiting = shop.run(
+                "enqueue", "save-link", "http://a/", "http://b/", "store.file=spool:x", "--wait")
+            await daemon.waitForWatcher()
+            for job in try await daemon.claim() { try await daemon.finish(job, .succeeded(Self.value)) }
+            for job in try await daemon.claim() { try await daemon.finish(job, .succeeded(Self.value)) }
+            let run = try await waiting
+            #expect(run.code == .success)
+            #expect(run.output == "1\n2\n1  resolve  ✓ succeeded\n2  store  ✓ succeeded\n")
+        }
+    }
+
+    @Test func theTimeRunsOut() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { _ in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            let run = try await shop.run("wait", "1", "--timeout", "1ms")
+            #expect(run.code == .jobOpen)
+            #expect(run.errors.contains("the time ran out"))
+        }
+    }
+
+    @Test func watchingShowsProgress() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            let job = try await daemon.claim()[0]
+            let output = Capture()
+            async let lines = shop.run(["watch", "1"], output: output)
+            await output.waitFor("▶ running")
+            daemon.report(JobID(1), OperationProgress(completed: 1 << 20, total: 4 << 20, unit: "bytes"))
+            await output.waitFor("25 %  1.0 MiB of 4.0 MiB")
+            try await daemon.finish(job, .succeeded(Self.value))
+            let run = try await lines
+            #expect(run.code == .success)
+            #expect(run.output.hasPrefix("2026-07-25T10:00:00.000Z  job 1  unfurl  ▶ running"))
+            #expect(run.output.contains("✓ succeeded"))
+        }
+    }
+
+    @Test func watchingOnATerminalEndsWithTheOutcome() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            let job = try await daemon.claim()[0]
+            async let live = shop.run(["watch", "1"], terminal: (80, 24))
+            await daemon.waitForWatcher()
+            try await daemon.finish(job, .failed(JobFailure(code: "x", message: "No.")))
+            let run = try await live
+            #expect(run.code == .jobFailed)
+            #expect(run.output.split(separator: "job 1  unfurl  ✗ failed  in 2s, took 2.0s\n").count <= 2)
+            #expect(run.output.contains("job 1  unfurl  ✗ failed  in 2s, took 2.0s\n"))
+            // The block was drawn over itself any number of times.
+            #expect(run.output.hasSuffix("1 failed\n"))
+        }
+    }
+
+    @Test func watchingAsJSONIsALineForEachEvent() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            let job = try await daemon.claim()[0]
+            try await daemon.finish(job, .succeeded(Self.value))
+            let run = try await shop.run("watch", "1", "--json")
+            #expect(run.code == .success)
+            try Golden.expect(run.output, "verbs/watch.jsonl")
+        }
+    }
+
+    @Test func aFileOutsideTheRootsIsCopied() async throws {
+        let shop = try await Workshop()
+        let photo = try shop.file("photo.jpg", String(repeating: "x", count: 300_000))
+        try FileManager.default.createDirectory(
+            at: shop.directory.appending(path: "roots"), withIntermediateDirectories: true)
+        let inside = try shop.file("roots/inside.txt", "inside")
+        try await RunningDaemon.with(shop) { daemon in
+            #expect(try await shop.run("enqueue", "upload", photo, "http://b/").code == .success)
+            #expect(try await shop.run("enqueue", "upload", inside, "http://b/").code == .success)
+            #expect(try await shop.run("enqueue", "upload", inside, "http://b/", "--copy").code == .success)
+            let files = try await daemon.store.jobs(JobFilter(order: .oldestFirst))
+                .map { JSONObject($0.input ?? .emptyObject)?["file"]?.decodedString ?? "" }
+            #expect(files[0].hasPrefix("spool:"))
+            #expect(files[1] == inside)
+            #expect(files[2].hasPrefix("spool:"))
+            let spooled = shop.directory.appending(path: "spool").appending(path: String(files[0].dropFirst(6)))
+            #expect(try Data(contentsOf: spooled).count == 300_000)
+            let missing = try await shop.run("enqueue", "upload", "photo.jpg", "http://b/")
+            #expect(missing.code == .noInput)
+            let tooLarge = try shop.file("large", String(repeating: "x", count: 2 << 20))
+            #expect(try await shop.run("enqueue", "upload", tooLarge, "http://b/").code == .data)
+        }
+    }
+
+    @Test func reloadingTellsWhyItWasRefused() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            #expect(try await shop.run("reload").code == .success)
+            daemon.reloads.refuse(
+                ControlProblem(
+                    .invalidDefinitions, "The definitions are refused; the old ones stay.", details: ["unknown kind x"])
+            )
+            let run = try await shop.run("reload")
+            #expect(run.code == .configuration)
+            #expect(
+                run.errors == "halyard: The definitions are refused; the old ones stay.\n  unknown kind x\n")
+        }
+    }
+
+    @Test func linesGoThroughTheSocket() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { _ in
+            let lines = (1...2500).map {
+                $0 % 1000 == 0 ? "{" : #"{"definition":"unfurl","input":{"url":"http://a/\#($0)"}}"#
+            }
+            let run = try await shop.run("enqueue", "--lines", "-", input: lines.joined(separator: "\n"))
+            #expect(run.code == .data)
+            #expect(run.output == (1...2498).map { "\($0)\n" }.joined())
+            #expect(run.errors.contains("line 1000: ") && run.errors.contains("line 2000: "))
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import API
+import Control
+import Foundation
+import Jobs
+import Logging
+import OperationTypes
+import SQLiteStore
+import Synchronization
+
+@testable import Commands
+
+/// What a daemon is to the command line: a real server on a real socket over a real store. A test plays the runner.
+struct RunningDaemon: Sendable {
+    let shop: Workshop
+    let store: SQLiteJobStore
+    private let reports: Reports
+    let reloads: Reloads
+
+    /// The roots are the workshop's folder `roots`.
+    static func with(_ shop: Workshop, _ body: @Sendable (RunningDaemon) async throws -> Void) async throws {
+        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
+        let store = try SQLiteJobStore.open(lock, options: .brief)
+        let reports = Reports()
+        let reloads = Reloads()
+        let roots = shop.directory.appending(path: "roots").path + "/"
+        let hooks = DaemonHooks(
+            condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
+            progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
+            reload: { () throws(ControlProblem) in try reloads.next() },
+            checkInput: { _, input in
+                guard let file = JSONObject(input)?["file"]?.decodedString, !file.hasPrefix("spool:") else {
+                    return nil
+                }
+                return file.hasPrefix(roots) ? nil : ControlProblem(.outsideRoots, "\(file) is outside the roots.")
+            },
+            spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20))
+        let control = StoreControl(
+            store: store, database: shop.database, version: Version.current, daemon: hooks, now: { Samples.now })
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let server = ControlServer(control: control, socket: try ControlSocket(path: shop.socket), logger: logger)
+        let running = Task { try await server.run() }
+        let outcome: Swift.Result<Void, any Error>
+        do {
+            try await body(RunningDaemon(shop: shop, store: store, reports: reports, reloads: reloads))
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        running.cancel()
+        try await running.value
+        await store.close()
+        lock.release()
+        try outcome.get()
+    }
+
+    func claim() async throws -> [ClaimedJob] {
+        try await store.exchange([], claim: ClaimRequest(slots: 100), now: Samples.now).claimed
+    }
+
+    func finish(_ job: ClaimedJob, _ ending: AttemptEnd.Ending) async throws {
+        _ = try await store.exchange(
+            [AttemptEnd(lease: job.lease, ending: ending)], claim: nil, now: Samples.now + .seconds(2))
+    }
+
+    func report(_ job: JobID, _ progress: OperationProgress) { reports.report(job, progress) }
+
+    /// Returns once somebody watches the progress of jobs.
+    func waitForWatcher() async { await reports.waitForObserver() }
+
+    final class Reloads: Sendable {
+        private let problem = Mutex<ControlProblem?>(nil)
+
+        func refuse(_ refusal: ControlProblem?) { problem.withLock { $0 = refusal } }
+
+        func next() throws(ControlProblem) {
+            if let refusal = problem.withLock({ $0 }) { throw refusal }
+        }
+    }
+
+    private final class Reports: Sendable {
+        private struct State {
+            var latest: [JobID: OperationProgress] = [:]
+            var observers: [Int: DaemonHooks.ProgressObserver] = [:]
+            var next = 0
+            var waiting: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let state = Mutex(State())
+
+        func latest(_ job: JobID) -> OperationProgress? { state.withLock { $0.latest[job] } }
+
+        func observe(_ observer: @escaping DaemonHooks.ProgressObserver) -> StoreObservation {
+            let (id, waiting) = state.withLock { state in
+                state.next += 1
+                state.observers[state.next] = observer
+                defer { state.waiting = [] }
+                return (state.next, state.waiting)
+            }
+            for continuation in waiting { continuation.resume() }
+            return StoreObservation { [weak self] in self?.forget(id) }
+        }
+
+        private func forget(_ id: Int) { state.withLock { $0.observers[id] = nil } }
+
+        func report(_ job: JobID, _ progress: OperationProgress) {
+            let observers = state.withLock { state in
+                state.latest[job] = progress
+                return Array(state.observers.values)
+            }
+            for observer in observers { observer(job, progress) }
+        }
+
+        func waitForObserver() async {
+            await withCheckedContinuation { continuation in
+                let isThere = state.withLock { state in
+                    if state.observers.isEmpty { state.waiting.append(continuation) }
+                    return !state.observers.isEmpty
+                }
+                if isThere { continuation.resume() }
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Dispatch
+import Foundation
+import NetworkAdapters
+import Operations
+import Testing
+
+// The examples of the documentation, compiled and run. `DocumentationTests` sees to it that they are the same.
+
+enum ShoutError: Error { case nothingToSay }
+
+struct Shout: TypedOperation {
+    func run(_ input: String, context: OperationContext) async throws(ShoutError) -> String {
+        if input.isEmpty { throw .nothingToSay }
+        return input.uppercased() + "!"
+    }
+}
+
+final class Countdown: AsyncResultOperation<Int, ShoutError>, @unchecked Sendable {
+    override func main() {
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { self.finish(with: .success(0)) }
+        timer.schedule(deadline: .now())
+        timer.activate()
+        cancellation.register { timer.cancel() }
+    }
+}
+
+func length(of name: String) -> Future<Int, ShoutError> { Future(value: name.count) }
+
+@Suite struct DocumentationExamples {
+    @Test func awaiting() async throws {
+        let shouted = try await Shout().value("ahoy")
+        #expect(shouted == "AHOY!")
+
+        let patient = Shout().retrying(
+            RetryPolicy(
+                attempts: 3, delay: .exponential(initial: .milliseconds(50), multiplier: 2, cap: .seconds(1)),
+                jitter: .full, failures: .any))
+        let answer = try await patient.value("ahoy")
+        #expect(answer == "AHOY!")
+
+        let lookup = AdaptedOperation<String, Int, ShoutError> { (name, _) async throws(ShoutError) in
+            name.count
+        }
+        let count = try await lookup.value("ahoy")
+        #expect(count == 4)
+    }
+
+    @Test func futures() async throws {
+        let future = Shout().future("ahoy")
+            .map { $0.count }
+            .flatMapError { _ in Future<Int, ShoutError>(value: 0) }
+        let length = try await future.get()
+        #expect(length == 5)
+
+        let source = CancellationTokenSource()
+        let cancellable = Shout().future("ahoy", cancellation: source.token)
+        source.cancel()
+        _ = await cancellable.materialize().get()
+
+        let promise = Promise<Int, ShoutError>()
+        let doubled = promise.future.map { $0 * 2 }
+        promise.succeed(value: 21)
+        #expect(doubled.value == 42)
+    }
+
+    @Test func queues() async throws {
+        let first = Shout().operation("ahoy")
+        let second = Shout().operation(missingInput: .nothingToSay)
+        second.addDependency(supplyingInput: first)
+
+        let queue = LinearOperationQueue()
+        queue.maxConcurrentOperationCount = 4
+        queue.addOperation(second)
+        queue.addOperation(first)
+        let loud = try await second.value()
+        #expect(loud == "AHOY!!")
+
+        let countdown = Countdown()
+        queue.addOperation(countdown)
+        let end = try await countdown.value()
+        #expect(end == 0)
+    }
+
+    @Test func callbacks() async throws {
+        let run = Shout().start("ahoy") { result in
+            if case .success(let shouted) = result { print(shouted) }
+        }
+        run.cancel()
+
+        let adapted = AdaptedOperation<String, Int, ShoutError>(callback: { name, context, completion in
+            completion(.success(name.count))
+        })
+        let count = try await adapted.value("ahoy")
+        #expect(count == 4)
+    }
+
+    @Test func blocks() {
+        let chain = Async.userInitiated { 20 }
+            .background { $0 + 1 }
+            .utility(after: 0.01) { $0 * 2 }
+            .catch { error in print("failed: \(error)") }
+        chain.wait()
+        #expect(chain.output == 42)
+    }
+
+    @Test func migrating() async throws {
+        let measuring = AdaptedOperation<String, Int, ShoutError>(future: { name, _ in length(of: name) })
+
+        measuring.future("ahoy").on { print($0) }
+        measuring.start("ahoy") { print($0) }
+        let measured = try await measuring.value("ahoy")
+        #expect(measured == 4)
+
+        let awaited = try await length(of: "ahoy").get()
+        #expect(awaited == 4)
+    }
+
+    @Test func network() async throws {
+        try await TestServer.with { _ in
+            .json(#"{"id": 1, "name": "Ada"}"#)
+        } _: { server in
+            let base = server.base
+            let users = AsyncAwaitUserService(
+                network: CallbackToAsyncAwaitAdapter(service: CallbackNetworkService()), base: base)
+            let ada = try await users.getUser(id: 1)
+            #expect(ada.name == "Ada")
+
+            await Task.detached { self.chain(base) }.value
+        }
+    }
+
+    private func chain(_ base: URL) {
+        let unfurl = UnfurlURLChainedOperation(shortURL: base)
+        let title = FetchTitleChainedOperation()
+        title.addDependency(unfurl)
+        OperationQueue().addOperations([unfurl, title], waitUntilFinished: true)
+        // The shared client reaches public addresses only.
+        #expect(title.result?.failure != nil)
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
+}

@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// The in-process operations alone, so that the thread sanitizer builds them and nothing they do not need:
+//
+//     swift test --package-path Tests/Sanitized --scratch-path .build/sanitized --sanitize=thread --disable-xctest
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "sanitized-operations",
+    platforms: [.macOS(.v15)],
+    targets: [
+        .target(name: "OperationTypes", swiftSettings: settings),
+        .target(name: "Operations", dependencies: ["OperationTypes"], swiftSettings: settings),
+        .testTarget(name: "OperationTypesTests", dependencies: ["OperationTypes"], swiftSettings: settings),
+        .testTarget(name: "OperationsTests", dependencies: ["OperationTypes", "Operations"], swiftSettings: settings),
+    ]
+)
