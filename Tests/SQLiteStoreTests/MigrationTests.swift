@@ -8,15 +8,19 @@ import Testing
 @Suite struct MigrationTests {
     private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures")
 
-    /// `Tests/Fixtures/schema-<version>.db`, one for each schema, as its release wrote it.
+    /// `Tests/Fixtures/schema-<version>.sql`, one for each schema: the dump of a database as its release wrote it.
     @Test(arguments: Migration.all.map(\.version))
     func aDatabaseOfEachSchemaOpensForEver(_ version: Int64) async throws {
-        let fixture = Self.fixtures.appending(path: "schema-\(version).db")
+        let fixture = Self.fixtures.appending(path: "schema-\(version).sql")
         if ProcessInfo.processInfo.environment["HALYARD_UPDATE_GOLDEN"] == "1", version == Migration.current {
             try await write(fixture)
         }
         let directory = try TemporaryDirectory()
-        try FileManager.default.copyItem(at: fixture, to: URL(filePath: directory.database))
+        let dump = try String(contentsOf: fixture, encoding: .utf8)
+        do {
+            let connection = try Connection(path: directory.database, access: .readWriteCreate)
+            try connection.execute(text: dump)
+        }
         let store = try directory.open(StoreOptions(walBytes: 0))
         #expect(try await store.jobs(JobFilter()).count == 10)
         #expect(try await store.job(JobID(1))?.node == "good")
@@ -40,7 +44,20 @@ import Testing
         try await ViewTests.populate(store)
         await store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
-        try Data(contentsOf: URL(filePath: directory.database)).write(to: fixture)
+        // A dump leaves out the two numbers that tell whose database this is.
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/usr/bin/sqlite3")
+        shell.arguments = [
+            directory.database, ".dump",
+            "SELECT 'PRAGMA application_id = ' || application_id || ';' FROM pragma_application_id",
+            "SELECT 'PRAGMA user_version = ' || user_version || ';' FROM pragma_user_version",
+        ]
+        let output = Pipe()
+        shell.standardOutput = output
+        try shell.run()
+        try output.fileHandleForReading.readToEnd()?.write(to: fixture)
+        shell.waitUntilExit()
+        try #require(shell.terminationStatus == 0)
         Issue.record("\(fixture.lastPathComponent) was written; run again")
     }
 

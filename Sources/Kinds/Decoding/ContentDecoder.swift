@@ -17,6 +17,10 @@ final class InflateDecoder: ContentDecoder {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isReady = false
     private let isGzip: Bool
+    /// A first byte that came alone: two tell whether a deflate stream has zlib's header.
+    private var first: UInt8?
+    /// A gzip member ended with the bytes at hand; another may follow.
+    private var isBetweenMembers = false
 
     init(gzip: Bool) {
         isGzip = gzip
@@ -31,7 +35,7 @@ final class InflateDecoder: ContentDecoder {
 
     private func start(_ input: UnsafeRawBufferPointer) throws(CorruptContent) {
         let hasHeader =
-            isGzip || input.count < 2 || Int(input[0]) & 15 == 8 && (Int(input[0]) << 8 | Int(input[1])) % 31 == 0
+            isGzip || Int(input[0]) & 15 == 8 && (Int(input[0]) << 8 | Int(input[1])) % 31 == 0
         let window: Int32 = isGzip ? 15 + 16 : hasHeader ? 15 : -15
         guard inflateInit2_(stream, window, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw CorruptContent()
@@ -42,7 +46,32 @@ final class InflateDecoder: ContentDecoder {
     func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
     {
         if input.isEmpty { return true }
+        if !isReady, !isGzip {
+            if let first {
+                self.first = nil
+                let both = [first] + input
+                return try both.withUnsafeBytes { (both) throws(CorruptContent) in
+                    try start(both)
+                    return try inflateAll(both, into: &output, limit: limit)
+                }
+            }
+            if input.count == 1 {
+                first = input[0]
+                return true
+            }
+        }
         if !isReady { try start(input) }
+        if isBetweenMembers {
+            isBetweenMembers = false
+            // Anything but another member is noise.
+            guard input[0] == 0x1F, inflateReset(stream) == Z_OK else { return false }
+        }
+        return try inflateAll(input, into: &output, limit: limit)
+    }
+
+    private func inflateAll(
+        _ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int
+    ) throws(CorruptContent) -> Bool {
         stream.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
         stream.pointee.avail_in = UInt32(input.count)
         while output.count < limit {
@@ -55,7 +84,12 @@ final class InflateDecoder: ContentDecoder {
             switch status {
             case Z_STREAM_END:
                 // A gzip stream may have several members; anything else behind the end is noise.
-                guard isGzip, stream.pointee.avail_in > 0, inflateReset(stream) == Z_OK else { return false }
+                guard isGzip else { return false }
+                if stream.pointee.avail_in == 0 {
+                    isBetweenMembers = true
+                    return true
+                }
+                guard inflateReset(stream) == Z_OK else { return false }
             case Z_OK, Z_BUF_ERROR:
                 if written == 0 || stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0 { return true }
             default:
