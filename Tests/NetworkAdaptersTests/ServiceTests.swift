@@ -170,7 +170,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         }
     }
 
-    /// Defects 22, 38 and 40: `URLSession.shared` has a cache, with which cancelling could end the process on Linux, and the
+    /// Defects 22 and 40: `URLSession.shared` has a cache, with which cancelling could end the process on Linux, and the
     /// session's own async functions hang.
     @Test func manyRequestsAreCancelledAtAnyMoment() async throws {
         try await TestServer.with { _ in
@@ -189,6 +189,24 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
                 }
             }
         }
+    }
+
+    /// Defect 38: the work used to run on the actor of whoever called.
+    @Test @MainActor func callerOnTheMainActorIsNotWhereTheWorkRuns() async throws {
+        struct Probe: AsyncAwaitNetwork {
+            func get<T: Decodable>(url: URL) async throws -> T {
+                dispatchPrecondition(condition: .notOnQueue(.main))
+                throw NetworkError.noData
+            }
+        }
+        let result = await withCheckedContinuation { continuation in
+            AsyncAwaitToCallbackAdapter(service: Probe()).get(url: URL(fileURLWithPath: "/")) {
+                (result: Result<Int, any Error>) in
+                dispatchPrecondition(condition: .notOnQueue(.main))
+                continuation.resume(returning: result)
+            }
+        }
+        #expect(throws: NetworkError.self) { try result.get() }
     }
 
     @Test func cancelledBeforeItBeginsItMakesNoRequest() async throws {

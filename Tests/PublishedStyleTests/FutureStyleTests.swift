@@ -109,6 +109,8 @@ private final class ViewModel {
     }
 }
 
+// Defect 8: the published pieces did not compile together, nor could their classes be inherited from elsewhere.
+
 private final class Download: AsyncOperation {
     private let url: URL
     private var isDone = false

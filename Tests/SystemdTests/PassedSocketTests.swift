@@ -38,26 +38,4 @@ import Testing
             exit(taken.isEmpty && getenv("LISTEN_FDS") == nil ? 0 : 1)
         }
     }
-
-    @Test func passedSocketsAreNamedClosedOnExecAndTakenOnce() async {
-        await #expect(processExitsWith: .success) {
-            let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            _ = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sa_family_t>.size))
-                }
-            }
-            listen(descriptor, 1)
-            // Passed descriptors begin at 3, whatever stands there in the test's process.
-            guard dup2(descriptor, 3) == 3 else { exit(1) }
-            setenv("LISTEN_FDS", "1", 1)
-            setenv("LISTEN_FDNAMES", "control", 1)
-            setenv("LISTEN_PID", String(getpid()), 1)
-            guard try PassedSocket.takeAll() == [PassedSocket(descriptor: 3, name: "control")] else { exit(2) }
-            guard fcntl(3, F_GETFD) & FD_CLOEXEC != 0 else { exit(3) }
-            exit(try PassedSocket.takeAll().isEmpty && getenv("LISTEN_FDNAMES") == nil ? 0 : 4)
-        }
-    }
 }

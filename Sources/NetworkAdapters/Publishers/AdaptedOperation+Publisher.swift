@@ -4,10 +4,8 @@ import Operations
 import Synchronization
 
 extension AdaptedOperation {
-    /// From a publisher: the operation's output is its first value, after which the subscription is cancelled.
-    ///
-    /// - Parameter missingValue: The failure for a publisher that finishes, or is cancelled, without a value, where the
-    ///   failure type has no word for cancellation.
+    /// From a publisher: the operation's output is its first value, after which the subscription is cancelled. It fails with
+    /// `missingValue` when the publisher finishes without one, or is cancelled and the failure type has no word for that.
     public init<P: Publisher>(
         missingValue: Failure, publisher make: @escaping @Sendable (Input, OperationContext) -> P
     ) where P.Output == Output, P.Failure == Failure {

@@ -56,11 +56,8 @@ public struct RetryPolicy: Sendable, Hashable {
         case stop
     }
 
-    /// Decides what follows the failed try number `attempt` (from 1).
-    ///
-    /// - Parameters:
-    ///   - retryAfter: What the other side asked for; the wait is never shorter.
-    ///   - random: Evenly drawn from `0..<1`.
+    /// Decides what follows the failed try number `attempt` (from 1). The wait is never shorter than `retryAfter`, for which the
+    /// other side asked; `random` is evenly drawn from `0..<1`.
     public func decide(
         afterTry attempt: Int, code: String, isRetryable: Bool, retryAfter: Duration? = nil,
         random: Double

@@ -1,7 +1,7 @@
 import Foundation
 import OperationTypes
 
-/// Work in another calling style, as a ``TypedOperation``.
+/// Work in another calling style, as a `TypedOperation`.
 ///
 /// Each way in takes the work's context, whose token says when to stop. Where the failure type has a word for it
 /// (`cancellationFailure(_:)`), the operation then ends at once, and what the work still says is not heard; otherwise it ends

@@ -15,9 +15,7 @@ extension Future where Value: Sendable {
         }.get()
     }
 
-    /// Runs `work` in a task of its own, as a future of its result.
-    ///
-    /// - Parameter cancellation: Cancels the task.
+    /// Runs `work` in a task of its own, which `cancellation` cancels, as a future of its result.
     public static func task(
         priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
         _ work: @escaping @Sendable () async throws(Error) -> Value

@@ -1,9 +1,8 @@
 import OperationTypes
 
 extension TypedOperation {
-    /// The operation, run again as `policy` says when it fails. Each run sees the number of its attempt.
-    ///
-    /// - Parameter random: Draws from `0..<1`, for the jitter.
+    /// The operation, run again as `policy` says when it fails. Each run sees the number of its attempt; `random` draws from
+    /// `0..<1`, for the jitter.
     public func retrying(
         _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }

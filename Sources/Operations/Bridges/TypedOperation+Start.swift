@@ -6,9 +6,8 @@ import OperationTypes
 // those who wait at once; otherwise when the operation itself does.
 
 extension TypedOperation {
-    /// Starts the operation and calls `completion` once, on an unspecified thread.
+    /// Starts the operation and calls `completion` once, on an unspecified thread. The token `cancellation` cancels this run.
     ///
-    /// - Parameter cancellation: Cancels this run.
     /// - Returns: Cancels this run too. It may be ignored.
     @discardableResult
     public func start(
@@ -73,9 +72,8 @@ extension TypedOperation {
     /// The operation with its input, for a queue of Foundation operations; nothing starts before the queue starts it.
     public func operation(_ input: Input) -> QueuedOperation<Self> { QueuedOperation(self, input: input) }
 
-    /// The operation for a queue of Foundation operations, with the output of a dependency as its input.
-    ///
-    /// - Parameter missingInput: How it fails when no dependency supplies one and none failed.
+    /// The operation for a queue of Foundation operations, with the output of a dependency as its input. It fails with
+    /// `missingInput` when no dependency supplies one and none failed.
     public func operation(missingInput: Failure) -> QueuedOperation<Self> {
         QueuedOperation(self, missingInput: missingInput)
     }
@@ -94,7 +92,7 @@ private final class Ending<Outcome: Sendable>: Sendable {
     func end(with outcome: Outcome) { completion.take()?(outcome) }
 }
 
-/// A ``TypedOperation`` as a Foundation operation.
+/// A `TypedOperation` as a Foundation operation.
 ///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class QueuedOperation<Work: TypedOperation>:

@@ -3,7 +3,7 @@ import OperationTypes
 extension Future {
     /// Attaches callbacks. Each runs at most once; `completion` runs after `success` or `failure`, in the same unit of work.
     ///
-    /// They run through the scheduler of ``observe(on:)``, or else through ``Scheduler/default`` as it is now. On the main
+    /// They run through the scheduler of `observe(on:)`, or else through ``Scheduler/default`` as it is now. On the main
     /// thread, with the main scheduler and a result that is known, they run before this returns.
     ///
     /// Callbacks of the default scheduler are delivered in the order they were attached: one that could run before older

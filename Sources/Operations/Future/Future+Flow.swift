@@ -4,9 +4,9 @@ import OperationTypes
 import Synchronization
 
 extension Future {
-    /// Starts the futures one after the other, each once the one before has succeeded.
+    /// Starts the futures one after the other, each once the one before has succeeded. `subscribe` is called for every one
+    /// right after it was made, also for one that fails.
     ///
-    /// - Parameter subscribe: Called for every future right after it was made, also for one that fails.
     /// - Returns: Succeeds with the last of them; the first failure ends the row, and the rest is never made.
     @discardableResult
     public static func forEach(
@@ -64,7 +64,7 @@ extension Future {
 
     /// Blocks this thread until the future is resolved.
     ///
-    /// It ignores ``observe(on:)``. The main thread does the work that waits for it meanwhile, so that waiting there for a
+    /// It ignores `observe(on:)`. The main thread does the work that waits for it meanwhile, so that waiting there for a
     /// transformation pinned to the main thread ends too.
     public func wait() -> Result {
         switch source {

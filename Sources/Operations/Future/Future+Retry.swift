@@ -38,10 +38,8 @@ extension Future {
     /// Calls `work` as `policy` says; fails with the last error.
     ///
     /// The first call is made now, on this thread, the others on a global queue. A failure that is no `OperationFailure`
-    /// counts as one that a retry may help, with the empty code.
-    ///
-    /// - Parameter cancellation: No attempt begins once it cancels; a wait ends at once, with the last error.
-    /// - Parameter random: Draws from `0..<1`, for the jitter.
+    /// counts as one that a retry may help, with the empty code; `random` draws from `0..<1`, for the jitter. Once
+    /// `cancellation` cancels no attempt begins, and a wait ends at once with the last error.
     public static func retry(
         _ policy: RetryPolicy, cancellation: CancellationToken = .none,
         random: @escaping () -> Double = { .random(in: 0..<1) }, _ work: @escaping () -> Future

@@ -5,7 +5,7 @@ extension Future {
     @inlinable
     var transformable: Result? { scheduler == nil ? result : nil }
 
-    /// Without ``observe(on:)``: what runs no code of the caller's needs no place to run it.
+    /// Without `observe(on:)`: what runs no code of the caller's needs no place to run it.
     @inlinable
     var unscheduled: Future { Future(source) }
 

@@ -7,7 +7,7 @@ import OperationTypes
 /// it alive, and is resolved with it; if the promise is dropped first, the future stays pending and runs nothing.
 ///
 /// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, transformations on the thread that
-/// resolves. After ``observe(on:)`` both run where it says.
+/// resolves. After `observe(on:)` both run where it says.
 @frozen
 public struct Future<Value, Error: Swift.Error> {
     public typealias Result = Swift.Result<Value, Error>
@@ -20,7 +20,7 @@ public struct Future<Value, Error: Swift.Error> {
     }
 
     @usableFromInline let source: Source
-    /// Set by ``observe(on:)``.
+    /// Set by `observe(on:)`.
     @usableFromInline let scheduler: Handoff<ScheduleWork>?
 
     @inlinable

@@ -7,7 +7,7 @@ import Synchronization
 /// An input given to the initializer wins. Otherwise, at the start, it is the output of the operation named with
 /// ``addDependency(supplyingInput:)``, or else of the first dependency, in their order, that succeeded with a value of type
 /// `Input`. When there is none because a dependency failed, that failure becomes this operation's, through
-/// ``failure(fromUpstream:)``, and ``main()`` does not run.
+/// ``failure(fromUpstream:)``, and `main()` does not run.
 ///
 /// SAFETY: What this class adds is a mutex.
 open class ChainedAsyncResultOperation<Input, Output, Failure: Error>: AsyncResultOperation<Output, Failure>,
@@ -21,7 +21,7 @@ open class ChainedAsyncResultOperation<Input, Output, Failure: Error>: AsyncResu
 
     private let supply: Mutex<Supply>
 
-    /// The input, once it is known. ``main()`` sees nil when nobody supplied one.
+    /// The input, once it is known. `main()` sees nil when nobody supplied one.
     public final var input: Input? { supply.withLock { $0.input } }
 
     public init(input: Input? = nil) {
@@ -39,7 +39,7 @@ open class ChainedAsyncResultOperation<Input, Output, Failure: Error>: AsyncResu
     }
 
     /// The failure with which this operation ends because one that was to supply its input failed: the same, if it is of type
-    /// `Failure`. Nil has ``main()`` run without input.
+    /// `Failure`. Nil has `main()` run without input.
     open func failure(fromUpstream error: any Error) -> Failure? { error as? Failure }
 
     override func prepare() -> Bool {

@@ -94,6 +94,9 @@ import Testing
         #expect(await bed.manager.heard.first { $0 == "READY=1" } != nil)
         try await bed.waitForAllJobs()
         #expect(try await bed.ask("SELECT state FROM job") == "4")
+        // The activator has become the daemon. Its descriptor 3 is the socket, which no child may inherit.
+        let flags = try await ChildProcess.run("grep", ["flags:", "/proc/\(activator.pid)/fdinfo/3"]).output
+        #expect(flags.split(separator: "\t").last.flatMap { Int($0, radix: 8) }.map { $0 & 0o2000000 } == 0o2000000)
         activator.signal(SIGTERM)
         #expect(await activator.waitForEnd() == .exited(0))
         // The socket is systemd's to remove.
