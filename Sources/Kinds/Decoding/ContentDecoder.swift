@@ -50,10 +50,14 @@ final class InflateDecoder: ContentDecoder {
             if let first {
                 self.first = nil
                 let both = [first] + input
-                return try both.withUnsafeBytes { (both) throws(CorruptContent) in
-                    try start(both)
-                    return try inflateAll(both, into: &output, limit: limit)
+                var result: Result<Bool, CorruptContent> = .success(false)
+                both.withUnsafeBytes { both in
+                    result = Result { () throws(CorruptContent) in
+                        try start(both)
+                        return try inflateAll(both, into: &output, limit: limit)
+                    }
                 }
+                return try result.get()
             }
             if input.count == 1 {
                 first = input[0]
