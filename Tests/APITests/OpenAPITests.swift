@@ -172,7 +172,7 @@ private enum Python {
         process.standardError = output
         try process.run()
         return await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
+            Thread.detachNewThread {
                 let data = output.fileHandleForReading.readDataToEndOfFile()
                 process.waitUntilExit()
                 continuation.resume(returning: String(decoding: data, as: UTF8.self))

@@ -219,6 +219,7 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
                 return try await AsyncAwaitNetworkService().get(url: url) as Int
             }
             await #expect(throws: (any Error).self) { try await task.value }
+            #expect(server.requests.isEmpty)
         }
     }
 }

@@ -3,6 +3,12 @@ import Foundation
 import Operations
 import Synchronization
 
+#if SANITIZED
+    let isSanitized = true
+#else
+    let isSanitized = false
+#endif
+
 struct Failed: Error, Equatable {
     var number = 0
     init(_ number: Int = 0) { self.number = number }

@@ -10,6 +10,7 @@ let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    .define("SANITIZED"),
 ]
 
 let package = Package(

@@ -15,6 +15,7 @@ public struct NetworkFetch: TypedOperation {
     public init(session: URLSession) { connection = NetworkConnection(session) }
 
     public func run(_ url: URL, context: OperationContext) async throws(NetworkError) -> Data {
+        if context.cancellation.isCancelling { throw .cancelled }
         // A continuation over the completion handler: the session's own async functions deadlock with cancellation on Linux
         // (swift-corelibs-foundation 5412).
         let (data, response, error) = await withUnsafeContinuation { continuation in

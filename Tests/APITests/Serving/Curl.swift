@@ -36,14 +36,14 @@ struct Curl: Sendable {
         try process.run()
         let writer = entry.fileHandleForWriting
         let bytes = Data((input ?? "").utf8)
-        // The pipe holds little; curl reads while it writes.
-        DispatchQueue.global().async {
+        // The pipe holds little; curl reads while it writes. Blocking calls get threads of their own: those of Dispatch run tasks.
+        Thread.detachNewThread {
             // curl may be done before it has read everything, which its answer shows.
             try? writer.write(contentsOf: bytes)
             try? writer.close()
         }
         return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
+            Thread.detachNewThread {
                 let data = output.fileHandleForReading.readDataToEndOfFile()
                 process.waitUntilExit()
                 continuation.resume(returning: String(decoding: data, as: UTF8.self))

@@ -30,7 +30,7 @@ final class RawPeer: Sendable {
     /// What comes, until it holds `text`.
     func read(until text: String) async throws -> String {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [descriptor] in
+            Thread.detachNewThread { [descriptor] in
                 var read = ""
                 var buffer = [UInt8](repeating: 0, count: 1)
                 while !read.hasSuffix(text), recv(descriptor, &buffer, 1, 0) == 1 {
@@ -44,7 +44,7 @@ final class RawPeer: Sendable {
     /// Everything until the other side ends the connection.
     func readToEnd() async throws -> String {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [descriptor] in
+            Thread.detachNewThread { [descriptor] in
                 var bytes: [UInt8] = []
                 var buffer = [UInt8](repeating: 0, count: 65536)
                 while true {

@@ -30,7 +30,7 @@ struct TestServer: Sendable {
         // A leftover in the temporary directory harms nobody.
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let lock = try DatabaseLock.acquire(forDatabaseAt: directory + "/halyard.db")
-        let store = try SQLiteJobStore.open(lock)
+        let store = try SQLiteJobStore.open(lock, options: .brief)
         try await prepare(store)
         let reports = ProgressReports()
         let hooks = DaemonHooks(
@@ -85,7 +85,9 @@ extension TestServer {
         try await store.register([echo], now: now)
         try await store.change(
             DefinitionChange(
-                queues: [QueueChange(name: "slow", limit: 1)],
+                queues: [
+                    QueueChange(name: "slow", limit: 1), QueueChange(name: QueueSettings.defaultName, limit: 10_000),
+                ],
                 definitions: [Definition(name: "echo", kind: "echo")],
                 graphs: [
                     GraphDefinition(
@@ -108,12 +110,13 @@ extension TestServer {
         #expect(answer.finished.count == 1)
     }
 
-    /// Runs everything that can run, to success.
+    /// Runs everything that can run, to success, as many at once as there are.
     func runAll() async throws {
+        var ends: [AttemptEnd] = []
         while true {
-            let claimed = try await claim()
-            if claimed.isEmpty { return }
-            for job in claimed { try await finish(job.lease, .succeeded(json(#"{"text":"done"}"#))) }
+            let answer = try await store.exchange(ends, claim: ClaimRequest(slots: 10_000), now: TestClock.start)
+            ends = answer.claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(json(#"{"text":"done"}"#))) }
+            if ends.isEmpty { return }
         }
     }
 

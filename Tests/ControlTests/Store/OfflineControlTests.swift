@@ -13,7 +13,7 @@ import Testing
         // A leftover in the temporary directory harms nobody.
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let path = directory + "/halyard.db"
-        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path))
+        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path), options: .brief)
         let kind = KindDescription(
             name: "echo", summary: "s", inputType: "I", outputType: "O", accepts: nil, offers: "O",
             fields: [InputField("text", .string, summary: "t")])
