@@ -59,10 +59,13 @@ public enum HalyardCommandLine {
         for word in arguments {
             let verbs = command.configuration.subcommands
             if verbs.isEmpty || word.hasPrefix("-") || word == "help" { return nil }
-            guard let verb = verbs.first(where: { $0._commandName == word || $0.configuration.aliases.contains(word) })
+            guard
+                let verb = verbs.first(where: {
+                    $0.configuration.commandName == word || $0.configuration.aliases.contains(word)
+                })
             else {
                 let meant =
-                    NearestName.nearest(to: word, among: verbs.map { $0._commandName })
+                    NearestName.nearest(to: word, among: verbs.compactMap { $0.configuration.commandName })
                     .map { "Did you mean \($0)? " } ?? ""
                 return CommandFailure(.usage, "There is no verb \(word). \(meant)See: \(path) --help")
             }

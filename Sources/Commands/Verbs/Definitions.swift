@@ -5,11 +5,12 @@ import Jobs
 extension Halyard {
     struct Definitions: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Apply, list, show, remove and export definitions.",
+            commandName: "definitions", abstract: "Apply, list, show, remove and export definitions.",
             subcommands: [List.self, Show.self, Apply.self, Remove.self, Export.self], defaultSubcommand: List.self)
 
         struct List: Verb {
-            static let configuration = CommandConfiguration(abstract: "List definitions and graph definitions.")
+            static let configuration = CommandConfiguration(
+                commandName: "list", abstract: "List definitions and graph definitions.")
 
             @Flag(help: "Print only the names, one a line.")
             var names = false
@@ -35,6 +36,7 @@ extension Halyard {
 
         struct Show: Verb {
             static let configuration = CommandConfiguration(
+                commandName: "show",
                 abstract: "Show a definition with its input fields, or a graph definition with its nodes.")
 
             @Argument(help: "The name.")
@@ -69,7 +71,7 @@ extension Halyard {
 
         struct Apply: Verb {
             static let configuration = CommandConfiguration(
-                abstract: "Check a YAML document and write its definitions, whole or not at all.",
+                commandName: "apply", abstract: "Check a YAML document and write its definitions, whole or not at all.",
                 discussion: "Prints what changes: + added, ~ changed, = unchanged.")
 
             @Argument(help: "The document, - for standard input.", completion: .file(extensions: ["yaml", "yml"]))
@@ -106,7 +108,7 @@ extension Halyard {
 
         struct Remove: Verb {
             static let configuration = CommandConfiguration(
-                abstract: "Remove definitions; jobs that were enqueued with them go on.")
+                commandName: "remove", abstract: "Remove definitions; jobs that were enqueued with them go on.")
 
             @Argument(help: "The name.")
             var name: [String]
@@ -127,7 +129,7 @@ extension Halyard {
 
         struct Export: Verb {
             static let configuration = CommandConfiguration(
-                abstract: "Print all definitions as a document that apply takes back unchanged.")
+                commandName: "export", abstract: "Print all definitions as a document that apply takes back unchanged.")
 
             @OptionGroup var common: CommonOptions
 

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Enqueue: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Enqueue a job, a graph, or many from JSON lines.",
+            commandName: "enqueue", abstract: "Enqueue a job, a graph, or many from JSON lines.",
             discussion: """
                 Arguments fill the definition's input fields in their order (a graph definition's parameters); field=value \
                 names one. Text is taken as it is; numbers, true and false, objects and arrays are read as JSON where the \

@@ -7,7 +7,7 @@ extension Halyard {
         enum Format: String, ExpressibleByArgument, CaseIterable { case tree, dot, mermaid, json }
 
         static let configuration = CommandConfiguration(
-            abstract: "Draw a graph of jobs, or list the graphs.")
+            commandName: "graph", abstract: "Draw a graph of jobs, or list the graphs.")
 
         @Argument(help: "The graph's number; without it, the newest graphs are listed.")
         var graph: GraphID?

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct List: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "List jobs, the newest first.", aliases: ["ls"])
+            commandName: "list", abstract: "List jobs, the newest first.", aliases: ["ls"])
 
         @Option(help: ArgumentHelp("Only jobs in this state; may be repeated.", valueName: "state"))
         var state: [JobState] = []

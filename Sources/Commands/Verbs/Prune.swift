@@ -6,7 +6,7 @@ import Jobs
 extension Halyard {
     struct Prune: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Delete finished jobs with their results, for good.",
+            commandName: "prune", abstract: "Delete finished jobs with their results, for good.",
             discussion: "A job stays while another job of its graph, or one that depends on it, is open.")
 
         @Option(help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"))

@@ -5,11 +5,12 @@ import Jobs
 extension Halyard {
     struct Queues: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List, pause, resume and set queues.",
+            commandName: "queues", abstract: "List, pause, resume and set queues.",
             subcommands: [List.self, Pause.self, Resume.self, Set.self], defaultSubcommand: List.self)
 
         struct List: Verb {
-            static let configuration = CommandConfiguration(abstract: "List the queues with their counts.")
+            static let configuration = CommandConfiguration(
+                commandName: "list", abstract: "List the queues with their counts.")
 
             @OptionGroup var common: CommonOptions
 
@@ -28,7 +29,7 @@ extension Halyard {
 
         struct Pause: Verb {
             static let configuration = CommandConfiguration(
-                abstract: "Start no more jobs of queues; what runs goes on.")
+                commandName: "pause", abstract: "Start no more jobs of queues; what runs goes on.")
 
             @Argument(help: "The queue's name.")
             var queue: [String]
@@ -41,7 +42,8 @@ extension Halyard {
         }
 
         struct Resume: Verb {
-            static let configuration = CommandConfiguration(abstract: "Start jobs of paused queues again.")
+            static let configuration = CommandConfiguration(
+                commandName: "resume", abstract: "Start jobs of paused queues again.")
 
             @Argument(help: "The queue's name.")
             var queue: [String]
@@ -55,7 +57,8 @@ extension Halyard {
 
         struct Set: Verb {
             static let configuration = CommandConfiguration(
-                abstract: "Set a queue's limit and weight.", discussion: "A queue that does not exist is made.")
+                commandName: "set", abstract: "Set a queue's limit and weight.",
+                discussion: "A queue that does not exist is made.")
 
             @Argument(help: "The queue's name.")
             var queue: String

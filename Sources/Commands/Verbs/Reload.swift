@@ -4,6 +4,7 @@ import Control
 extension Halyard {
     struct Reload: Verb {
         static let configuration = CommandConfiguration(
+            commandName: "reload",
             abstract: "Have the daemon read its configuration and definitions anew, whole or not at all.")
 
         @OptionGroup var common: CommonOptions

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Result: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Print what a job came to.",
+            commandName: "result", abstract: "Print what a job came to.",
             discussion: """
                 The value goes to standard output as JSON, a failure to standard error. The exit code tells the outcome: \
                 0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 still open.

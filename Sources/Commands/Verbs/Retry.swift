@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Retry: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Run a finished job again, as a new job.",
+            commandName: "retry", abstract: "Run a finished job again, as a new job.",
             discussion: """
                 The new job takes the stored results of the old one's dependencies as inputs. Prints its number; the old job \
                 and its result stay as they are.

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Show: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Show everything about a job: times, attempts, dependencies, result.")
+            commandName: "show", abstract: "Show everything about a job: times, attempts, dependencies, result.")
 
         @Argument(help: "The job's number.")
         var job: JobID

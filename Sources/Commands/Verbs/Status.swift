@@ -3,7 +3,8 @@ import Control
 
 extension Halyard {
     struct Status: Verb {
-        static let configuration = CommandConfiguration(abstract: "Tell how the daemon is doing.")
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Tell how the daemon is doing.")
 
         @OptionGroup var common: CommonOptions
 

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Wait: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Wait until jobs or graphs are final.",
+            commandName: "wait", abstract: "Wait until jobs or graphs are final.",
             discussion: """
                 Prints a line for each job that ended. The exit code tells the outcome: 0 when all succeeded, 1 failed, \
                 2 cancelled, 3 skipped, 4 when the time ran out.

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Watch: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Follow a job, a graph or everything, with live progress.",
+            commandName: "watch", abstract: "Follow a job, a graph or everything, with live progress.",
             discussion: """
                 A job or a graph is followed until it is final, and the exit code tells the outcome as for wait; everything is \
                 followed until Ctrl-C. Elsewhere than on a terminal each change is a line.

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Why: Verb {
         static let configuration = CommandConfiguration(
-            abstract: "Tell why a job is not running: which dependency, pause, limit or time.")
+            commandName: "why", abstract: "Tell why a job is not running: which dependency, pause, limit or time.")
 
         @Argument(help: "The job's number.")
         var job: JobID
