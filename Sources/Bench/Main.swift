@@ -24,7 +24,8 @@ struct Main {
         case "operations":
             for row in await measureOperations() { report.add(row) }
         case let other:
-            FileHandle.standardError.write(Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations\n".utf8))
+            FileHandle.standardError.write(
+                Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations\n".utf8))
             exit(64)
         }
         try report.print()

@@ -114,7 +114,8 @@ import Testing
     }
 
     @Test func peerThatIsNotAllowedIsToldSo() async throws {
-        try await TestServer.with(isAllowed: { $0.uid != getuid() }) { server in
+        let isAllowed: ControlServer.PeerCheck = { $0.uid != getuid() }
+        try await TestServer.with(isAllowed: isAllowed) { server in
             let error = await #expect(throws: ControlProblem.self) { try await server.client.status() }
             #expect(error?.code == .permission)
         }

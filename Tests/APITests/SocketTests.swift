@@ -78,9 +78,8 @@ import Testing
 
     @Test func peerIsKnownByTheKernel() async throws {
         let seen = Seen()
-        try await TestServer.with(isAllowed: { seen.add($0) }) { server in
-            _ = try await server.client.status()
-        }
+        let isAllowed: ControlServer.PeerCheck = { seen.add($0) }
+        try await TestServer.with(isAllowed: isAllowed) { server in _ = try await server.client.status() }
         let peer = try #require(seen.peers.first)
         #expect(peer.pid == getpid())
         #expect(peer.uid == getuid())

@@ -1,10 +1,9 @@
 import NIOCore
-import NIOHTTPTypes
 
 /// Closes a connection whose peer does not read its answers.
 final class StallHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
+    typealias InboundIn = NIOAny
+    typealias InboundOut = NIOAny
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
