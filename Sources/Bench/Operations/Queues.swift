@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Operations
 
+/// SAFETY: It adds nothing to its base class.
 private final class NoWork: AsyncOperation, @unchecked Sendable {
     override func main() { finish() }
 }

@@ -54,7 +54,7 @@ final class SpoolUsers: Sendable {
     func add(_ job: JobID, input: JSONText?) async {
         guard remember(job, input: input) else { return }
         // It may have ended before it was remembered. A store that cannot be read leaves the file to a later start.
-        if let record = try? await store.job(job), !record.state.isFinal { return }
+        guard let record = try? await store.job(job), record.state.isFinal else { return }
         release(job)
     }
 
