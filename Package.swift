@@ -48,7 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -56,7 +56,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.34.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -91,7 +90,10 @@ let package = Package(
         module("Jobs", ["OperationTypes"]),
         tests("Jobs", ["OperationTypes"]),
         module("JobStoreContract", ["Jobs"]),
-        module("Definitions", ["Jobs", .product(name: "Yams", package: "Yams")]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        module("YAML", ["CYAML"]),
+        tests("YAML"),
+        module("Definitions", ["Jobs", "YAML"]),
         tests("Definitions", ["Jobs", "Kinds", "OperationTypes"]),
 
         // SQLite.
@@ -196,13 +198,12 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd",
+                "API", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
             ]),
         tests(
             "Daemon",

@@ -120,7 +120,7 @@ import Testing
         ),
         (
             "definitions:\n  a: {kind: x}\n  b: {kind: x}\n  a: {kind: y}",
-            #"line 2: the name "a" stands twice in one map; remove one"#
+            #"line 4: the name "a" stands twice in one map; remove one"#
         ),
         (
             #"{"definitions": {"a": {"kind": "x"}, "a": {"kind": "x"}}}"#,
@@ -154,10 +154,10 @@ import Testing
             "definitions: {a: {kind: x}\n",
             "line 2: not YAML: did not find expected ',' or '}' (while parsing a flow mapping, line 1)"
         ),
-        ("definitions: *missing", "line 1: not YAML: found undefined alias"),
+        ("definitions: *missing", "line 1: the alias *missing names nothing before it"),
         (
             "queues: {}\n---\nqueues: {}",
-            "line 2: not YAML: but found another document (expected a single document in the stream, line 1)"
+            "line 2: a second document begins; give one"
         ),
     ])
     func badDocumentIsRefused(text: String, message: String) {

@@ -1,6 +1,6 @@
 import Glibc
 import Jobs
-import Yams
+import YAML
 
 /// The keys of a YAML file with their values as text, and the line each stands on.
 struct ConfigurationFile {
@@ -13,32 +13,31 @@ struct ConfigurationFile {
 
     init(path: String, text: String) {
         self.path = path
-        do {
-            guard let root = try Yams.compose(yaml: text) else { return }
-            guard case .mapping(let mapping) = root else {
+        do throws(YAMLProblem) {
+            guard let root = try YAMLNode(text) else { return }
+            guard case .mapping(let members) = root.content else {
                 refuse(root, "the file holds no keys; write KEY: VALUE on each line")
                 return
             }
-            read(mapping, beneath: "")
-        } catch let error as YamlError {
-            problems.append(ConfigurationFile.describe(error, in: path))
+            read(members, beneath: "")
         } catch {
-            problems.append("\(path): \(error)")
+            problems.append("\(path):\(error.line): \(error.message)")
         }
     }
 
-    private mutating func read(_ mapping: Node.Mapping, beneath prefix: String) {
-        for (name, value) in mapping {
-            guard case .scalar(let scalar) = name else {
+    private mutating func read(_ members: [YAMLMember], beneath prefix: String) {
+        for member in members {
+            let (name, value) = (member.name, member.value)
+            guard let scalar = name.scalar else {
                 refuse(name, "a key must be a word")
                 continue
             }
-            let key = prefix + scalar.string
+            let key = prefix + scalar.text
             if let setting = Setting.all.first(where: { $0.key == key }) {
-                read(value, of: setting, at: line(of: name))
+                read(value, of: setting, at: name.line)
             } else if case let inner = Setting.all.filter({ $0.key.hasPrefix(key + ".") }), !inner.isEmpty {
-                if case .mapping(let mapping) = value {
-                    read(mapping, beneath: key + ".")
+                if case .mapping(let members) = value.content {
+                    read(members, beneath: key + ".")
                 } else {
                     let keys = inner.map(\.key).joined(separator: ", ")
                     refuse(name, "\(key) is a group of keys; write them indented beneath it: \(keys)")
@@ -58,42 +57,28 @@ struct ConfigurationFile {
         }
     }
 
-    private mutating func read(_ value: Node, of setting: Setting, at line: Int) {
-        switch value {
+    private mutating func read(_ value: YAMLNode, of setting: Setting, at line: Int) {
+        switch value.content {
         case .scalar(let scalar):
-            if value.null != nil {
+            if scalar.isPlain, ["", "~", "null", "Null", "NULL"].contains(scalar.text) {
                 return refuse(value, "\(setting.key) has no value; give one, or remove the line")
             }
-            values[setting.key] = (.scalar(scalar.string), line)
+            values[setting.key] = (.scalar(scalar.text), line)
         case .sequence(let sequence):
             var texts: [String] = []
             for element in sequence {
-                guard case .scalar(let scalar) = element else {
+                guard let scalar = element.scalar else {
                     return refuse(element, "\(setting.key) takes single values in its list")
                 }
-                texts.append(scalar.string)
+                texts.append(scalar.text)
             }
             values[setting.key] = (.list(texts), line)
-        case .mapping, .alias:
+        case .mapping:
             refuse(value, "\(setting.key) takes \(setting.isList ? "a list" : "one value"), not keys beneath it")
         }
     }
 
-    private mutating func refuse(_ node: Node, _ reason: String) {
-        problems.append("\(path):\(line(of: node)): \(reason)")
-    }
-
-    private func line(of node: Node) -> Int { node.mark?.line ?? 1 }
-
-    private static func describe(_ error: YamlError, in path: String) -> String {
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            "\(path):\(mark.line): this is not YAML: \(problem)"
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            "\(path):\(context.mark.line): given more than once: \(duplicates.joined(separator: ", ")); keep one"
-        default:
-            "\(path): this is not YAML: \(error)"
-        }
+    private mutating func refuse(_ node: YAMLNode, _ reason: String) {
+        problems.append("\(path):\(node.line): \(reason)")
     }
 }

@@ -1,5 +1,5 @@
 import Jobs
-import Yams
+import YAML
 
 /// A YAML document as JSON, with the line of every value.
 struct YAMLTree {
@@ -36,26 +36,22 @@ struct YAMLTree {
         return lines[path]
     }
 
-    private static func compose(_ text: String) throws(DefinitionsProblem) -> Node? {
-        do {
-            return try Parser(yaml: text, resolver: .basic, encoding: .utf8).singleRoot()
-        } catch let error as YamlError {
-            throw DefinitionsProblem(error)
+    private static func compose(_ text: String) throws(DefinitionsProblem) -> YAMLNode? {
+        do throws(YAMLProblem) {
+            return try YAMLNode(text)
         } catch {
-            throw DefinitionsProblem(line: nil, message: "the YAML cannot be read: \(error)")
+            throw DefinitionsProblem(line: error.line, message: error.message)
         }
     }
 
-    private mutating func convert(_ node: Node, at path: [String]) throws(DefinitionsProblem) -> JSONText {
-        let line = node.mark?.line
-        lines[path] = lines[path] ?? line
+    private mutating func convert(_ node: YAMLNode, at path: [String]) throws(DefinitionsProblem) -> JSONText {
+        lines[path] = lines[path] ?? node.line
         let json: JSONText
-        switch node {
+        switch node.content {
         case .scalar(let scalar):
-            json = try YAMLScalar.json(scalar, line: line, path: path)
+            json = try scalar.json(line: node.line, path: path)
             // An alias is written out wherever it stands, so a small document can grow without bounds.
             bytesWritten += json.bytes.count + 8
-            guard bytesWritten <= DefinitionDocument.maxBytes else { throw Self.tooLarge }
         case .sequence(let sequence):
             var elements: [JSONText] = []
             for (index, element) in sequence.enumerated() {
@@ -63,57 +59,30 @@ struct YAMLTree {
             }
             bytesWritten += 8
             json = JSONText(elements: elements)
-        case .mapping(let mapping):
-            json = try convert(mapping, at: path)
-        case .alias:
-            throw DefinitionsProblem(line: line, message: "an alias cannot be resolved; write its value out")
+        case .mapping(let members):
+            json = try convert(members, at: path)
         }
+        guard bytesWritten <= DefinitionDocument.maxBytes else { throw Self.tooLarge }
         return json
     }
 
-    private mutating func convert(_ mapping: Node.Mapping, at path: [String]) throws(DefinitionsProblem) -> JSONText {
-        var names: Set<String> = []
-        var members: [UInt8] = [UInt8(ascii: "{")]
-        for (key, value) in mapping {
-            let line = key.mark?.line
-            guard let name = key.scalar?.string else {
+    private mutating func convert(_ members: [YAMLMember], at path: [String]) throws(DefinitionsProblem) -> JSONText {
+        var bytes: [UInt8] = [UInt8(ascii: "{")]
+        for member in members {
+            guard let name = member.name.scalar?.text else {
                 throw DefinitionsProblem(
-                    line: line, place: path.isEmpty ? nil : path.joined(separator: "."),
+                    line: member.name.line, place: path.isEmpty ? nil : path.joined(separator: "."),
                     message: "a name must be a plain word, not a list or a map")
             }
-            guard names.insert(name).inserted else {
-                throw DefinitionsProblem(
-                    line: line, message: "the name \"\(name)\" stands twice in one map; remove one")
-            }
-            lines[path + [name]] = line
-            let json = try convert(value, at: path + [name])
-            if members.count > 1 { members.append(UInt8(ascii: ",")) }
-            members += JSONText(string: name).bytes
-            members.append(UInt8(ascii: ":"))
-            members += json.bytes
+            lines[path + [name]] = member.name.line
+            let json = try convert(member.value, at: path + [name])
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            bytes += JSONText(string: name).bytes
+            bytes.append(UInt8(ascii: ":"))
+            bytes += json.bytes
             bytesWritten += name.utf8.count + 8
         }
-        members.append(UInt8(ascii: "}"))
-        return JSONText(trusted: members)
-    }
-}
-
-extension DefinitionsProblem {
-    fileprivate init(_ error: YamlError) {
-        switch error {
-        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
-            .composer(let context, let problem, let mark, _):
-            let context = context.map { " (\($0.text), line \($0.mark.line))" } ?? ""
-            self.init(line: mark.line, message: "not YAML: \(problem)\(context)")
-        case .reader(let problem, let offset, _, let yaml):
-            let line = offset.map { yaml.prefix($0).count { $0.isNewline } + 1 }
-            self.init(line: line, message: "not YAML: \(problem); write such a character as an escape in quotes")
-        case .duplicatedKeysInMapping(let names, let context):
-            let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
-            let stands = names.count == 1 ? "the name \(list) stands" : "the names \(list) stand"
-            self.init(line: context.mark.line, message: "\(stands) twice in one map; remove one")
-        default:
-            self.init(line: nil, message: "the YAML cannot be read: \(error)")
-        }
+        bytes.append(UInt8(ascii: "}"))
+        return JSONText(trusted: bytes)
     }
 }

@@ -136,7 +136,7 @@ import Testing
             "halyard.yaml:2: log.level is \"loud\"; write one of trace, debug, info, notice, warning, error, critical"
         ),
         ("network:\n  ports: [0]", "halyard.yaml:2: network.ports holds \"0\"; write port numbers from 1 to 65535"),
-        ("slots: 4\nslots: 5", "halyard.yaml:1: given more than once: slots; keep one"),
+        ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" stands twice in one map; remove one"#),
         ("- a", "halyard.yaml:1: the file holds no keys; write KEY: VALUE on each line"),
     ])
     func aBadFileIsRefusedWithLineAndRemedy(yaml: String, problem: String) throws {
@@ -155,7 +155,7 @@ import Testing
     @Test func brokenYAMLIsRefusedWithItsLine() throws {
         let found = try problems("slots: 1\n\tgrace: 1s\n")
         #expect(found.count == 1)
-        #expect(found.first?.hasPrefix("halyard.yaml:2: this is not YAML") == true)
+        #expect(found.first?.hasPrefix("halyard.yaml:2: not YAML") == true)
     }
 
     @Test func aNamedFileMustExist() {

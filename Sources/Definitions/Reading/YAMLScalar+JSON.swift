@@ -1,21 +1,19 @@
 import Jobs
-import Yams
+import YAML
 
-/// Plain words of YAML by the core schema of version 1.2.
-enum YAMLScalar {
-    static func json(_ scalar: Node.Scalar, line: Int?, path: [String]) throws(DefinitionsProblem) -> JSONText {
+/// Plain words by the core schema of YAML 1.2.
+extension YAMLScalar {
+    func json(line: Int, path: [String]) throws(DefinitionsProblem) -> JSONText {
         func problem(_ message: String) -> DefinitionsProblem {
             DefinitionsProblem(line: line, place: path.isEmpty ? nil : path.joined(separator: "."), message: message)
         }
-        if scalar.string.utf8.contains(0) { throw problem("a string holds the character U+0000; remove it") }
-        switch scalar.tag.description {
-        case "" where scalar.style == .plain:
-            if let value = value(ofPlain: scalar.string) { return value }
-            throw problem("\(scalar.string) is no number of JSON; write a finite one, or put it in quotes")
-        case "", Tag.Name.str.rawValue, Tag.Name.nonSpecific.rawValue:
-            return JSONText(string: scalar.string)
-        case let tag:
-            throw problem("the tag \(tag) is not supported; remove it")
+        if text.utf8.contains(0) { throw problem("a string holds the character U+0000; remove it") }
+        switch tag {
+        case nil where isPlain:
+            if let value = Self.value(ofPlain: text) { return value }
+            throw problem("\(text) is no number of JSON; write a finite one, or put it in quotes")
+        case nil, "!", "tag:yaml.org,2002:str": return JSONText(string: text)
+        case let tag?: throw problem("the tag \(tag) is not supported; remove it")
         }
     }
 

@@ -1,0 +1,103 @@
+import CYAML
+
+/// Builds nodes from the events of libyaml.
+struct YAMLReader: ~Copyable {
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private let text: UnsafeMutableBufferPointer<UInt8>
+    /// What `&name` stands before.
+    private var anchors: [String: YAMLNode] = [:]
+    private var depth = 0
+
+    /// A value inside a value inside a value: each takes stack.
+    private static let maxDepth = 100
+
+    init(_ text: String) {
+        self.text = .allocate(capacity: text.utf8.count)
+        _ = self.text.initialize(from: text.utf8)
+        parser = .allocate(capacity: 1)
+        // It fails only where memory is out; the first event then says so.
+        yaml_parser_initialize(parser)
+        yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+        yaml_parser_set_input_string(parser, self.text.baseAddress, self.text.count)
+    }
+
+    deinit {
+        yaml_parser_delete(parser)
+        parser.deallocate()
+        text.deallocate()
+    }
+
+    mutating func readDocument() throws(YAMLProblem) -> YAMLNode? {
+        _ = try next()  // the stream begins
+        guard case .begin = try next().kind else { return nil }
+        let root = try readNode(try next())
+        _ = try next()  // the document ends
+        let after = try next()
+        guard case .end = after.kind else {
+            throw YAMLProblem(line: after.line, message: "a second document begins; give one")
+        }
+        return root
+    }
+
+    private mutating func readNode(_ event: YAMLEvent) throws(YAMLProblem) -> YAMLNode {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.maxDepth else {
+            throw YAMLProblem(line: event.line, message: "values stand \(Self.maxDepth) deep in one another; use fewer")
+        }
+        let content: YAMLNode.Content
+        switch event.kind {
+        case .alias(let name):
+            guard let node = anchors[name] else {
+                throw YAMLProblem(line: event.line, message: "the alias *\(name) names nothing before it")
+            }
+            return node
+        case .scalar(let scalar): content = .scalar(scalar)
+        case .beginSequence: content = .sequence(try readElements())
+        case .beginMapping: content = .mapping(try readMembers())
+        case .begin, .end:
+            throw YAMLProblem(line: event.line, message: "a value is missing")
+        }
+        let node = YAMLNode(content, line: event.line)
+        if let anchor = event.anchor { anchors[anchor] = node }
+        return node
+    }
+
+    private mutating func readElements() throws(YAMLProblem) -> [YAMLNode] {
+        var elements: [YAMLNode] = []
+        while case let event = try next(), !event.isEnd { elements.append(try readNode(event)) }
+        return elements
+    }
+
+    private mutating func readMembers() throws(YAMLProblem) -> [YAMLMember] {
+        var members: [YAMLMember] = []
+        var names: Set<String> = []
+        while case let event = try next(), !event.isEnd {
+            let name = try readNode(event)
+            if let text = name.scalar?.text, !names.insert(text).inserted {
+                throw YAMLProblem(line: name.line, message: "the name \"\(text)\" stands twice in one map; remove one")
+            }
+            members.append(YAMLMember(name: name, value: try readNode(try next())))
+        }
+        return members
+    }
+
+    private func next() throws(YAMLProblem) -> YAMLEvent {
+        var event = yaml_event_t()
+        guard yaml_parser_parse(parser, &event) == 1 else { throw problem() }
+        defer { yaml_event_delete(&event) }
+        return YAMLEvent(event)
+    }
+
+    private func problem() -> YAMLProblem {
+        let state = parser.pointee
+        let reason = state.problem.map { String(cString: $0) } ?? "memory is out"
+        if state.error == YAML_READER_ERROR {
+            let line = text.prefix(Int(state.problem_offset)).count { $0 == UInt8(ascii: "\n") } + 1
+            return YAMLProblem(
+                line: line, message: "not YAML: \(reason); write such a character as an escape in quotes")
+        }
+        let context = state.context.map { " (\(String(cString: $0)), line \(state.context_mark.line + 1))" } ?? ""
+        return YAMLProblem(line: Int(state.problem_mark.line) + 1, message: "not YAML: \(reason)\(context)")
+    }
+}
