@@ -47,7 +47,6 @@ final class FactCollector {
         stack.append(Open(name: name, isBeside: isBeside, item: item))
 
         switch name {
-        case .html: facts.language = facts.language ?? attributes["lang"] ?? attributes["xml:lang"]
         case .base: facts.base = facts.base ?? attributes["href"]
         case .meta: meta(attributes)
         case .link: link(attributes)

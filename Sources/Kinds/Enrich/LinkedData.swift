@@ -54,7 +54,9 @@ struct LinkedData: Sendable {
 
     /// What the page is about: an article before anything else, the page itself last.
     var subject: LooseJSON? {
-        nodes.first { Self.types($0).contains(where: Self.isArticle) }
+        // An article that a mistake cut short is no rival of a whole one.
+        nodes.first { Self.types($0).contains(where: Self.isArticle) && text($0, "headline", "name") != nil }
+            ?? nodes.first { Self.types($0).contains(where: Self.isArticle) }
             ?? nodes.first { Self.types($0).contains(where: Self.subjects.contains) }
             ?? nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } }
     }

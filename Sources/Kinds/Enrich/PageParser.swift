@@ -11,6 +11,7 @@ enum PageParser {
         collector.finish()
         collector.facts.jsonLD = reduced.jsonLD
         collector.facts.words = reduced.words
+        collector.facts.language = reduced.language
         return collector.facts
     }
 

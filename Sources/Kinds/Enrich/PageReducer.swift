@@ -18,6 +18,8 @@ struct PageReducer {
         var jsonLD: [[UInt8]] = []
         /// Words in paragraphs.
         var words = 0
+        /// The `lang` of the first `html` tag that has one: the standard adds a late tag's attributes to the element.
+        var language: String?
     }
 
     private struct Open {
@@ -71,6 +73,7 @@ struct PageReducer {
         case .svg, .math: skipForeign(name)
         case .template: skipTemplate()
         case .select: skipSelect()
+        case .html: html()
         default: element(name, range)
         }
     }
@@ -143,6 +146,12 @@ struct PageReducer {
         reduced.html += "<title>".utf8
         append(text: text)
         reduced.html += "</title>".utf8
+    }
+
+    private mutating func html() {
+        guard reduced.language == nil, let value = reader.attribute("lang") ?? reader.attribute("xml:lang") else { return }
+        let language = reader.text(value).trimmingSpaces
+        if !language.isEmpty { reduced.language = language }
     }
 
     private mutating func skipTemplate() {

@@ -129,7 +129,9 @@ extension Ranking {
     }
 
     mutating func type() -> String? {
-        let named = subject.map(LinkedData.types)?.first.map { type in
+        let types = subject.map(LinkedData.types) ?? []
+        let telling = types.first(where: LinkedData.isArticle) ?? types.first { $0 != "Thing" && $0 != "CreativeWork" }
+        let named = (telling ?? types.first).map { type in
             LinkedData.isArticle(type) ? "article" : type == "VideoObject" ? "video.other" : type.lowercased()
         }
         return first(

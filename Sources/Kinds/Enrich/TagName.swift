@@ -77,7 +77,6 @@ struct Telling {
         case .meta: self.init(keeping: Self.ofMeta)
         case .link: self.init(keeping: Self.ofLink)
         case .base: self.init(keeping: Self.ofBase)
-        case .html: self.init(keeping: Self.ofHTML)
         case .head, .body: self.init(keeping: [])
         default:
             self.init(keeping: Self.ofOthers)
@@ -130,7 +129,6 @@ struct Telling {
     private static let ofMeta = TagName.set("name property content itemprop http-equiv")
     private static let ofLink = TagName.set("rel href type title sizes hreflang media color itemprop")
     private static let ofBase = TagName.set("href")
-    private static let ofHTML = TagName.set("lang xml:lang")
     private static let ofOthers = TagName.set(
         "class id itemprop itemscope itemtype property typeof rel content datetime pubdate href src data-src value")
 }
