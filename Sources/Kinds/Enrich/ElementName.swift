@@ -15,16 +15,20 @@ struct ElementName: Hashable, Sendable {
     static let img = known("img")
     static let data = known("data")
     static let aside = known("aside")
+    static let audio = known("audio")
+    static let video = known("video")
+    static let source = known("source")
 
     var isBlock: Bool { number >= Self.firstBlock && number < Self.list.count }
 
     fileprivate static let list = [
-        "html", "body", "base", "meta", "link", "title", "h1", "br", "time", "a", "img", "data", "aside", "p", "div",
+        "html", "body", "base", "meta", "link", "title", "h1", "br", "time", "a", "img", "data", "aside", "audio",
+        "video", "source", "p", "div",
         "li", "ul", "ol",
         "section", "article", "header", "h2", "h3", "h4", "td", "th", "tr", "dt", "dd", "figcaption", "address",
         "footer",
     ]
-    private static let firstBlock = 12
+    private static let firstBlock = 15
 
     private static func known(_ name: String) -> ElementName { ElementName(number: list.firstIndex(of: name) ?? 0) }
 }

@@ -8,7 +8,7 @@ final class FactCollector {
     private enum Capture {
         case title
         case heading
-        case byline(rank: Int)
+        case byline(rank: Int, place: Int)
         case moment(ClassSigns, isMarked: Bool)
         case tag
         case property(names: [String], item: Int?)
@@ -26,6 +26,8 @@ final class FactCollector {
     private var captures: [(depth: Int, start: Int, what: Capture)] = []
     private var microdata = Microdata()
     private var names = ElementNames()
+    /// Elements begun so far.
+    private var place = 0
 
     static func of(_ user: UnsafeMutableRawPointer?) -> FactCollector? {
         user.map { Unmanaged<FactCollector>.fromOpaque($0).takeUnretainedValue() }
@@ -38,6 +40,7 @@ final class FactCollector {
         guard let rawName else { return }
         let name = names.name(rawName)
         let attributes = Attributes(list)
+        place += 1
         var signs = ClassSigns()
         if let value = attributes.bytes("class") { signs.read(value) }
         if let value = attributes.bytes("id") { signs.read(value) }
@@ -52,14 +55,17 @@ final class FactCollector {
         case .link: link(attributes)
         case .title: if facts.title == nil { capture(.title) }
         case .h1: if facts.headings.count < 8 { capture(.heading) }
-        case .br: append([0x20])
+        case .br: append([Self.row])
+        case .audio, .video, .source: if !isBeside { stream(name, attributes) }
         case .time: if !isBeside { time(attributes, signs) }
         default:
             if name == .a { anchor(attributes, isBeside: isBeside) }
             if isBeside { break }
-            if signs.contains(.byline) || signs.contains(.author), facts.bylines.count < 30 {
-                capture(.byline(rank: signs.contains(.author) ? 1 : 2))
-            } else if signs.contains(.date), facts.moments.count < 30 {
+            let isByline = signs.contains(.byline) || signs.contains(.author) || isLoneAuthor(attributes)
+            if isByline, facts.bylines.count < 30 {
+                capture(.byline(rank: signs.contains(.byline) ? 2 : 1, place: place))
+            }
+            if signs.contains(.date), !isByline || signs.contains(.byline), facts.moments.count < 30 {
                 capture(.moment(signs, isMarked: false))
             }
         }
@@ -72,9 +78,9 @@ final class FactCollector {
         stack.removeSubrange(index...)
         while let last = captures.last, last.depth > stack.count {
             captures.removeLast()
-            finish(last.what, String(decoding: text[last.start...], as: UTF8.self).tidied)
+            finish(last.what, rows(of: text[last.start...]))
         }
-        if captures.isEmpty { text.removeAll(keepingCapacity: true) } else if name.isBlock { append([0x20]) }
+        if captures.isEmpty { text.removeAll(keepingCapacity: true) } else if name.isBlock { append([Self.row]) }
     }
 
     func characters(_ characters: UnsafePointer<xmlChar>?, _ count: Int32) {
@@ -92,13 +98,37 @@ final class FactCollector {
         captures.append((depth: stack.count, start: text.count, what: what))
     }
 
-    private func finish(_ what: Capture, _ found: String) {
-        if found.isEmpty { return }
+    /// Stands between texts of different blocks or lines. No page can send it: the parser takes no control characters.
+    private static let row: UInt8 = 0x1E
+
+    private func rows(of text: ArraySlice<UInt8>) -> [String] {
+        text.split(separator: Self.row).map { String(decoding: $0, as: UTF8.self).tidied }.filter { !$0.isEmpty }
+    }
+
+    /// `itemprop=author` that stands in no item.
+    private func isLoneAuthor(_ attributes: Attributes) -> Bool {
+        guard let property = attributes["itemprop"], !stack.contains(where: { $0.item != nil }) else { return false }
+        return property.lowercased().split(whereSeparator: \.isWhitespace).contains("author")
+    }
+
+    private func stream(_ name: ElementName, _ attributes: Attributes) {
+        guard facts.streams.count < 20, let source = attributes["src"]?.trimmingSpaces, !source.isEmpty else { return }
+        let type = attributes["type"]?.lowercased()
+        let isVideo =
+            name == .video || name == .source && (type?.hasPrefix("video/") ?? stack.contains { $0.name == .video })
+        let isAudio =
+            name == .audio || name == .source && (type?.hasPrefix("audio/") ?? stack.contains { $0.name == .audio })
+        if isVideo || isAudio { facts.streams.append(PageFacts.Stream(address: source, isVideo: isVideo)) }
+    }
+
+    private func finish(_ what: Capture, _ rows: [String]) {
+        if rows.isEmpty { return }
+        let found = rows.joined(separator: " ")
         switch what {
         case .title: facts.title = facts.title ?? found
         case .heading: facts.headings.append(found)
-        case .byline(let rank):
-            if found.utf8.count < 200 { facts.bylines.append(PageFacts.Byline(text: found, rank: rank)) }
+        case .byline(let rank, let place):
+            if found.utf8.count < 200 { facts.bylines.append(PageFacts.Byline(rows: rows, rank: rank, place: place)) }
         case .moment(let signs, let isMarked):
             if found.utf8.count < 80 {
                 facts.moments.append(PageFacts.Moment(text: found, signs: signs, isMarked: isMarked))
@@ -133,7 +163,7 @@ final class FactCollector {
         guard let rel = attributes["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).map(String.init) else {
             return
         }
-        if rel.contains("author"), !isBeside { capture(.byline(rank: 0)) }
+        if rel.contains("author"), !isBeside { capture(.byline(rank: 0, place: place)) }
         if rel.contains("tag"), facts.tags.count < 50 { capture(.tag) }
         if rel.contains("license"), let href = attributes["href"]?.trimmingSpaces, facts.links.count < 1000 {
             facts.links.append(PageFacts.LinkElement(rel: ["license"], href: href))

@@ -52,13 +52,54 @@ struct LinkedData: Sendable {
         "Photograph",
     ]
 
+    /// What tells a page's own object from those of others.
+    struct Page: Sendable {
+        var addresses: [String]
+        var titles: [String]
+
+        init(addresses: [String], titles: [String]) {
+            self.addresses = addresses.map(Self.plainAddress)
+            self.titles = titles.map(Self.letters)
+        }
+
+        fileprivate static func plainAddress(_ text: String) -> String {
+            var text = text.prefix { $0 != "#" && $0 != "?" }
+            while text.last == "/" { text = text.dropLast() }
+            return String(text.drop { $0 != ":" })
+        }
+
+        fileprivate static func letters(_ text: String) -> String {
+            String(Entities.decode(text).lowercased().filter { $0.isLetter || $0.isNumber })
+        }
+
+        /// Whether it is one of the titles, one of them begins with it, or it with one of them.
+        fileprivate func isTitled(_ text: String) -> Bool {
+            let text = Self.letters(text)
+            return titles.contains {
+                $0 == text || min($0.utf8.count, text.utf8.count) >= 15 && ($0.hasPrefix(text) || text.hasPrefix($0))
+            }
+        }
+    }
+
     /// What the page is about: an article before anything else, the page itself last.
-    var subject: LooseJSON? {
+    ///
+    /// - Parameter isCertain: Whether, of several articles, only one with the page's address or title will do.
+    func subject(of page: Page, isCertain: Bool = false) -> LooseJSON? {
+        let articles = nodes.filter { Self.types($0).contains(where: Self.isArticle) }
+        let scored = articles.map { (article: $0, score: score($0, page)) }
         // An article that a mistake cut short is no rival of a whole one.
-        nodes.first { Self.types($0).contains(where: Self.isArticle) && text($0, "headline", "name") != nil }
-            ?? nodes.first { Self.types($0).contains(where: Self.isArticle) }
-            ?? nodes.first { Self.types($0).contains(where: Self.subjects.contains) }
+        if let best = scored.map(\.score).max(), !isCertain || articles.count == 1 || best > 1 {
+            return scored.first { $0.score == best }?.article
+        }
+        return nodes.first { Self.types($0).contains(where: Self.subjects.contains) }
             ?? nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } }
+    }
+
+    private func score(_ article: LooseJSON, _ page: Page) -> Int {
+        let addresses = ["url", "mainEntityOfPage", "@id"].compactMap { address(article[$0]) }
+        if addresses.contains(where: { page.addresses.contains(Page.plainAddress($0)) }) { return 3 }
+        guard let title = text(article, "headline", "name") else { return 0 }
+        return page.isTitled(title) ? 2 : 1
     }
 
     var webPage: LooseJSON? { nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } } }

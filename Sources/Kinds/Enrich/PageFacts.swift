@@ -26,9 +26,18 @@ struct PageFacts: Sendable {
     }
 
     struct Byline: Sendable, Hashable {
-        var text: String
+        /// The texts of its blocks and lines.
+        var rows: [String]
         /// 0 for `rel=author`, more for what is less sure.
         var rank: Int
+        /// The number of the element in the page.
+        var place: Int
+    }
+
+    /// The `src` of an `audio`, `video` or `source`.
+    struct Stream: Sendable, Hashable {
+        var address: String
+        var isVideo: Bool
     }
 
     var language: String?
@@ -40,6 +49,7 @@ struct PageFacts: Sendable {
     var headings: [String] = []
     var bylines: [Byline] = []
     var moments: [Moment] = []
+    var streams: [Stream] = []
     /// Texts of `rel=tag`.
     var tags: [String] = []
     /// Microdata and RDFa Lite, as objects of the same shape as JSON-LD's.
@@ -76,10 +86,11 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
         ("author", .author), ("byline", .byline), ("writer", .author), ("autor", .author), ("auteur", .author),
         ("date", .date),
         ("datum", .date), ("time", .date), ("posted", [.date, .published]), ("publish", [.date, .published]),
-        ("pub", [.date, .published]), ("entry-date", [.date, .published]), ("updated", .updated),
+        ("pub", [.date, .published]), ("submitted", [.byline, .date, .published]), ("entry-date", [.date, .published]),
+        ("updated", .updated),
         ("modified", .updated),
         ("comment", .beside), ("related", .beside), ("recommend", .beside), ("sidebar", .beside), ("widget", .beside),
-        ("footer", .beside), ("promo", .beside), ("teaser", .beside), ("newsletter", .beside), ("trending", .beside),
+        ("footer", .beside), ("teaser", .beside), ("newsletter", .beside), ("trending", .beside),
         ("popular", .beside), ("reply", .beside), ("replies", .beside),
     ]
 

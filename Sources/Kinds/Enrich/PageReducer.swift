@@ -149,7 +149,9 @@ struct PageReducer {
     }
 
     private mutating func html() {
-        guard reduced.language == nil, let value = reader.attribute("lang") ?? reader.attribute("xml:lang") else { return }
+        guard reduced.language == nil, let value = reader.attribute("lang") ?? reader.attribute("xml:lang") else {
+            return
+        }
         let language = reader.text(value).trimmingSpaces
         if !language.isEmpty { reduced.language = language }
     }

@@ -26,7 +26,13 @@ extension Ranking {
                 ("text date", moments.first { !$0.signs.contains(.updated) && WildDate.iso($0.text) != nil }?.text),
                 ("url", Self.date(in: url)),
             ]
-        return firstDate("published", candidates)
+        let found = firstDate("published", candidates)
+        // Publishers renew the date of what they publish again; its address keeps the first one.
+        if let found, let first = Self.date(in: url).flatMap(WildDate.iso), WildDate.days(from: first, to: found) > 7 {
+            take("published", first, from: "url", over: found)
+            return first
+        }
+        return found
     }
 
     mutating func modified() -> String? {

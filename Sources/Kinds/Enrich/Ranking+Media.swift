@@ -82,7 +82,7 @@ extension Ranking {
                         "json-ld contentUrl",
                         subject.map(LinkedData.types)?.contains("VideoObject") == true
                             ? linked.text(subject, "contentUrl", "embedUrl") : nil
-                    ),
+                    ), ("video element", facts.streams.first(where: \.isVideo)?.address),
                 ])
     }
 
@@ -93,6 +93,7 @@ extension Ranking {
                 + [
                     ("json-ld audio", linked.address(subject?["audio"])),
                     ("json-ld associatedMedia", linked.address(subject?["associatedMedia"])),
+                    ("audio element", facts.streams.first { !$0.isVideo }?.address),
                 ])
     }
 

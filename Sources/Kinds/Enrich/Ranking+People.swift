@@ -14,10 +14,17 @@ extension Ranking {
             found.append(("twitter:data1", facts.metaAll("twitter:data1")))
         }
         let bylines = facts.bylines.sorted { $0.rank < $1.rank }
-        if let best = bylines.first(where: { !Self.people(in: $0.text).isEmpty }) {
+        if let index = bylines.firstIndex(where: { Self.line(of: $0) != nil }) {
             // Several links of the same kind are several authors, when they follow each other.
-            let names = best.rank == 0 ? bylines.filter { $0.rank == 0 }.prefix(4).map(\.text) : [best.text]
-            found.append(("byline", names))
+            var lines: [String] = []
+            var place = bylines[index].place
+            for byline in bylines[index...] where byline.rank == bylines[index].rank {
+                guard let line = Self.line(of: byline), lines.isEmpty || byline.rank == 0 && byline.place - place <= 4
+                else { break }
+                lines.append(line)
+                place = byline.place
+            }
+            found.append(("byline", lines))
         }
         let site = siteNames.lazy.compactMap { $0.value?.tidied.lowercased() }.first { !$0.isEmpty }
         var fallback: (String, [String])?
@@ -45,10 +52,14 @@ extension Ranking {
         return fallback.1
     }
 
+    /// The first row that names somebody.
+    private static func line(of byline: PageFacts.Byline) -> String? { byline.rows.first { !people(in: $0).isEmpty } }
+
     private static let prefixes = [
         "view all posts by", "posts by", "more from", "written by", "posted by", "published by", "reported by",
         "words by", "story by", "by:", "by", "von:", "von", "par", "por", "di", "door",
-        "author:", "authors:", "autor:", "auteur :", "text:", "geschrieben von", "veröffentlicht von", "publié par",
+        "author:", "authors:", "autor:", "auteur :", "text:", "geschrieben von", "veröffentlicht von",
+        "gespeichert von", "submitted by", "publié par",
         "escrito por",
     ]
 
@@ -70,7 +81,7 @@ extension Ranking {
             break
         }
         if let end = text.firstIndex(where: { "|•·–—\u{2022}".contains($0) }) { text = text[..<end].tidied }
-        if let end = text.ranges(of: " on ").first ?? text.ranges(of: ", Updated").first {
+        if let end = text.ranges(of: " on ").first ?? text.ranges(of: ", Updated").first ?? dayWord(in: text) {
             text = text[..<end.lowerBound].tidied
         }
         let parts = text.replacing(" and ", with: ";").replacing(" & ", with: ";").replacing(" und ", with: ";")
@@ -85,6 +96,13 @@ extension Ranking {
             where isName(piece) { names.append(piece) }
         }
         return names
+    }
+
+    /// ` am `, ` le ` and the like before a day: `Ada Lovelace am 3. Mai`.
+    private static func dayWord(in text: String) -> Range<String.Index>? {
+        [" am ", " le ", " el ", " em ", " op ", " il "].lazy.compactMap { text.ranges(of: $0).first }.first {
+            text[$0.upperBound...].first?.isNumber == true
+        }
     }
 
     private static func isName(_ text: String) -> Bool {

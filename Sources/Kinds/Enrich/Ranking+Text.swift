@@ -12,8 +12,29 @@ extension Ranking {
             }
             return (candidate.source, title)
         }
-        return first("title", plain, keepingOthers: true)
+        guard let chosen = first("title", plain, keepingOthers: true) else { return nil }
+        // What a page shows at its head and says elsewhere too outweighs what it tells social networks.
+        guard let heading = facts.headings.first, let source = sources["title"],
+            source.hasPrefix("og:") || source.hasPrefix("twitter:"),
+            !Self.isSame(heading, chosen),
+            let other = disagreements["title"]?.filter({
+                $0.key != "h1" && !$0.key.hasPrefix("twitter:") && Self.isSame($0.value, heading)
+            })
+            .keys.min()
+        else { return chosen }
+        take("title", heading, from: "h1", over: chosen)
+        forget("title", other)
+        return heading
     }
+
+    /// The same but for case, marks and an end that was cut off.
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        let (one, other) = (letters(one), letters(other))
+        return one == other
+            || min(one.utf8.count, other.utf8.count) >= 30 && (one.hasPrefix(other) || other.hasPrefix(one))
+    }
+
+    private static func letters(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0.isNumber } }
 
     static let titleSeparators = [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " ∣ "]
 
@@ -69,6 +90,14 @@ extension Ranking {
             let parts = title.parts(separatedBy: separator)
             guard parts.count > 1 else { continue }
             for part in [parts[parts.count - 1], parts[0]] where Self.looksLike(part, host: hostLabel) { return part }
+            // `Story | Site`, where the page names `Story` elsewhere too.
+            let head = Self.letters(parts.dropLast().joined(separator: " "))
+            let titles: [String?] = [
+                facts.meta("og:title"), facts.meta("twitter:title"), linked.text(subject, "headline"),
+            ]
+            if parts[parts.count - 1].utf8.count <= 40, titles.contains(where: { $0.map(Self.letters) == head }) {
+                return parts[parts.count - 1]
+            }
         }
         return nil
     }
@@ -93,7 +122,7 @@ extension Ranking {
             ]
             + metas(
                 "application-name", "apple-mobile-web-app-title", "al:android:app_name", "al:ios:app_name",
-                "dc.publisher", "citation_journal_title")
+                "publisher", "dc.publisher", "citation_journal_title")
             + [("title", siteInTitle)]
     }
 

@@ -21,8 +21,12 @@ struct Ranking {
         base = facts.base.flatMap { try? WebURL(parsing: $0, base: url) } ?? url
         linked = LinkedData(facts.jsonLD)
         items = LinkedData(items: facts.items)
-        subject = linked.subject
-        item = items.subject
+        let addresses = [facts.link("canonical")?.href, facts.meta("og:url"), "\(url)"].compactMap { $0 }
+        let titles = [facts.meta("og:title"), facts.title].compactMap { $0 } + facts.headings.prefix(2)
+        let page = LinkedData.Page(addresses: addresses, titles: titles)
+        subject = linked.subject(of: page)
+        // Teasers are marked up like articles: of several, only one that is this page's own counts.
+        item = items.subject(of: page, isCertain: true)
         siteNames = findSiteNames()
     }
 
@@ -52,6 +56,16 @@ struct Ranking {
         first(field, candidates.map { ($0.source, $0.value.flatMap(WildDate.iso)) }, keepingOthers: true)
     }
 
+    /// Puts another value in the place of the chosen one, which is kept as a disagreement.
+    mutating func take(_ field: String, _ value: String, from source: String, over chosen: String) {
+        if let old = sources[field] { disagreements[field, default: [:]][old] = String(chosen.prefix(500)) }
+        disagreements[field]?[source] = nil
+        sources[field] = source
+    }
+
+    /// Leaves out what disagrees only in how it is written.
+    mutating func forget(_ field: String, _ source: String) { disagreements[field]?[source] = nil }
+
     mutating func note(_ field: String, from source: String) { sources[field] = source }
 
     func absolute(_ text: String) -> String? {
@@ -66,7 +80,7 @@ struct Ranking {
     func metas(_ keys: String...) -> [Candidate] { keys.map { meta($0) } }
 
     func json(_ names: String...) -> [Candidate] {
-        names.map { ("json-ld " + $0, linked.text(subject, $0)) }
+        names.map { ("json-ld " + $0, linked.text(subject, $0) ?? linked.text(linked.webPage, $0)) }
     }
 
     func micro(_ names: String...) -> [Candidate] {

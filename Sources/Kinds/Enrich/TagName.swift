@@ -44,6 +44,9 @@ struct TagName: Hashable, Sendable {
     static let img = TagName("img")
     static let data = TagName("data")
     static let aside = TagName("aside")
+    static let audio = TagName("audio")
+    static let video = TagName("video")
+    static let source = TagName("source")
     static let p = TagName("p")
 
     private static let voids = set("meta link img br input hr base area col embed param source track wbr")
@@ -80,7 +83,7 @@ struct Telling {
         case .head, .body: self.init(keeping: [])
         default:
             self.init(keeping: Self.ofOthers)
-            isKept = name == .aside
+            isKept = name == .aside || name == .audio || name == .video || name == .source
             if name == .h1 || name == .time { (isKept, isNoted) = (true, true) }
             for attribute in reader.attributes { read(TagName(reader.bytes[attribute.name]), attribute.value, reader) }
             // The element's own value is taken from an attribute.

@@ -8,6 +8,17 @@ enum WildDate {
         return epoch(text) ?? numeric(tokens) ?? named(tokens)
     }
 
+    /// Days between two of the texts that ``iso(_:)`` gives.
+    static func days(from first: String, to second: String) -> Int64 {
+        func number(_ text: String) -> Int64? {
+            let parts = text.prefix(10).split(separator: "-").compactMap { Int($0) }
+            return parts.count == 3
+                ? CivilDate(year: parts[0], month: parts[1], day: parts[2])?.daysSince1970 : nil
+        }
+        guard let first = number(first), let second = number(second) else { return 0 }
+        return second - first
+    }
+
     private enum Token: Hashable {
         /// Value and number of digits.
         case number(Int, Int)
