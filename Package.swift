@@ -24,8 +24,21 @@ func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [S
         swiftSettings: settings)
 }
 
-func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+/// Releases start faster and take less memory without the symbols that nothing looks up (`export-dynamic` is the toolchain's
+/// default for a static Swift runtime) and with relocations packed.
+let releaseLinking = [
+    "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+    "-Xlinker", "--icf=safe",
+]
+/// The C++ runtime inside the program: its shared library alone takes an eighth of the start.
+let staticCPlusPlus = ["-Xlinker", "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null"]
+
+func executable(_ name: String, _ dependencies: [Target.Dependency], linking: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, swiftSettings: settings,
+        linkerSettings: [
+            .unsafeFlags(releaseLinking + linking, .when(platforms: [.linux], configuration: .release))
+        ])
 }
 
 let package = Package(
@@ -212,7 +225,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"]),
-        executable("halyard", ["Commands"]),
+        executable("halyard", ["Commands"], linking: staticCPlusPlus),
 
         // Measuring.
         .target(name: "CBaseline", dependencies: ["CSQLite"]),
