@@ -16,9 +16,14 @@ public struct DaemonCommand: ParsableCommand {
             runs again at the next start. A second SIGTERM interrupts at once. SIGHUP reads configuration and \
             definitions anew.
 
-            Exit status: 0 stopped as asked; 64 wrong command line; 70 a defect; 73 the socket cannot be made; 74 the \
-            store failed; 75 another process holds the database, or the disk is full; 78 configuration or database \
-            must be set right first.
+            EXIT CODES
+                0  Stopped as asked; every running job was drained or returned.
+               64  The command line is wrong.
+               70  A defect of Halyard.
+               73  The control socket cannot be made.
+               74  The store failed while running; a new start recovers.
+               75  Not now: another process holds the database, or the disk is full.
+               78  The configuration or the database must be set right first; a new start does not help.
             """,
         version: Version.current)
 

@@ -10,6 +10,7 @@ enum MessageID {
         "reload-refused": "097e6f8e5a934cba94afb55ac9086290",
         "definition-refused": "0e39d304cfcb4af69dc6e4b1254ca18e",
         "jobs-rescued": "3c1e1c77d7bf4487a2c1f9907bb004a6",
+        "job-rescued": "b99f4bd4af6047feb4d43f287d11a67f",
         "job-crashed": "852d025831bc4cd480e415c69c7e94f4",
         "attempt-succeeded": "6a53efe209f148ccaefd3d51b407007f",
         "job-failed": "5b2a981a386a447091eac30da957872c",

@@ -1,0 +1,91 @@
+# The help of one program, or of one of its verbs, as a manual page. Its text comes from the source of the verb.
+
+def escaped: gsub("\\\\"; "\\e") | gsub("-"; "\\-") | gsub("(?<m>^|\n)(?<c>[.'])"; "\(.m)\\&\(.c)");
+def bold: "\\fB\(escaped)\\fR";
+def italic: "\\fI\(escaped)\\fR";
+def trimmed: gsub("^[ \n]+|[ \n]+$"; "");
+
+def names: [.names[]? | if .kind == "long" then "--" + .name else "-" + .name end];
+
+# An argument as it stands in the synopsis.
+def usage:
+    . as $argument
+    | (if .kind == "positional" then .valueName | italic
+     elif .kind == "option" then (names[-1] | bold) + " " + (.valueName | italic)
+     else names[-1] | bold end) as $text
+    | if $argument.isRepeating then $text + " ..." else $text end;
+def synopsis: (if .isOptional then "[" + usage + "]" else usage end);
+
+def listed:
+    ".TP\n"
+    + (if .kind == "positional" then .valueName | italic
+       else ([names[] | bold] | sort_by(length) | join(", ")) + (if .kind == "option" then " " + (.valueName | italic) else "" end) end)
+    + "\n" + ((.abstract // "") | trimmed | escaped)
+    + (if .allValues then "\nOne of " + ([.allValues[] | bold] | join(", ")) + "." else "" end)
+    + (if .defaultValue then "\nThe default is " + (.defaultValue | bold) + "." else "" end);
+
+# Paragraphs; lines that are indented stand as they are; a table of numbers becomes a list.
+def prose:
+    split("\n\n") | map(
+        if test("^[A-Z ]+\n") then
+            (split("\n") | ".SH \(.[0])\n" + (.[1:] | map(capture("^ *(?<n>[0-9]+)  (?<t>.*)$") | ".TP\n\(.n | bold)\n\(.t | escaped)") | join("\n")))
+        elif test("^ ") then ".PP\n.nf\n\(escaped)\n.fi"
+        else ".PP\n\(escaped)" end) | join("\n");
+
+def arguments:
+    [.arguments[]? | select(.shouldDisplay)] as $all
+    | [$all[] | select(.kind == "positional")] as $values
+    | [$all[] | select(.kind != "positional")] as $options
+    | (if ($values | length) > 0 then ".SH ARGUMENTS\n" + ($values | map(listed) | join("\n")) + "\n" else "" end)
+    + (if ($options | length) > 0 then ".SH OPTIONS\n" + ($options | map(listed) | join("\n")) + "\n" else "" end);
+
+def usageLine($name):
+    ".PP\n" + ($name | bold) + " "
+    + ([.arguments[]? | select(.shouldDisplay and .kind == "positional") | synopsis] as $values
+       | (if any(.arguments[]?; .kind != "positional") then ["[" + ("option" | italic) + " ...]"] else [] end) + $values | join(" "));
+
+def subverbs: [.subcommands[]? | select(.commandName != "help")];
+def hasVerbs: (subverbs | length) > 0;
+
+.command as $program
+| (if $verb == "" then $program else $program.subcommands[] | select(.commandName == $verb) end) as $command
+| ([$program.commandName, $verb] | map(select(. != "")) | join(" ")) as $name
+| ($name | gsub(" "; "-")) as $title
+| ".TH \($title | ascii_upcase | escaped) \($section) \"\" \"Halyard \($version)\" \"Halyard\"",
+  ".nh", ".ad l",
+  ".SH NAME", ($title | escaped) + " \\- " + ($command.abstract | rtrimstr(".") | (.[:1] | ascii_downcase) + .[1:] | escaped),
+  ".SH SYNOPSIS",
+  (if $command | hasVerbs then ($command | subverbs)[] | usageLine("\($name) \(.commandName)") else $command | usageLine($name) end),
+  ".SH DESCRIPTION", (if $command.discussion then $command.discussion | prose else ".PP\n" + ($command.abstract | escaped) end),
+  (if $command | hasVerbs then
+      (if $verb == "" then
+          ".SH VERBS", (($command | subverbs)[] | ".TP\n\("\($name)-\(.commandName)" | bold)(1)\n\(.abstract | escaped)")
+       else
+          (($command | subverbs)[]
+           | ".SH \("\($name) \(.commandName)" | ascii_upcase | escaped)", ".PP", (.abstract | escaped),
+             (if .discussion then .discussion | prose else empty end),
+             (arguments | gsub(".SH (?<h>ARGUMENTS|OPTIONS)\n"; "")))
+       end)
+   else empty end),
+  (if ($command | hasVerbs | not) or $verb == "" then $command | arguments else empty end),
+  (if $program.commandName == "halyard" then
+      ".SH FILES",
+      ".TP\n.I /run/halyard/halyard.sock\nThe control socket, unless \\fBHALYARD_SOCKET\\fR or \\fB\\-\\-socket\\fR names another one.",
+      ".TP\n.I /var/lib/halyard/halyard.db\nThe database, read with \\fBsqlite3\\fR(1) at any time; used where no daemon runs, unless \\fBHALYARD_DATABASE\\fR or \\fB\\-\\-database\\fR names another one.",
+      (if $verb != "" then ".SH EXIT STATUS", ".PP", "See \\fBhalyard\\fR(1)." else empty end)
+   else
+      ".SH FILES",
+      ".TP\n.I /etc/halyard/halyard.yaml\nThe configuration, see \\fBhalyard.yaml\\fR(5).",
+      ".TP\n.I /etc/halyard/definitions.yaml\nThe definitions and queues that a new database begins with.",
+      ".TP\n.I /var/lib/halyard/halyard.db\nThe database. Back it up while the daemon runs with \\fBsqlite3\\fR(1) and its command .backup.",
+      ".TP\n.I /run/halyard/halyard.sock\nThe control socket.",
+      ".SH ENVIRONMENT",
+      ".TP\n.B HALYARD_CONFIG\nThe configuration file. Every key of it has a variable too: \\fBHALYARD_UPLOAD_ROOTS\\fR for upload.roots.",
+      ".TP\n.B STATE_DIRECTORY\\fR, \\fBRUNTIME_DIRECTORY\\fR, \\fBCONFIGURATION_DIRECTORY\\fR, \\fBCREDENTIALS_DIRECTORY\nSet by \\fBsystemd.exec\\fR(5): where the database, the socket, the configuration and the tokens of uploads are.",
+      ".TP\n.B NOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR, \\fBLISTEN_FDS\nThe service manager is told of readiness, progress and the end, as \\fBsd_notify\\fR(3) describes; a socket that it passes is used.",
+      ".SH SECURITY", ".PP",
+      "Who may connect to the socket (the group of the service) can make the daemon fetch public addresses, send files beneath upload.roots with the tokens it was given, cancel any job, change queues and definitions, and delete finished jobs. As a token goes to the server that the job names, such a user can learn it. Such a user cannot run programs, read other files, or write to the database file."
+   end),
+  ".SH SEE ALSO",
+  ".PP",
+  ([["halyard", 1], ["halyardd", 8], ["halyard.yaml", 5]] | map(select(.[0] != $title) | "\\fB\(.[0] | escaped)\\fR(\(.[1]))") | join(", "))
