@@ -221,7 +221,7 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "Jobs", "Runner", "Systemd", .product(name: "Logging", package: "swift-log"),
+                "Jobs", "OperationTypes", "Runner", "Systemd", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"]),

@@ -60,7 +60,9 @@ public struct DaemonCommand: ParsableCommand {
     }
 
     /// Parses the command line, runs, and ends the process. To be called first, while the process has one thread.
-    @MainActor public static func start() async -> Never {
+    ///
+    /// - Parameter kinds: Kinds of your own, besides the built-in ones. Two kinds of one name end the process with status 78.
+    @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
         umask(0o027)
         let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
         let service = ServiceEnvironment.take()
@@ -78,6 +80,7 @@ public struct DaemonCommand: ParsableCommand {
         surroundings.runsOnce = command.once
         surroundings.logThreshold = threshold
         surroundings.logger = logger
+        surroundings.kinds = kinds
         do {
             surroundings.socket = try command.controlSocket(of: try sockets.get())
             try await command.run(in: surroundings, service)
@@ -101,8 +104,8 @@ public struct DaemonCommand: ParsableCommand {
             file: config, flags: try flags(), environment: environment, service: service)
         let configuration = try DaemonConfiguration.load(sources)
         if checkConfig {
-            let kinds = KindSet(configuration.kinds)
-            try configuration.checkDefinitions(kinds: try KindRegistry(kinds.kinds).descriptions)
+            let kinds = KindSet(configuration.kinds).kinds + surroundings.kinds
+            try configuration.checkDefinitions(kinds: try KindRegistry(kinds).descriptions)
             print("The configuration is good.")
             return
         }

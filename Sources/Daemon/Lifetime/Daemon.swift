@@ -43,7 +43,7 @@ public enum Daemon {
         try configuration.makeCheckpointDirectory()
         let live = LiveConfiguration(configuration)
         let kinds = KindSet(configuration.kinds)
-        let registry = try KindRegistry(kinds.kinds)
+        let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         try await store.register(registry.descriptions, now: wallClock())
         let keeper = DefinitionKeeper(store: store, logger: logger)
         try await keeper.seed(from: configuration.definitions)

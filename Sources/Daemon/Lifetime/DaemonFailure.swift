@@ -47,6 +47,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case let error as SocketProblem: self.init(.socket, error.description, errno: EADDRINUSE)
         case let error as ControlProblem:
             self.init(error.code == .storage ? .inputOutput : .configuration, error.message, errno: EIO)
+        case let error as KindRegistryError: self.init(.configuration, error.description, errno: EINVAL)
         case let error as StoreOpenError: self.init(error)
         case let error as StoreError: self.init(error)
         default: self.init(.defect, "\(error). This is a defect; please report it.", errno: EIO)

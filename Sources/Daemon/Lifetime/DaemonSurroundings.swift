@@ -1,3 +1,4 @@
+import Jobs
 import Logging
 import Systemd
 
@@ -5,6 +6,8 @@ import Systemd
 /// socket of the configuration is bound.
 public struct DaemonSurroundings: Sendable {
     public var notifier = Notifier(nil)
+    /// Kinds besides the built-in ones; no two may have one name.
+    public var kinds: [any Kind] = []
     /// How often the service manager wants to hear that the claim loop makes progress; nil when it does not watch.
     public var watchdogInterval: Duration?
     /// The control socket, where the service manager opened it; else the daemon binds its own.
