@@ -115,6 +115,9 @@ public final class OutgoingClient: Sendable {
         message.headers = request.headers
         message.headers.replaceOrAdd(name: "user-agent", value: configuration.userAgent)
         message.body = request.body
+        let name = request.interim.map(servers.listeners.add)
+        if let name { message.headers.replaceOrAdd(name: InterimListeners.header, value: name) }
+        defer { if let name { _ = servers.listeners.take(name) } }
         let start = ContinuousClock.now
         let limits = configuration.limits
         var isSecondTry = false

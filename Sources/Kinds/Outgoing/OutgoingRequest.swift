@@ -9,6 +9,8 @@ struct OutgoingRequest: Sendable {
     var body: HTTPClientRequest.Body?
     /// Whether the host's limits on concurrency and pace apply: for requests that nobody at the host asked for.
     var isGentle = true
+    /// Hears what comes before the answer.
+    var interim: InterimAnswers?
 }
 
 /// An answer whose body has not been read.

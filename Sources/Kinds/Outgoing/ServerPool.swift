@@ -32,6 +32,7 @@ final class ServerPool: Sendable {
     private let configuration: OutgoingConfiguration
     private let group: any EventLoopGroup
     private let roots: TrustRoots
+    let listeners = InterimListeners()
 
     init(configuration: OutgoingConfiguration, group: any EventLoopGroup) {
         self.configuration = configuration
@@ -99,14 +100,18 @@ final class ServerPool: Sendable {
         var client = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
         client.tlsConfiguration = tls
         let limits = configuration.limits
-        client.timeout = .init(
-            connect: TimeAmount(limits.connect), read: TimeAmount(limits.idle), write: TimeAmount(limits.idle))
+        // No limit for writing: the client's counts while *we* have nothing to send, and not while the server takes nothing.
+        // `Transfer` has one that counts the other way round.
+        client.timeout = .init(connect: TimeAmount(limits.connect), read: TimeAmount(limits.idle))
         client.httpVersion = .http1Only
         client.connectionPool.idleTimeout = .seconds(15)
         // How much runs at once is decided by the queues; here a waiting request would fail by the connect timeout.
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         client.connectionPool.retryConnectionEstablishment = false
         client.dnsOverride = [server.host: "\(server.address)"]
+        client.http1_1ConnectionDebugInitializer = { [listeners] channel in
+            channel.eventLoop.makeCompletedFuture { try InterimHandler.add(to: channel, listeners) }
+        }
         return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: client)
     }
 }

@@ -13,6 +13,12 @@ final class Throttle: Sendable {
         self.outer = outer
     }
 
+    /// What may be taken at once, so that a low limit gives a steady stream.
+    var bufferBytes: Int {
+        let own = rate.map { Int(max(1 << 10, min($0 / 4, 1 << 20))) } ?? 1 << 20
+        return min(own, outer?.bufferBytes ?? own)
+    }
+
     func take(_ bytes: Int) async throws {
         try await outer?.take(bytes)
         guard let rate, rate > 0 else { return }

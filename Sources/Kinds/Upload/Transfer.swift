@@ -3,6 +3,7 @@ import Crypto
 import NIOCore
 import NIOHTTP1
 import OperationTypes
+import Synchronization
 
 /// One upload under way: what is sent where, with what every protocol needs for it.
 struct Transfer: Sendable {
@@ -18,6 +19,12 @@ struct Transfer: Sendable {
     let progress: UploadProgress
     let throttle: Throttle
     let checkpoint: CheckpointFile?
+    private let manners = Manners()
+
+    /// What was learned about the server on the way.
+    private final class Manners: Sendable {
+        let ignoresExpect = Mutex(false)
+    }
 
     /// What came back, its body read as far as it is of interest.
     struct Reply: Sendable {
@@ -36,17 +43,40 @@ struct Transfer: Sendable {
 
     /// Sends a piece and waits for the answer, whatever its status.
     ///
-    /// - Parameter hash: Of what stands before the piece; the piece is added when it was answered.
+    /// More than 1 MiB is sent only when the server says that it wants it (`Expect: 100-continue`), or is silent for a second.
+    ///
+    /// - Parameters:
+    ///   - hash: Of what stands before the piece; the piece is added when it was answered.
+    ///   - interim: Hears what comes before the answer.
     func send(
-        _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout SHA256
+        _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout SHA256,
+        interim: InterimAnswers = InterimAnswers()
     ) async throws(KindFailure) -> Reply {
+        let asks = piece.bytes > 1 << 20 && !manners.ignoresExpect.withLock { $0 }
+        let manners = manners
+        let untilWanted: @Sendable () async -> Void = {
+            if await !interim.waitUntilWanted(atMost: .seconds(1)) { manners.ignoresExpect.withLock { $0 = true } }
+        }
         let stream = UploadStream(
-            source: source, piece: piece, hash: hash, threads: client.threads, progress: progress, throttle: throttle)
+            source: source, piece: piece, hash: hash, threads: client.threads, progress: progress, throttle: throttle,
+            beforeStart: asks ? untilWanted : nil)
         let body: HTTPClientRequest.Body? = piece.bytes == 0 ? nil : .stream(stream, length: .known(piece.bytes))
-        let request = OutgoingRequest(method: method, url: url, headers: headers, body: body, isGentle: false)
+        var request = OutgoingRequest(
+            method: method, url: url, headers: headers, body: body, isGentle: false, interim: interim)
+        if asks { request.headers.replaceOrAdd(name: "expect", value: "100-continue") }
+        let idle = client.configuration.limits.idle
         do throws(KindFailure) {
-            let reply = try await reply(to: request)
+            let stalled = KindFailure.timeout("taking the next bytes", after: idle, at: url)
+            let answer: @Sendable () async throws(KindFailure) -> Reply = { [request] () async throws(KindFailure) in
+                try await self.reply(to: request)
+            }
+            let reply = try await withLimit(
+                { await stream.turn.waitUntilStalled(for: idle) }, failure: stalled, answer)
             if let failure = source.changeFailure() { throw failure }
+            if reply.status == 417, asks {
+                manners.ignoresExpect.withLock { $0 = true }
+                return try await send(piece, as: method, to: url, headers: headers, hash: &hash)
+            }
             hash = stream.hash()
             return reply
         } catch {
@@ -91,10 +121,7 @@ struct Transfer: Sendable {
 
     /// The hash of the source's first bytes, read again from the disk.
     func hash(ofFirst count: Int64) async throws(KindFailure) -> SHA256 {
-        let stream = UploadStream(
-            source: source, piece: Piece(range: 0..<count), hash: SHA256(), threads: client.threads,
-            progress: UploadProgress(total: count, context: OperationContext()), throttle: Throttle(bytesPerSecond: nil)
-        )
+        let stream = UploadStream(source: source, piece: Piece(range: 0..<count), threads: client.threads)
         do {
             for try await _ in stream {}
         } catch {

@@ -13,6 +13,12 @@ final class LoopbackServer: Sendable {
 
         func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
         var path: String { String(target.prefix { $0 != "?" }) }
+
+        fileprivate func with(_ body: ByteBufferView) -> Request {
+            var request = self
+            request.body = Array(body)
+            return request
+        }
     }
 
     enum Answer: Sendable {
@@ -22,6 +28,8 @@ final class LoopbackServer: Sendable {
         case close
         /// Nothing, ever.
         case silence
+
+        static var proceed: Answer { .raw(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), closes: false) }
 
         static func text(_ text: String, type: String = "text/html; charset=utf-8", status: Int = 200) -> Answer {
             .respond(status, [("content-type", type)], Array(text.utf8))
@@ -35,6 +43,8 @@ final class LoopbackServer: Sendable {
     typealias Handler = @Sendable (Request) -> Answer
     /// Sees a request whose body is still arriving; true to drop the connection there.
     typealias Interruption = @Sendable (Request) -> Bool
+    /// Answers the head of a request that expects 100: with `.silence` nothing, with `.respond` the final answer.
+    typealias Greeting = @Sendable (Request) -> Answer
 
     private let channel: any Channel
     private let log = Mutex<[Request]>([])
@@ -52,7 +62,8 @@ final class LoopbackServer: Sendable {
 
     /// Runs `body` beside a server, which is stopped when it returns.
     static func with<T>(
-        _ handler: @escaping Handler, interrupting: @escaping Interruption = { _ in false },
+        _ handler: @escaping Handler, interrupting: Interruption? = nil,
+        greeting: @escaping Greeting = { _ in .proceed },
         _ body: (LoopbackServer) async throws -> T
     ) async throws -> T {
         let place = Mutex<LoopbackServer?>(nil)
@@ -63,7 +74,7 @@ final class LoopbackServer: Sendable {
                     let server = place.withLock { $0 }
                     server?.connectionCount.withLock { $0 += 1 }
                     try channel.pipeline.syncOperations.addHandler(
-                        Talk(handler: handler, interruption: interrupting, server: server))
+                        Talk(handler: handler, interruption: interrupting, greeting: greeting, server: server))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -88,13 +99,20 @@ final class LoopbackServer: Sendable {
         typealias OutboundOut = ByteBuffer
 
         private let handler: Handler
-        private let interruption: Interruption
+        private let interruption: Interruption?
+        private let greeting: Greeting
         private weak let server: LoopbackServer?
         private var received = ByteBuffer()
+        /// The request whose body is arriving.
+        private var head: (request: Request, length: Int)?
 
-        init(handler: @escaping Handler, interruption: @escaping Interruption, server: LoopbackServer?) {
+        init(
+            handler: @escaping Handler, interruption: Interruption?, greeting: @escaping Greeting,
+            server: LoopbackServer?
+        ) {
             self.handler = handler
             self.interruption = interruption
+            self.greeting = greeting
             self.server = server
         }
 
@@ -109,6 +127,20 @@ final class LoopbackServer: Sendable {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
         private func takeRequest(_ context: ChannelHandlerContext) -> Request? {
+            guard let (request, length) = head ?? takeHead(context) else { return nil }
+            head = (request, length)
+            guard received.readableBytes >= length else {
+                if let interruption, received.readableBytes > 0, interruption(request.with(received.readableBytesView))
+                {
+                    context.close(promise: nil)
+                }
+                return nil
+            }
+            head = nil
+            return request.with(received.readSlice(length: length)?.readableBytesView ?? ByteBufferView())
+        }
+
+        private func takeHead(_ context: ChannelHandlerContext) -> (Request, Int)? {
             let view = received.readableBytesView
             guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
             let lines = String(decoding: view[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -117,17 +149,11 @@ final class LoopbackServer: Sendable {
                 let colon = line.firstIndex(of: ":") ?? line.endIndex
                 return (line[..<colon].lowercased(), line[colon...].dropFirst().drop { $0 == " " }.description)
             }
-            let length = headers.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
-            let body = view[end.upperBound...].prefix(length)
+            received.moveReaderIndex(to: end.upperBound)
             let request = Request(
-                method: String(words[0]), target: words.count > 1 ? String(words[1]) : "", headers: headers,
-                body: Array(body))
-            guard body.count == length else {
-                if !body.isEmpty, interruption(request) { context.close(promise: nil) }
-                return nil
-            }
-            received.moveReaderIndex(to: end.upperBound + length)
-            return request
+                method: String(words[0]), target: words.count > 1 ? String(words[1]) : "", headers: headers, body: [])
+            if request.header("expect") != nil { answer(greeting(request), to: request, context: context) }
+            return (request, request.header("content-length").flatMap { Int($0) } ?? 0)
         }
 
         private func answer(_ answer: Answer, to request: Request, context: ChannelHandlerContext) {

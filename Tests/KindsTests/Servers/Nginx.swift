@@ -17,26 +17,33 @@ struct Nginx {
     var certificate: String { folder + "/server.pem" }
 
     static func with<T>(_ body: (Nginx) async throws -> T) async throws -> T {
-        let folder = FileManager.default.temporaryDirectory.path + "/halyard-nginx-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
-        defer {
-            // Left behind in the temporary folder, it does no harm.
-            try? FileManager.default.removeItem(atPath: folder)
-        }
-        try run(
-            "/usr/bin/openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", folder + "/key.pem", "-out",
-                folder + "/server.pem",
-            ])
-        let nginx = try await start(in: folder, attempts: 5)
-        defer {
-            do { try run(program, ["-p", folder, "-c", folder + "/nginx.conf", "-s", "stop"]) } catch {
-                print("nginx did not stop: \(error)")
+        try await withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
+            try await onThread {
+                try run(
+                    "/usr/bin/openssl",
+                    [
+                        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
+                        folder + "/key.pem", "-out", folder + "/server.pem",
+                    ])
+            }
+            let nginx = try await start(in: folder, attempts: 5)
+            do {
+                let result = try await body(nginx)
+                try await nginx.stop()
+                return result
+            } catch {
+                try await nginx.stop()
+                throw error
             }
         }
-        return try await body(nginx)
+    }
+
+    private func stop() async throws {
+        try await onThread { [folder] in
+            try Self.run(Self.program, ["-p", folder, "-c", folder + "/nginx.conf", "-s", "stop"])
+        }
     }
 
     private static func start(in folder: String, attempts: Int) async throws -> Nginx {
@@ -44,7 +51,7 @@ struct Nginx {
         try nginx.configuration.write(toFile: folder + "/nginx.conf", atomically: true, encoding: .utf8)
         do {
             // Returns when the sockets are bound and the server is in the background.
-            try run(program, ["-p", folder, "-c", folder + "/nginx.conf"])
+            try await onThread { try run(program, ["-p", folder, "-c", folder + "/nginx.conf"]) }
             return nginx
         } catch {
             // Somebody else may have taken the port since.

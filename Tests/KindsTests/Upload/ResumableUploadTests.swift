@@ -12,21 +12,17 @@ import Testing
     private func withUpload<T>(
         _ client: OutgoingClient, _ body: (Upload, _ file: String, _ bytes: [UInt8]) async throws -> T
     ) async throws -> T {
-        let folder = FileManager.default.temporaryDirectory.path + "/halyard-resume-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
-        defer {
-            // Left behind in the temporary folder, it does no harm.
-            try? FileManager.default.removeItem(atPath: folder)
+        try await withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+            let bytes = randomBytes((3 << 20) + 77, seed: 21)
+            try Data(bytes).write(to: URL(fileURLWithPath: folder + "/data.bin"))
+            var configuration = UploadConfiguration()
+            configuration.roots = [folder]
+            configuration.checkpoints = folder + "/state"
+            configuration.chunkBytes = 1 << 20
+            configuration.partBytes = 5 << 20
+            return try await body(Upload(client: client, configuration: configuration), folder + "/data.bin", bytes)
         }
-        var random = SplitMix(seed: 21)
-        let bytes = (0..<(3 << 20) + 77).map { _ in UInt8.random(in: 0...255, using: &random) }
-        try Data(bytes).write(to: URL(fileURLWithPath: folder + "/data.bin"))
-        var configuration = UploadConfiguration()
-        configuration.roots = [folder]
-        configuration.checkpoints = folder + "/state"
-        configuration.chunkBytes = 1 << 20
-        configuration.partBytes = 5 << 20
-        return try await body(Upload(client: client, configuration: configuration), folder + "/data.bin", bytes)
     }
 
     private func job(_ id: Int64) -> JobContext {

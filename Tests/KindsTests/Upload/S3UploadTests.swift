@@ -63,37 +63,30 @@ struct S3UploadTests {
     private func withStore<T>(_ body: (_ endpoint: String, OutgoingClient, Upload, _ folder: String) async throws -> T)
         async throws -> T
     {
-        let folder = FileManager.default.temporaryDirectory.path + "/halyard-s3-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer {
-            // Left behind in the temporary folder, it does no harm.
-            try? FileManager.default.removeItem(atPath: folder)
-        }
-        let moto = try Program(
-            try #require(Program.find("moto_server")), ["-H", "127.0.0.1", "-p", "0"], until: "Press CTRL+C")
-        defer { moto.stop() }
-        let address = try #require(moto.output.split(separator: "Running on ").last)
-        let endpoint = String(address.prefix { !$0.isWhitespace })
-        return try await withClient { client in
-            let bucket = try WebURL(parsing: endpoint + "/bucket")
-            try await client.exchange(OutgoingRequest(method: .PUT, url: bucket)) { response throws(KindFailure) in
-                #expect(response.status == 200)
+        let program = try #require(Program.find("moto_server"))
+        return try await withFolder { folder in
+            try await Program.with(program, ["-H", "127.0.0.1", "-p", "0"], until: "Press CTRL+C") { moto in
+                let endpoint = moto.address(after: "Running on ")
+                return try await withClient { client in
+                    let bucket = try WebURL(parsing: endpoint + "/bucket")
+                    try await client.exchange(OutgoingRequest(method: .PUT, url: bucket)) {
+                        response throws(KindFailure) in
+                        #expect(response.status == 200)
+                    }
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    configuration.checkpoints = folder
+                    configuration.partBytes = 5 << 20
+                    configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
+                    return try await body(
+                        endpoint, client, Upload(client: client, configuration: configuration), folder)
+                }
             }
-            var configuration = UploadConfiguration()
-            configuration.roots = [folder]
-            configuration.checkpoints = folder
-            configuration.partBytes = 5 << 20
-            configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
-            return try await body(endpoint, client, Upload(client: client, configuration: configuration), folder)
         }
     }
 
     private func write(_ count: Int, to path: String) throws -> [UInt8] {
-        var random = SplitMix(seed: UInt64(count))
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count + 8)
-        while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes += $0 } }
-        bytes.removeLast(bytes.count - count)
+        let bytes = randomBytes(count, seed: UInt64(count))
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         return bytes
     }

@@ -8,15 +8,12 @@ import Testing
 @testable import Kinds
 
 @Suite struct UploadTests {
-    /// A folder of its own, removed afterwards.
+    /// A folder with another one in it, from which files may be sent.
     private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
-        let path = FileManager.default.temporaryDirectory.path + "/halyard-upload-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path + "/in", withIntermediateDirectories: true)
-        defer {
-            // Left behind in the temporary folder, it does no harm.
-            try? FileManager.default.removeItem(atPath: path)
+        try await KindsTests.withFolder { path in
+            try FileManager.default.createDirectory(atPath: path + "/in", withIntermediateDirectories: true)
+            return try await body(path)
         }
-        return try await body(path)
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {
@@ -24,8 +21,7 @@ import Testing
     }
 
     @Test func fileArrivesWholeWithItsDigest() async throws {
-        var random = SplitMix(seed: 7)
-        let bytes = (0..<(3 << 20) + 17).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let bytes = randomBytes((3 << 20) + 17, seed: 7)
         try await withFolder { folder in
             try write(bytes, to: folder + "/in/photo.jpg")
             try await LoopbackServer.with { _ in

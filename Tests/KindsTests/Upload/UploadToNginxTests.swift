@@ -11,8 +11,7 @@ struct UploadToNginxTests {
         try await Nginx.with { nginx in
             let source = nginx.folder + "/source"
             try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
-            var random = SplitMix(seed: 11)
-            let bytes = (0..<(5 << 20) + 3).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let bytes = randomBytes((5 << 20) + 3, seed: 11)
             try Data(bytes).write(to: URL(fileURLWithPath: source + "/data.bin"))
             try await withClient { client in
                 var configuration = UploadConfiguration()

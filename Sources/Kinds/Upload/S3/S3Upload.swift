@@ -89,9 +89,7 @@ struct S3Upload: Sendable {
 
     private func digest(of range: Range<Int64>, after hash: SHA256) async throws(KindFailure) -> (String, SHA256) {
         let part = UploadStream(
-            source: transfer.source, piece: Transfer.Piece(range: range), hash: SHA256(),
-            threads: transfer.client.threads,
-            progress: UploadProgress(total: 0, context: .init()), throttle: Throttle(bytesPerSecond: nil))
+            source: transfer.source, piece: Transfer.Piece(range: range), threads: transfer.client.threads)
         var whole = hash
         do {
             for try await buffer in part { buffer.withUnsafeReadableBytes { whole.update(bufferPointer: $0) } }

@@ -1,0 +1,95 @@
+import NIOHTTP1
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+/// Answers before the answer.
+@Suite struct InterimTests {
+    private static let large = String(repeating: "x", count: (1 << 20) + 1)
+
+    private func send(_ body: String, to server: LoopbackServer) async throws(KindFailure) -> Upload.Output {
+        let client = OutgoingClient(loopbackConfiguration())
+        let upload = Upload(client: client)
+        do throws(KindFailure) {
+            let output = try await upload.run(Upload.Input(to: server.origin, body: body), context: OperationContext())
+            await client.shutdown()
+            return output
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+
+    /// Were the server's 100 not heard, the second request would not ask any more.
+    @Test func largeBodyWaitsUntilItIsWanted() async throws {
+        try await LoopbackServer.with {
+            $0.path == "/" ? .redirect(307, to: "/there") : .respond(201)
+        } _: { server in
+            let output = try await send(Self.large, to: server)
+            #expect(output.bytes == Int64(Self.large.utf8.count))
+            #expect(server.requests.map { $0.header("expect") } == ["100-continue", "100-continue"])
+            #expect(server.requests.allSatisfy { $0.header("halyard-interim") == nil })
+            #expect(server.requests.allSatisfy { $0.body.count == Self.large.utf8.count })
+        }
+    }
+
+    @Test func smallBodyIsSentAtOnce() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } _: { server in
+            _ = try await send("x", to: server)
+            #expect(server.requests.first?.header("expect") == nil)
+        }
+    }
+
+    @Test func serverThatSaysNothingGetsTheBodyAfterASecond() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } greeting: { _ in
+            .silence
+        } _: { server in
+            let start = ContinuousClock.now
+            _ = try await send(Self.large, to: server)
+            #expect(ContinuousClock.now - start >= .seconds(1))
+        }
+    }
+
+    @Test func serverThatCannotExpectIsAskedWithoutIt() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } greeting: { _ in
+            .respond(417, [("connection", "close")])
+        } _: { server in
+            let output = try await send(Self.large, to: server)
+            #expect(output.status == 201)
+            #expect(server.requests.last?.header("expect") == nil)
+        }
+    }
+
+    @Test func refusalBeforeTheBodySavesIt() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } greeting: { _ in
+            .respond(403, [("connection", "close")])
+        } _: { server in
+            let failure = await failure { () async throws(KindFailure) in try await send(Self.large, to: server) }
+            #expect(failure?.code == "unauthorized")
+            // The request never arrived whole.
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func interimAnswersAreToldApart() async {
+        let answers = InterimAnswers()
+        answers.hear(HTTPResponseHead(version: .http1_1, status: .processing))
+        #expect(await !answers.waitUntilWanted(atMost: .milliseconds(1)))
+        answers.hear(
+            HTTPResponseHead(
+                version: .http1_1, status: .custom(code: 104, reasonPhrase: ""), headers: ["location": "/u"]))
+        #expect(await !answers.waitUntilWanted(atMost: .milliseconds(1)))
+        #expect(answers.uploads.map { $0["location"] } == [["/u"]])
+        answers.hear(HTTPResponseHead(version: .http1_1, status: .continue))
+        #expect(await answers.waitUntilWanted(atMost: .seconds(60)))
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import NIOPosix
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// Whose time it is that passes while a body is sent.
+@Suite struct PaceTests {
+    private func impatient() -> OutgoingConfiguration {
+        var configuration = loopbackConfiguration()
+        configuration.limits.idle = .milliseconds(300)
+        return configuration
+    }
+
+    /// A second and more between the first byte and the last, in pieces that come from us.
+    @Test func ownSlownessIsNotTheServers() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(200)
+        } _: { server in
+            try await withClient(impatient()) { client in
+                let start = ContinuousClock.now
+                let output = try await Upload(client: client).result(
+                    Upload.Input(
+                        to: server.origin, maxBytesPerSecond: 2000, body: String(repeating: "x", count: 4000)))
+                #expect(output.bytes == 4000)
+                #expect(ContinuousClock.now - start > .milliseconds(900))
+            }
+        }
+    }
+
+    /// Reading that takes longer than the limit on idling, as from a disk that is busy.
+    @Test func slowSourceIsNotTheServersFault() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(200)
+        } _: { server in
+            try await withClient(impatient()) { client in
+                // All of the threads that read files are taken for a while.
+                for _ in 0..<8 { client.threads.submit { _ in usleep(700_000) } }
+                try await withFolder { folder in
+                    try Data(randomBytes(1000, seed: 1)).write(to: URL(fileURLWithPath: folder + "/f"))
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    let output = try await Upload(client: client, configuration: configuration).result(
+                        Upload.Input(file: folder + "/f", to: server.origin))
+                    #expect(output.bytes == 1000)
+                }
+            }
+        }
+    }
+
+    /// The server takes the head and then nothing; the system's buffers are full soon.
+    @Test func serverThatTakesNothingIsLeft() async throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                bind(listener, name, length) == 0 && listen(listener, 8) == 0
+                    && getsockname(listener, name, &length) == 0
+            }
+        }
+        try #require(isListening)
+        let port = UInt16(bigEndian: address.sin_port)
+        try await withClient(impatient()) { client in
+            let failure = await failure { () async throws(KindFailure) in
+                try await Upload(client: client).run(
+                    Upload.Input(to: "http://127.0.0.1:\(port)/", body: String(repeating: "x", count: 32 << 20)),
+                    context: OperationContext())
+            }
+            #expect(failure?.code == "timeout")
+            #expect(failure?.isRetryable == true)
+        }
+    }
+
+    @Test func turnCountsTheServersTimeOnly() {
+        let turn = Turn()
+        #expect(turn.becomesOurs() == nil)
+        turn.becomesTheirs()
+        #expect(turn.becomesOurs() != nil)
+        #expect(turn.becomesOurs() == nil)
+    }
+
+    @Test func lowLimitsGiveSmallPieces() {
+        #expect(Throttle(bytesPerSecond: nil).bufferBytes == 1 << 20)
+        #expect(Throttle(bytesPerSecond: 8000).bufferBytes == 2000)
+        #expect(Throttle(bytesPerSecond: 1 << 30, within: Throttle(bytesPerSecond: 1)).bufferBytes == 1024)
+    }
+}
