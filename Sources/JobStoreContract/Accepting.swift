@@ -95,6 +95,19 @@ extension Check {
             other.key?.fingerprint = 6
             try expectEqual(try await bench.refusal(of: other), .keyUsedForAnotherRequest(key: "once"))
         },
+        Check("aKeyTellsItsReceiptWithoutItsRequest") { source in
+            let bench = try await Workbench(source)
+            let key = IdempotencyKey(name: "once", fingerprint: 1)
+            try expectEqual(try await bench.store.outcome(of: key), nil)
+            let pair = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job(), bench.job()], key: key))
+            try expectEqual(try await bench.store.outcome(of: key), .duplicate(pair))
+            let lone = IdempotencyKey(name: "lone", fingerprint: 1)
+            let receipt = try await bench.enqueue(NewGraph(isGraph: false, jobs: [bench.job()], key: lone))
+            try expectEqual(try await bench.store.outcome(of: lone), .duplicate(receipt))
+            try expectEqual(
+                try await bench.store.outcome(of: IdempotencyKey(name: "once", fingerprint: 2)),
+                .refused(.keyUsedForAnotherRequest(key: "once")))
+        },
         Check("twoGraphsWithOneKeyInOneCallAreOne") { source in
             let bench = try await Workbench(source)
             let graph = NewGraph(

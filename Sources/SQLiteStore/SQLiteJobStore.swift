@@ -160,6 +160,10 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.definition(id) }
     }
 
+    public func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.keys.outcome(of: key) }
+    }
+
     public func job(_ id: JobID) async throws(StoreError) -> JobRecord? {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.job(id) }
     }

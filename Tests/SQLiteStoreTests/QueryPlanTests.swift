@@ -41,7 +41,7 @@ import Testing
         Plan("takeDependency", SettleStatements.takeDependencySQL, [byNumber]),
         Plan("unblock", SettleStatements.unblockSQL, [byNumber]),
         Plan("skip", SettleStatements.skipSQL, [byNumber]),
-        Plan("findKey", EnqueueStatements.findKeySQL, ["SEARCH idempotency USING PRIMARY KEY (key=?)"]),
+        Plan("findKey", KeyLookup.sql, ["SEARCH idempotency USING PRIMARY KEY (key=?)"]),
         Plan("stateOf", EnqueueStatements.stateOfSQL, [byNumber]),
         Plan("openJobsOfAGraph", CancelStatements.openJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
         Plan("job", CancelStatements.jobSQL, [byNumber]),

@@ -11,20 +11,29 @@ extension StoreControl {
         var graphs: [NewGraph] = []
         let checker = InputChecker(catalog: catalog, check: daemon?.checkInput, spool: spoolUsers)
         for submission in submissions {
+            let problem: ControlProblem
             do throws(RequestProblem) {
                 let graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
-                if let problem = checker.problem(of: graph) {
-                    answers.append(.refused(problem))
-                } else {
+                guard let refusal = checker.problem(of: graph) else {
                     answers.append(nil)
                     graphs.append(graph)
+                    continue
                 }
+                problem = refusal
             } catch {
-                answers.append(.refused(ControlProblem(error)))
+                problem = ControlProblem(error)
             }
+            answers.append(try await earlierAnswer(to: submission) ?? .refused(problem))
         }
         var outcomes = try await enqueue(graphs, now: moment)[...]
         return answers.map { $0 ?? SubmissionAnswer(outcomes.removeFirst()) }
+    }
+
+    /// What a request was answered that used the same key: it stands whatever has become of definitions and files since.
+    /// The store looks for a key by itself, but only in what can still be planned.
+    private func earlierAnswer(to submission: Submission) async throws(ControlProblem) -> SubmissionAnswer? {
+        guard let key = submission.idempotencyKey else { return nil }
+        return try await asked { () throws(StoreError) in try await store.outcome(of: key) }.map(SubmissionAnswer.init)
     }
 
     /// Hands planned graphs to the store, and sees to the files of the spool that they name.

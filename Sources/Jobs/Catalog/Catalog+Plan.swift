@@ -30,7 +30,7 @@ extension Catalog {
             isLone: jobs.count == 1 && !isGraph)
         return NewGraph(
             name: name, isGraph: isGraph, jobs: try planner.plan(),
-            key: submission.key.map { IdempotencyKey(name: $0, fingerprint: submission.fingerprint) })
+            key: submission.idempotencyKey)
     }
 
     /// Plans a job that a running job asks for.

@@ -28,6 +28,11 @@ struct Fingerprint {
 }
 
 extension Submission {
+    /// Nil when the request has no key.
+    public var idempotencyKey: IdempotencyKey? {
+        key.map { IdempotencyKey(name: $0, fingerprint: fingerprint) }
+    }
+
     /// Of what was asked for, before names and times are resolved. The key itself is not part of it.
     public var fingerprint: Int64 {
         var print = Fingerprint()

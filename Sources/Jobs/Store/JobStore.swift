@@ -58,6 +58,8 @@ public protocol JobStore: Sendable {
     func definitions() async throws(StoreError) -> DefinitionSet
     /// Any revision, also one that was replaced or removed.
     func definition(_ id: DefinitionID) async throws(StoreError) -> StoredDefinition?
+    /// What ``enqueue(_:now:)`` answers to any graph with this key; nil while the key is unused.
+    func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
     func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord]
     func result(of job: JobID) async throws(StoreError) -> JobResult?

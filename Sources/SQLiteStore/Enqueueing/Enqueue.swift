@@ -27,7 +27,7 @@ extension Writer {
     /// Decides everything without writing anything, so that a refusal leaves no trace.
     func decide(_ graph: NewGraph, now: Timestamp) throws(SQLiteError) -> EnqueueDecision {
         precondition(!graph.jobs.isEmpty, "a graph has at least one job")
-        if let key = graph.key, let outcome = try outcome(of: key) { return .answered(outcome) }
+        if let key = graph.key, let outcome = try enqueueing.keys.outcome(of: key) { return .answered(outcome) }
         do throws(PlanFailure) {
             let queues = try queues(of: graph)
             let plan = try GraphPlan(graph.jobs, now: now) { (job) throws(PlanFailure) in
@@ -40,21 +40,6 @@ extension Writer {
             case .failed(let failure): throw failure
             }
         }
-    }
-
-    private func outcome(of key: IdempotencyKey) throws(SQLiteError) -> EnqueueOutcome? {
-        try enqueueing.findKey.bind(1, key.name)
-        guard try enqueueing.findKey.step() else { return nil }
-        defer { enqueueing.findKey.reset() }
-        guard enqueueing.findKey.integer(0) == key.fingerprint else {
-            return .refused(.keyUsedForAnotherRequest(key: key.name))
-        }
-        let first = enqueueing.findKey.integer(2)
-        let count = enqueueing.findKey.integer(3)
-        return .duplicate(
-            EnqueueReceipt(
-                graph: enqueueing.findKey.optionalInteger(1).map(GraphID.init(_:)),
-                jobs: (first..<first + count).map(JobID.init(_:))))
     }
 
     /// The queue of each job, as an index of `memory.queues`; checks the definitions on the way.
@@ -189,11 +174,6 @@ extension Writer {
 }
 
 struct EnqueueStatements: ~Copyable {
-    static let findKeySQL: StaticString = """
-        SELECT fingerprint, graph_id, first_job_id, jobs
-        FROM   idempotency
-        WHERE  key = :key
-        """
     static let stateOfSQL: StaticString = "SELECT state FROM job WHERE id = :job"
     static let insertGraphSQL: StaticString = """
         INSERT INTO graph (id, name, enqueued_ms, finished_ms,
@@ -217,7 +197,7 @@ struct EnqueueStatements: ~Copyable {
         VALUES (:key, :fingerprint, :graph, :first, :jobs)
         """
 
-    let findKey: Statement
+    let keys: KeyLookup
     let stateOf: Statement
     let insertGraph: Statement
     let insertJob: Statement
@@ -226,7 +206,7 @@ struct EnqueueStatements: ~Copyable {
     let insertKey: Statement
 
     init(_ connection: Connection) {
-        findKey = connection.prepare(Self.findKeySQL)
+        keys = KeyLookup(connection)
         stateOf = connection.prepare(Self.stateOfSQL)
         insertGraph = connection.prepare(Self.insertGraphSQL)
         insertJob = connection.prepare(Self.insertJobSQL)

@@ -9,6 +9,7 @@ final class Reader {
     let listings: ListingStatements
     let graphs: GraphStatements
     let definitions: DefinitionStatements
+    let keys: KeyLookup
 
     init(_ connection: Connection) throws(SQLiteError) {
         self.connection = connection
@@ -17,6 +18,7 @@ final class Reader {
         listings = ListingStatements(connection)
         graphs = GraphStatements(connection)
         definitions = DefinitionStatements(connection)
+        keys = KeyLookup(connection)
         try connection.checkPreparations()
     }
 

@@ -1,0 +1,28 @@
+import Jobs
+import SQLite
+
+/// What became of the request that used an idempotency key first.
+struct KeyLookup: ~Copyable {
+    static let sql: StaticString = """
+        SELECT fingerprint, graph_id, first_job_id, jobs
+        FROM   idempotency
+        WHERE  key = :key
+        """
+
+    private let find: Statement
+
+    init(_ connection: Connection) { find = connection.prepare(Self.sql) }
+
+    /// Nil when the key is unused.
+    func outcome(of key: IdempotencyKey) throws(SQLiteError) -> EnqueueOutcome? {
+        try find.bind(1, key.name)
+        guard try find.step() else { return nil }
+        defer { find.reset() }
+        guard find.integer(0) == key.fingerprint else { return .refused(.keyUsedForAnotherRequest(key: key.name)) }
+        let first = find.integer(2)
+        return .duplicate(
+            EnqueueReceipt(
+                graph: find.optionalInteger(1).map(GraphID.init(_:)),
+                jobs: (first..<first + find.integer(3)).map(JobID.init(_:))))
+    }
+}
