@@ -1,4 +1,3 @@
-import Foundation
 import Jobs
 import SQLiteStore
 import Testing
@@ -8,26 +7,11 @@ import Testing
 /// A control without a daemon, over a database whose lock the caller holds.
 @Suite struct OfflineControlTests {
     private func withControl(_ body: (StoreControl) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/halyard-control-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        // A leftover in the temporary directory harms nobody.
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let path = directory + "/halyard.db"
-        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path), options: .brief)
-        let kind = KindDescription(
-            name: "echo", summary: "s", inputType: "I", outputType: "O", accepts: nil, offers: "O",
-            fields: [InputField("text", .string, summary: "t")])
-        try await store.register([kind], now: Samples.moment)
-        try await store.change(
-            DefinitionChange(definitions: [Definition(name: "echo", kind: "echo")]), now: Samples.moment)
-        let control = StoreControl(store: store, database: path, version: "test", now: { Samples.moment })
-        do {
-            try await body(control)
-        } catch {
-            await store.close()
-            throw error
+        try await TestStore.with { files in
+            try await body(
+                StoreControl(
+                    store: files.store, database: files.database, version: "test", now: { Samples.moment }))
         }
-        await store.close()
     }
 
     @Test func jobsAreAcceptedAndSaidToWaitForADaemon() async throws {
