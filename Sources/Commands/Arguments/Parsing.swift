@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 import Jobs
 
 extension JobID: ExpressibleByArgument {
@@ -42,10 +43,14 @@ extension Priority: ExpressibleByArgument {
 struct DurationArgument: ExpressibleByArgument, Hashable {
     var duration: Duration
 
+    init(_ duration: Duration) { self.duration = duration }
+
     init?(argument: String) {
         guard let duration = Duration(human: argument) else { return nil }
         self.duration = duration
     }
+
+    var defaultValueDescription: String { duration.human }
 }
 
 /// A job to wait for: `41`, or `41:finished`.
@@ -78,6 +83,12 @@ enum WorkArgument: ExpressibleByArgument, Hashable {
         } else {
             guard let id = JobID(argument: argument) else { return nil }
             self = .job(id)
+        }
+    }
+    var scope: WatchScope {
+        switch self {
+        case .job(let id): .job(id)
+        case .graph(let id): .graph(id)
         }
     }
 }

@@ -28,7 +28,9 @@ struct Connector {
             guard error.code == .noDaemon else { throw error }
             return try await openDatabase(purpose, noDaemon: error)
         }
-        return Session(control: control, place: .daemon(socket: socket), close: {})
+        return Session(
+            control: control, place: .daemon(socket: socket),
+            waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() }, close: {})
     }
 
     private func openDatabase(_ purpose: Purpose, noDaemon: ControlProblem) async throws -> Session {
@@ -52,6 +54,7 @@ struct Connector {
                 control: StoreControl(
                     store: store, database: store.path, version: Version.current, now: surroundings.now),
                 place: .database(path: database),
+                waitForDaemon: { () throws(ControlProblem) in throw noDaemon },
                 close: { [lock] in
                     await store.close()
                     lock?.release()

@@ -9,6 +9,8 @@ struct Session: Sendable {
 
     let control: any JobControl
     let place: Place
+    /// Returns once the daemon listens (again).
+    let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
     /// Ends the connection, or closes the database and gives its lock back.
     let close: @Sendable () async -> Void
 

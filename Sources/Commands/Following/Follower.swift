@@ -4,10 +4,16 @@ import Synchronization
 
 /// Waits for jobs and graphs to become final, one after the other, by watching them.
 final class Follower: Sendable {
-    private let control: any JobControl
+    private let session: Session
+    private let surroundings: Surroundings
+    private let patience: Duration
     private let states = Mutex<[JobID: JobState]>([:])
 
-    init(_ control: any JobControl) { self.control = control }
+    init(_ session: Session, _ surroundings: Surroundings, patience: Duration) {
+        self.session = session
+        self.surroundings = surroundings
+        self.patience = patience
+    }
 
     /// The last known state of every job that was followed.
     var lastStates: [JobState] { states.withLock { Array($0.values) } }
@@ -18,43 +24,18 @@ final class Follower: Sendable {
     func follow(
         _ work: [WorkArgument], timeout: Duration?, onEnd: @escaping @Sendable ([JobRecord]) throws -> Void
     ) async throws -> Bool {
-        guard let timeout else {
-            for piece in work { try onEnd(try await follow(piece)) }
-            return true
-        }
-        return try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                for piece in work { try onEnd(try await self.follow(piece)) }
-                return true
-            }
-            group.addTask {
-                try await Task.sleep(for: timeout, clock: .continuous)
-                return false
-            }
-            let isDone = try await group.next() ?? false
-            group.cancelAll()
-            return isDone
-        }
+        try await within(timeout) { for piece in work { try onEnd(try await self.follow(piece)) } }
     }
 
     private func follow(_ work: WorkArgument) async throws -> [JobRecord] {
-        let scope: WatchScope =
-            switch work {
-            case .job(let id): .job(id)
-            case .graph(let id): .graph(id)
-            }
         var last: [JobID: JobRecord] = [:]
-        for try await event in try await control.watch(scope) {
-            switch event {
-            case .job(let job):
-                last[job.id] = job
-                states.withLock { $0[job.id] = job.state }
-            case .final: return last.values.sorted { $0.id < $1.id }
-            case .progress, .missed: break
-            }
+        var watch = LastingWatch(session, work.scope, patience: patience) { [self] notice in
+            if let text = notice.text { try surroundings.note(text) }
+            guard case .event(.job(let job)) = notice else { return }
+            last[job.id] = job
+            states.withLock { $0[job.id] = job.state }
         }
-        try Task.checkCancellation()
-        throw CommandFailure(
-            .temporary, "The daemon stopped before the jobs were final. They are kept; wait again when it runs.")
+        try await watch.run()
+        return last.values.sorted { $0.id < $1.id }
     }
 }

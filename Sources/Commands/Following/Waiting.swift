@@ -3,13 +3,29 @@ import Jobs
 
 /// Waits for work, prints how each job ended, and tells it as an exit code.
 struct Waiting: Sendable {
-    var session: Session
-    var surroundings: Surroundings
-    var isJSON: Bool
+    private let session: Session
+    private let surroundings: Surroundings
+    private let isJSON: Bool
+    private let patience: Duration
+
+    init(_ session: Session, _ surroundings: Surroundings, _ common: CommonOptions, _ follow: FollowOptions) {
+        self.session = session
+        self.surroundings = surroundings
+        isJSON = common.json
+        patience = follow.reconnect.duration
+    }
+
+    /// Waits for jobs that were just made, where that is asked for.
+    func wait(for receipt: EnqueueReceipt, _ options: WaitOptions) async throws -> ExitCode {
+        guard options.wait else { return .success }
+        return try await wait(
+            for: receipt.graph.map { [.graph($0)] } ?? receipt.jobs.map { .job($0) },
+            timeout: options.timeout?.duration)
+    }
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
         guard session.isDaemon else { return try await withoutDaemon(work) }
-        let follower = Follower(session.control)
+        let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
         if !isDone {
             try surroundings.note(

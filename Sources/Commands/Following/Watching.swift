@@ -4,11 +4,10 @@ import Synchronization
 
 /// Shows a stream of events: as lines, or on a terminal as a block that is drawn ten times a second while it changes.
 struct Watching {
-    var events: AsyncThrowingStream<WatchEvent, any Error>
+    var session: Session
+    var scope: WatchScope
+    var patience: Duration
     var surroundings: Surroundings
-
-    static let endedEarly = CommandFailure(
-        .temporary, "The daemon stopped. The jobs are kept; watch again when it runs.")
 
     func run() async throws -> ExitCode {
         surroundings.output.isTerminal ? try await runLive() : try await runLines()
@@ -17,13 +16,34 @@ struct Watching {
     private func runLines() async throws -> ExitCode {
         var view = WatchView(isLive: false)
         let start = ContinuousClock.now
-        for try await event in events {
+        try await follow { event in
             let lines = view.apply(event, at: ContinuousClock.now - start, now: surroundings.now())
             for line in lines { try surroundings.output.line(line) }
             try surroundings.output.flush()
-            if event == .final { return ExitCode(states: view.lastStates) }
         }
-        throw Self.endedEarly
+        return ExitCode(states: view.lastStates)
+    }
+
+    /// One JSON value a line for each event.
+    func runJSON() async throws -> ExitCode {
+        var states: [JobID: JobState] = [:]
+        try await follow { event in
+            if case .job(let job) = event { states[job.id] = job.state }
+            try surroundings.output.json(event.json)
+            try surroundings.output.flush()
+        }
+        return ExitCode(states: states.values)
+    }
+
+    /// Tells of gaps beside the data.
+    private func follow(_ onEvent: (WatchEvent) throws -> Void) async throws {
+        try await withoutActuallyEscaping(onEvent) { onEvent in
+            var watch = LastingWatch(session, scope, patience: patience) { notice in
+                if let text = notice.text { try surroundings.note(text) }
+                if case .event(let event) = notice { try onEvent(event) }
+            }
+            try await watch.run()
+        }
     }
 
     /// What the reader of the events leaves for the drawer.
@@ -36,9 +56,12 @@ struct Watching {
 
         let content = Mutex(Content())
 
-        func apply(_ event: WatchEvent, at elapsed: Duration, now: Timestamp) {
+        func apply(_ notice: LastingWatch.Notice, at elapsed: Duration, now: Timestamp) {
             content.withLock { content in
-                content.lines += content.view.apply(event, at: elapsed, now: now)
+                if let text = notice.text { content.lines.append(text) }
+                if case .event(let event) = notice {
+                    content.lines += content.view.apply(event, at: elapsed, now: now)
+                }
                 content.hasChanged = true
             }
         }
@@ -62,34 +85,37 @@ struct Watching {
         }
 
         var block = LiveBlock(output)
-        let isFinal = try await withThrowingTaskGroup(of: Bool?.self) { group in
-            group.addTask { [events] in
-                let start = ContinuousClock.now
-                for try await event in events {
-                    shared.apply(event, at: ContinuousClock.now - start, now: now())
-                    if event == .final { return true }
+        do {
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                group.addTask { [session, scope, patience] in
+                    let start = ContinuousClock.now
+                    var watch = LastingWatch(session, scope, patience: patience) {
+                        shared.apply($0, at: ContinuousClock.now - start, now: now())
+                    }
+                    try await watch.run()
+                    return true
                 }
-                return false
-            }
-            func tick() {
-                group.addTask {
-                    try await Task.sleep(for: .milliseconds(100), clock: .continuous)
-                    return nil
+                func tick() {
+                    group.addTask {
+                        try await Task.sleep(for: .milliseconds(100), clock: .continuous)
+                        return false
+                    }
                 }
-            }
-            tick()
-            while let result = try await group.next() {
-                if let result {
-                    group.cancelAll()
-                    return result
-                }
-                if shared.content.withLock({ $0.hasChanged || $0.view.hasRunning }) { try draw(&block, isLast: false) }
                 tick()
+                while let isFinal = try await group.next(), !isFinal {
+                    if shared.content.withLock({ $0.hasChanged || $0.view.hasRunning }) {
+                        try draw(&block, isLast: false)
+                    }
+                    tick()
+                }
+                group.cancelAll()
             }
-            return false
+        } catch {
+            // What was told last stays to be read.
+            try draw(&block, isLast: true)
+            throw error
         }
         try draw(&block, isLast: true)
-        guard isFinal else { throw Self.endedEarly }
         return ExitCode(states: shared.content.withLock { Array($0.view.lastStates) })
     }
 }

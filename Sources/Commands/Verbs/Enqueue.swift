@@ -77,17 +77,11 @@ extension Halyard {
         @Flag(help: "Copy files into the daemon's spool, also those it could read itself.")
         var copy = false
 
-        @Flag(help: "Wait until the jobs are final; the exit code tells the outcome.")
-        var wait = false
-
-        @Option(help: ArgumentHelp("With --wait: wait no longer.", valueName: "duration"))
-        var timeout: DurationArgument?
-
+        @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
         func validate() throws {
             if at != nil && delay != nil { throw ValidationError("--at and --in exclude each other.") }
-            if timeout != nil && !wait { throw ValidationError("--timeout goes with --wait.") }
             if lines == nil {
                 if name == nil {
                     throw ValidationError("Name a definition, or give --lines. See: halyard definitions list")
@@ -96,7 +90,7 @@ extension Halyard {
             }
             let isAlone =
                 name == nil && assignments.isEmpty && input == nil && queue == nil && priority == nil && after.isEmpty
-                && at == nil && delay == nil && key == nil && !wait && !copy
+                && at == nil && delay == nil && key == nil && !waiting.wait && !copy
             if !isAlone {
                 throw ValidationError("With --lines everything else stands in the lines. Give --lines alone.")
             }
@@ -116,10 +110,7 @@ extension Halyard {
                 let receipt = try await submit(typed, session, surroundings)
                 try surroundings.output.flush()
                 try session.noteWritten(in: surroundings, willRun: true)
-                guard wait else { return .success }
-                let work: [WorkArgument] = receipt.graph.map { [.graph($0)] } ?? receipt.jobs.map { .job($0) }
-                return try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
-                    .wait(for: work, timeout: timeout?.duration)
+                return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
             }
         }
 

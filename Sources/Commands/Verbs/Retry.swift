@@ -17,9 +17,7 @@ extension Halyard {
         @Flag(help: "Also repeat the jobs that were skipped because of it, as one graph.")
         var dependents = false
 
-        @Flag(help: "Wait until the new jobs are final; the exit code tells the outcome.")
-        var wait = false
-
+        @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
@@ -32,9 +30,7 @@ extension Halyard {
                 }
                 try surroundings.output.flush()
                 try session.noteWritten(in: surroundings, willRun: true)
-                guard wait else { return .success }
-                return try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
-                    .wait(for: receipt.jobs.map { .job($0) }, timeout: nil)
+                return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
             }
         }
     }

@@ -17,12 +17,12 @@ extension Halyard {
         @Option(help: ArgumentHelp("Wait no longer, e.g. 30s, 5m.", valueName: "duration"))
         var timeout: DurationArgument?
 
+        @OptionGroup var follow: FollowOptions
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .reading, in: surroundings) { session in
-                try await Waiting(session: session, surroundings: surroundings, isJSON: common.json)
-                    .wait(for: work, timeout: timeout?.duration)
+                try await Waiting(session, surroundings, common, follow).wait(for: work, timeout: timeout?.duration)
             }
         }
     }

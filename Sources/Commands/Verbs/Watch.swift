@@ -14,28 +14,17 @@ extension Halyard {
         @Argument(help: ArgumentHelp("A job's number, graph:NUMBER, or all.", valueName: "job"))
         var scope = WatchArgument.all
 
+        @OptionGroup var follow: FollowOptions
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .reading, in: surroundings) { session in
                 try session.requireDaemon("Watching")
-                let events = try await session.control.watch(scope.scope)
-                if common.json { return try await printJSON(events, surroundings) }
-                return try await Watching(events: events, surroundings: surroundings).run()
+                let watching = Watching(
+                    session: session, scope: scope.scope, patience: follow.reconnect.duration,
+                    surroundings: surroundings)
+                return try await common.json ? watching.runJSON() : watching.run()
             }
-        }
-
-        private func printJSON(
-            _ events: AsyncThrowingStream<WatchEvent, any Error>, _ surroundings: Surroundings
-        ) async throws -> ExitCode {
-            var states: [JobID: JobState] = [:]
-            for try await event in events {
-                if case .job(let job) = event { states[job.id] = job.state }
-                try surroundings.output.json(event.json)
-                try surroundings.output.flush()
-                if event == .final { return ExitCode(states: states.values) }
-            }
-            throw Watching.endedEarly
         }
     }
 }
@@ -58,8 +47,7 @@ enum WatchArgument: ExpressibleByArgument, Hashable {
 
     var scope: WatchScope {
         switch self {
-        case .work(.job(let id)): .job(id)
-        case .work(.graph(let id)): .graph(id)
+        case .work(let work): work.scope
         case .all: .all
         }
     }

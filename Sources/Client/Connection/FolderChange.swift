@@ -1,0 +1,53 @@
+import Dispatch
+import Glibc
+
+/// Hears of changes to a folder, from the moment it is made.
+///
+/// SAFETY: a source may be cancelled from any thread.
+final class FolderChange: @unchecked Sendable {
+    private let changes: AsyncStream<Void>
+    private let source: any DispatchSourceRead
+
+    /// - Parameter path: Of a file in the folder. Where the folder is missing, too, the nearest one above it is heard,
+    ///   which the missing one will appear in.
+    /// - Returns: Nil where the kernel does not tell, e.g. of a folder that this user may not list.
+    init?(near path: String) {
+        let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+        var folder = Self.folder(of: path)
+        while inotify_add_watch(descriptor, folder, events) < 0 {
+            guard errno == ENOENT, folder != "/", folder != "." else {
+                close(descriptor)
+                return nil
+            }
+            folder = Self.folder(of: folder)
+        }
+        let (changes, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
+        source.setEventHandler {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            // What has changed is seen by looking.
+            while read(descriptor, &buffer, buffer.count) > 0 {}
+            teller.yield()
+        }
+        source.setCancelHandler {
+            close(descriptor)
+            teller.finish()
+        }
+        self.changes = changes
+        source.resume()
+    }
+
+    deinit { source.cancel() }
+
+    /// Returns once something has changed, or the task is cancelled.
+    func wait() async {
+        for await _ in changes { return }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let end = path.lastIndex(of: "/") else { return "." }
+        return end == path.startIndex ? "/" : String(path[..<end])
+    }
+}
