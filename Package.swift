@@ -221,7 +221,8 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "Jobs", "OperationTypes", "Runner", "Systemd", .product(name: "Logging", package: "swift-log"),
+                "Client", "Control", "Jobs", "Kinds", "OperationTypes", "Runner", "Systemd",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         executable("halyardd", ["Daemon"]),

@@ -14,11 +14,10 @@ extension StoreControl {
             throw problem
         }
         let outcomes = try await enqueue([plan], now: now())
-        switch outcomes.first.map(SubmissionAnswer.init) {
-        case .enqueued(let receipt)?, .duplicate(let receipt)?: return receipt
-        case .refused(let problem)?: throw problem
-        case nil: throw ControlProblem(.internal, "The store gave no answer. Please report this.")
+        guard let outcome = outcomes.first else {
+            throw ControlProblem(.internal, "The store gave no answer. Please report this.")
         }
+        return try SubmissionAnswer(outcome).receipt()
     }
 
     /// Every job that was skipped because of `id`, directly or through others that were.

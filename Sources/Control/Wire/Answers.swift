@@ -6,6 +6,25 @@ public enum SubmissionAnswer: Sendable, Hashable {
     /// The key was used before for the same request; nothing was added.
     case duplicate(EnqueueReceipt)
     case refused(ControlProblem)
+
+    /// What was accepted, now or when the key was used first.
+    public func receipt() throws(ControlProblem) -> EnqueueReceipt {
+        switch self {
+        case .enqueued(let receipt), .duplicate(let receipt): receipt
+        case .refused(let problem): throw problem
+        }
+    }
+}
+
+extension JobControl {
+    /// Accepts one submission whole or not at all. A key that was used before for the same request gives the first
+    /// receipt, so with a key a retry is safe.
+    public func enqueue(_ submission: Submission) async throws(ControlProblem) -> EnqueueReceipt {
+        guard let answer = try await enqueue([submission]).first else {
+            throw ControlProblem(.internal, "A submission was not answered. Please report this.")
+        }
+        return try answer.receipt()
+    }
 }
 
 public struct CancelAnswer: Sendable, Hashable {

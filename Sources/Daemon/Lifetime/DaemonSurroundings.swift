@@ -15,7 +15,7 @@ public struct DaemonSurroundings: Sendable {
     /// Where a reload reads from; nil when it reads definitions only.
     public var sources: ConfigurationSources?
     public var handlesSignals = false
-    /// Runs what is there and ends, without a control socket: see ``OnceService``.
+    /// Runs what is there and ends, without a control socket: see `OnceService`.
     public var runsOnce = false
     /// Follows `log.level` on reload.
     public var logThreshold = LogThreshold(.info)
