@@ -324,6 +324,47 @@ final class Events<Input: Sendable>: Subscriber, Cancellable, Sendable {
         #expect(events.values.isEmpty && events.completions == 0)
     }
 
+    @Test func subscriberThatCancelsAtTheValueHearsNoEnd() async {
+        let work = AdaptedOperation<Void, Int, any Error> { (_, _) async throws(any Error) in 5 }
+        let heard = Mutex<[String]>([])
+        let ended = Signal()
+        let released = Signal()
+        final class Once: Subscriber, Sendable {
+            let hear: @Sendable (String, (any Subscription)?) -> Void
+            let gone: @Sendable () -> Void
+            private let subscription = Mutex<Held?>(nil)
+            struct Held: @unchecked Sendable { let subscription: any Subscription }
+            init(
+                hear: @escaping @Sendable (String, (any Subscription)?) -> Void, gone: @escaping @Sendable () -> Void
+            ) {
+                self.hear = hear
+                self.gone = gone
+            }
+            func receive(subscription: any Subscription) {
+                let held = Held(subscription: subscription)
+                self.subscription.withLock { $0 = held }
+                subscription.request(.unlimited)
+            }
+            func receive(_ input: Int) -> Subscribers.Demand {
+                hear("value", subscription.withLock { $0 }?.subscription)
+                return .none
+            }
+            func receive(completion: Subscribers.Completion<any Error>) { hear("end", nil) }
+            deinit { gone() }
+        }
+        work.publisher(()).subscribe(
+            Once { line, subscription in
+                heard.withLock { $0.append(line) }
+                subscription?.cancel()
+                ended.send()
+            } gone: {
+                released.send()
+            })
+        #expect(await ended.wait())
+        #expect(await released.wait(), "nothing holds it any more, so all has been said")
+        #expect(heard.withLock { $0 } == ["value"])
+    }
+
     @Test func valueIsFollowedByTheEndAndFailureIsTyped() async {
         let events = Events<Int>()
         let done = Signal()

@@ -41,6 +41,20 @@ import Testing
         #expect(calls == ["outer", "nested", "next"])
     }
 
+    @Test func takenBackInsideAClosureTheNextOneDoesNotRun() {
+        let source = CancellationTokenSource()
+        var calls: [Int] = []
+        var registrations: [CancellationRegistration] = []
+        source.token.register {
+            calls.append(0)
+            for registration in registrations.prefix(20) { registration.unregister() }
+        }
+        for number in 1...25 { registrations.append(source.token.register { calls.append(number) }) }
+        source.cancel()
+        #expect(calls == [0, 21, 22, 23, 24, 25])
+        #expect(source.token.state!.capacityInUse == 0)
+    }
+
     @Test func noneNeverCancelsAndDropsItsClosures() {
         weak var canary: Canary?
         do {

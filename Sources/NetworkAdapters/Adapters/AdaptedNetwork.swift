@@ -11,6 +11,21 @@ typealias Parcel = Handoff<Any>
 
 typealias AdaptedNetwork = AdaptedOperation<URL, Parcel, any Error>
 
+/// A service of some style.
+enum NetworkSource: Sendable {
+    case callback(any CallbackNetwork)
+    case combine(any CombineNetwork)
+    case asyncAwait(any AsyncAwaitNetwork)
+
+    func operation<T: Decodable>(_ type: T.Type) -> AdaptedNetwork {
+        switch self {
+        case .callback(let service): service.operation(type)
+        case .combine(let service): service.operation(type)
+        case .asyncAwait(let service): service.operation(type)
+        }
+    }
+}
+
 extension CallbackNetwork {
     func operation<T: Decodable>(_: T.Type) -> AdaptedNetwork {
         let start = Handoff { (url: URL, completion: @escaping @Sendable (Result<Parcel, any Error>) -> Void) in

@@ -20,11 +20,12 @@ public struct OperationPublisher<Work: TypedOperation>: Publisher, Sendable {
     let input: Work.Input
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-        let subscription = OperationSubscription(work, input) { result in
+        let subscription = OperationSubscription(work, input) { result, isCancelled in
             switch result {
             case .success(let output):
                 _ = subscriber.receive(output)
-                subscriber.receive(completion: .finished)
+                // The subscriber may have wanted no more than that.
+                if !isCancelled() { subscriber.receive(completion: .finished) }
             case .failure(let failure):
                 subscriber.receive(completion: .failure(failure))
             }
@@ -34,13 +35,15 @@ public struct OperationPublisher<Work: TypedOperation>: Publisher, Sendable {
 }
 
 private final class OperationSubscription<Work: TypedOperation>: Subscription, Sendable {
-    typealias Receive = (Result<Work.Output, Work.Failure>) -> Void
+    /// Tells the subscriber, asking in between whether it has cancelled.
+    typealias Receive = (Result<Work.Output, Work.Failure>, _ isCancelled: () -> Bool) -> Void
 
     /// SAFETY: Exists only inside the mutex below.
     private struct State: @unchecked Sendable {
-        /// Nil once the subscriber was told the end, or wants to hear no more.
+        /// Nil once the subscriber is told the end, or wants to hear no more.
         var receive: Receive?
         var run: CancellationTokenSource?
+        var isCancelled = false
     }
 
     private let work: Work
@@ -66,15 +69,17 @@ private final class OperationSubscription<Work: TypedOperation>: Subscription, S
     }
 
     func cancel() {
-        let run = state.withLock { state -> CancellationTokenSource? in
-            state.receive = nil
-            return state.run
+        // The subscriber is released after the lock: it may come back here when it goes.
+        let (receive, run) = state.withLock { state in
+            state.isCancelled = true
+            return (Handoff(state.receive.take()), state.run)
         }
+        withExtendedLifetime(receive) {}
         run?.cancel()
     }
 
     private func end(with result: Result<Work.Output, Work.Failure>) {
         let receive = state.withLock { Handoff($0.receive.take()) }.value
-        receive?(result)
+        receive?(result) { state.withLock { $0.isCancelled } }
     }
 }

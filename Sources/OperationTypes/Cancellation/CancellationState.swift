@@ -43,7 +43,8 @@ final class CancellationState: Sendable {
             }
             state.entries[index].closure = nil
             state.gaps += 1
-            if state.gaps * 2 > state.entries.count {
+            // While they run, the places are counted.
+            if state.isOpen, state.gaps * 2 > state.entries.count {
                 state.entries.removeAll { $0.closure == nil }
                 state.gaps = 0
             }
@@ -52,14 +53,27 @@ final class CancellationState: Sendable {
     }
 
     func cancel() {
-        let entries = registrations.withLock { state in
+        let isFirst = registrations.withLock { state in
+            defer { state.isOpen = false }
             cancelling.store(true, ordering: .releasing)
-            state.isOpen = false
-            defer { state.entries = [] }
-            return state.entries
+            return state.isOpen
         }
-        var remaining = entries[...]
-        while let entry = remaining.popFirst() { entry.closure?.value() }
+        // Whoever comes second finds them run, or being run.
+        guard isFirst else { return }
+        var position = 0
+        while let closure = take(from: &position) { closure.value() }
+    }
+
+    /// Takes out the first closure at or after a position.
+    private func take(from position: inout Int) -> Handoff<() -> Void>? {
+        registrations.withLock { state in
+            while position < state.entries.count {
+                defer { position += 1 }
+                if let closure = state.entries[position].closure.take() { return closure }
+            }
+            state.entries = []
+            return nil
+        }
     }
 
     /// Releases the closures and takes no more: nobody is left who could cancel.

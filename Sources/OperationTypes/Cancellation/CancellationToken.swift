@@ -54,6 +54,6 @@ public struct CancellationRegistration: Sendable {
     let state: CancellationState?
     let id: UInt64
 
-    /// Forgets the closure. It may still be running on another thread when this returns.
+    /// Forgets the closure: unless it has begun to run, it never will. It may be running on another thread when this returns.
     public func unregister() { state?.unregister(id) }
 }

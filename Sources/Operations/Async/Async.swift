@@ -16,41 +16,44 @@ public typealias Async = AsyncBlock<Void, Void>
 /// value. When a link throws, or is cancelled before it began, every later link is skipped and takes over the error, in
 /// the second case `CancellationError`. Links may be used from any thread.
 public struct AsyncBlock<In, Out> {
-    private let link: Link<In, Out>
+    @usableFromInline let link: Link<In, Out>
 
     /// The value of the block, once it has finished; nil for one that failed, was cancelled or skipped.
-    public var output: Out? {
+    @inlinable public var output: Out? {
         if case .success(let value)? = link.outcome { value } else { nil }
     }
 
     /// Keeps the block from running if it has not begun; does nothing otherwise. What the block captures is released now.
-    public func cancel() { link.cancel() }
+    @inlinable public func cancel() { link.cancel() }
 
     /// Blocks this thread until the link has finished: its block ran, or its turn came and it was cancelled or skipped. May be
     /// called often and from many threads. Handlers of ``catch(respondBlock:)`` are not waited for.
     ///
     /// - Parameter seconds: Nil waits for ever.
+    @inlinable
     @discardableResult
     public func wait(seconds: Double? = nil) -> DispatchTimeoutResult { link.wait(seconds: seconds) }
 
     /// Calls `respondBlock` on this link's queue, after the link, if it or one before it failed or was cancelled. The error
     /// stays: later links and their handlers see it too.
+    @inlinable
     @discardableResult
     public func `catch`(respondBlock: @escaping (any Error) -> Void) -> AsyncBlock<In, Out> {
         link.catch(respondBlock)
         return self
     }
 
-    private static func begin<O>(
+    @inlinable
+    static func begin<O>(
         _ lane: Lane, _ after: Double?, _ block: @escaping () throws -> O
     ) -> AsyncBlock<Void, O> {
         let link = Link<Void, O>(lane, after: after, block)
-        _ = link.receive(.success(()))
-        link.schedule()
+        link.receive(.success(())).begin()
         return AsyncBlock<Void, O>(link: link)
     }
 
-    private func chain<O>(
+    @inlinable
+    func chain<O>(
         _ lane: Lane, _ after: Double?, _ block: @escaping (Out) throws -> O
     ) -> AsyncBlock<Out, O> {
         let next = Link<Out, O>(lane, after: after, block)
@@ -58,7 +61,8 @@ public struct AsyncBlock<In, Out> {
         return AsyncBlock<Out, O>(link: next)
     }
 
-    fileprivate init(link: Link<In, Out>) { self.link = link }
+    @inlinable
+    init(link: Link<In, Out>) { self.link = link }
 }
 
 extension AsyncBlock: Sendable where In: Sendable, Out: Sendable {}
@@ -67,11 +71,13 @@ extension AsyncBlock: Sendable where In: Sendable, Out: Sendable {}
 
 /// `after` is in seconds of the monotonic clock, which stands still while the machine sleeps; nil and negative mean at once.
 extension AsyncBlock {
+    @inlinable
     @discardableResult
     public static func main<O>(after: Double? = nil, _ block: @escaping () throws -> O) -> AsyncBlock<Void, O> {
         begin(.main, after, block)
     }
 
+    @inlinable
     @discardableResult
     public static func userInteractive<O>(
         after: Double? = nil, _ block: @escaping () throws -> O
@@ -79,6 +85,7 @@ extension AsyncBlock {
         begin(.shared(.userInteractive), after, block)
     }
 
+    @inlinable
     @discardableResult
     public static func userInitiated<O>(
         after: Double? = nil, _ block: @escaping () throws -> O
@@ -86,16 +93,19 @@ extension AsyncBlock {
         begin(.shared(.userInitiated), after, block)
     }
 
+    @inlinable
     @discardableResult
     public static func utility<O>(after: Double? = nil, _ block: @escaping () throws -> O) -> AsyncBlock<Void, O> {
         begin(.shared(.utility), after, block)
     }
 
+    @inlinable
     @discardableResult
     public static func background<O>(after: Double? = nil, _ block: @escaping () throws -> O) -> AsyncBlock<Void, O> {
         begin(.shared(.background), after, block)
     }
 
+    @inlinable
     @discardableResult
     public static func custom<O>(
         queue: DispatchQueue, after: Double? = nil, _ block: @escaping () throws -> O
@@ -108,31 +118,37 @@ extension AsyncBlock {
 
 /// `after` counts from the end of the link before.
 extension AsyncBlock {
+    @inlinable
     @discardableResult
     public func main<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
         chain(.main, after, block)
     }
 
+    @inlinable
     @discardableResult
     public func userInteractive<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
         chain(.shared(.userInteractive), after, block)
     }
 
+    @inlinable
     @discardableResult
     public func userInitiated<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
         chain(.shared(.userInitiated), after, block)
     }
 
+    @inlinable
     @discardableResult
     public func utility<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
         chain(.shared(.utility), after, block)
     }
 
+    @inlinable
     @discardableResult
     public func background<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
         chain(.shared(.background), after, block)
     }
 
+    @inlinable
     @discardableResult
     public func custom<O>(
         queue: DispatchQueue, after: Double? = nil, _ block: @escaping (Out) throws -> O

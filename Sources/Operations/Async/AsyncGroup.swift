@@ -1,5 +1,6 @@
 import Dispatch
 import OperationTypes
+import Synchronization
 
 /// Blocks on queues of different quality of service that are waited for together.
 public struct AsyncGroup: Sendable {
@@ -20,12 +21,23 @@ public struct AsyncGroup: Sendable {
     public func background(_ block: @escaping () -> Void) { add(.shared(.background), block) }
     public func custom(queue: DispatchQueue, block: @escaping () -> Void) { add(.custom(queue), block) }
 
-    /// Blocks this thread until every block has run and every ``enter()`` is balanced.
+    /// Blocks this thread until every block has run and every ``enter()`` is balanced. The main thread does the work that
+    /// waits for it meanwhile.
     ///
     /// - Parameter seconds: Nil waits for ever.
     @discardableResult
     public func wait(seconds: Double? = nil) -> DispatchTimeoutResult {
-        group.wait(timeout: seconds.map { .now() + max($0, 0) } ?? .distantFuture)
+        let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
+        guard MainThread.isCurrent else { return group.wait(timeout: deadline) }
+        let signal = DispatchSemaphore(value: 0)
+        let isEmpty = Atomic(false)
+        group.notify(queue: .global()) {
+            isEmpty.store(true, ordering: .releasing)
+            signal.signal()
+        }
+        return MainInbox.wait(for: signal, deadline: deadline) {
+            isEmpty.load(ordering: .acquiring) ? DispatchTimeoutResult.success : nil
+        } ?? .timedOut
     }
 
     private func add(_ lane: Lane, _ block: @escaping () -> Void) {

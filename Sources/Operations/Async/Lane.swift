@@ -2,7 +2,8 @@ import Dispatch
 import OperationTypes
 
 /// Where a block runs.
-enum Lane {
+@usableFromInline
+enum Lane: Sendable {
     case main
     case shared(DispatchQoS.QoSClass)
     case custom(DispatchQueue)
@@ -26,7 +27,7 @@ enum Lane {
     }
 
     /// What a block here may find out that was asked for it; nothing is known of a queue of the caller's.
-    var qos: qos_class_t? {
+    @usableFromInline var qos: qos_class_t? {
         switch self {
         case .main: qos_class_main()
         case .shared(let qos): qos.number
@@ -38,6 +39,12 @@ enum Lane {
     /// where nobody can tell.
     func continues(_ lane: Lane) -> Bool {
         if case .shared(let mine) = self, case .shared(let other) = lane { mine == other } else { false }
+    }
+
+    @usableFromInline
+    func call(_ catcher: @escaping (any Error) -> Void, _ error: any Error) {
+        let qos = qos
+        run(after: nil, handoff { RequestedQoS.with(qos) { catcher(error) } })
     }
 
     /// Runs `work` after `delay` seconds of the monotonic clock, which stands still while the machine sleeps.

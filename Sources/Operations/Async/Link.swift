@@ -7,67 +7,77 @@ import Synchronization
 /// 1. A link goes from waiting for its input, over waiting for its turn and running, to finished; never back.
 /// 2. A link that is cancelled before it runs finishes as cancelled when its turn comes.
 /// 3. One whose predecessor failed, or was cancelled, finishes with that error at once.
-final class Link<In, Out>: Follower, Turn {
-    typealias Outcome = Result<Out, any Error>
+@usableFromInline
+final class Link<In, Out>: Sendable {
+    @usableFromInline typealias Outcome = Result<Out, any Error>
 
     /// SAFETY: Exists only inside the mutex below.
-    private struct State: @unchecked Sendable {
+    @usableFromInline
+    struct State: @unchecked Sendable {
         /// Nil once the link runs or can no longer run: what it captures is not kept longer.
-        var block: ((In) throws -> Out)?
-        var input: Result<In, any Error>?
-        var outcome: Outcome?
-        var followers = Few<any Follower<Out>>()
-        var catchers = Few<(any Error) -> Void>()
-        var waits = Few<DispatchSemaphore>()
+        @usableFromInline var block: ((In) throws -> Out)?
+        @usableFromInline var input: Result<In, any Error>?
+        @usableFromInline var outcome: Outcome?
+        @usableFromInline var followers: Few<Follower<Out>>
+        @usableFromInline var catchers: Few<(any Error) -> Void>
+        @usableFromInline var waits: Few<DispatchSemaphore>
+
+        @inlinable
+        init(_ block: @escaping (In) throws -> Out) {
+            self.block = block
+            input = nil
+            outcome = nil
+            followers = Few()
+            catchers = Few()
+            waits = Few()
+        }
     }
 
-    let lane: Lane
-    private let delay: Double?
-    private let state: Mutex<State>
+    @usableFromInline let lane: Lane
+    @usableFromInline let delay: Double?
+    @usableFromInline let state: Mutex<State>
 
+    @inlinable
     init(_ lane: Lane, after delay: Double?, _ block: @escaping (In) throws -> Out) {
         self.lane = lane
-        self.delay = delay
-        state = Mutex(State(block: block))
+        self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
+        state = Mutex(State(block))
     }
 
-    var outcome: Outcome? { state.withLock { $0.outcome } }
+    @inlinable var outcome: Outcome? { state.withLock { $0.outcome } }
+}
 
-    // MARK: Running
+// MARK: - Running
 
-    func receive(_ input: Result<In, any Error>) -> any Turn {
-        state.withLock { $0.input = input }
-        return self
-    }
-
-    func schedule() {
-        lane.run(after: delay) { Turns.run(self) }
-    }
-
-    var isSkipped: Bool {
-        state.withLock { state in
-            if case .failure? = state.input { return true }
+extension Link {
+    @inlinable
+    func receive(_ input: Result<In, any Error>) -> Turn {
+        let isSkipped = state.withLock { state in
+            state.input = input
+            if case .failure = input { return true }
             return state.block == nil && delay == nil
         }
+        // SAFETY: A turn calls this with the link it was made with.
+        return Turn(self, lane, after: delay, isSkipped: isSkipped) { unsafeDowncast($0, to: Link.self).take(&$1) }
     }
 
+    /// Runs the block, or skips it.
+    @inlinable
     func take(_ known: inout Turns) {
-        let (input, block) = state.withLock { state in
-            defer {
-                state.input = nil
-                state.block = nil
-            }
-            return (state.input, state.block)
-        }
+        let (input, block) = state.withLock { state in (state.input.take(), state.block.take()) }
         switch (input, block) {
         case (.failure(let error)?, _): finish(.failure(error), &known)
         case (.success(let value)?, let block?):
-            finish(RequestedQoS.with(lane.qos) { Outcome { try block(value) } }, &known)
+            let outer = RequestedQoS.enter(lane.qos)
+            let outcome = Outcome { try block(value) }
+            RequestedQoS.leave(to: outer)
+            finish(outcome, &known)
         default: finish(.failure(CancellationError()), &known)
         }
     }
 
-    private func finish(_ outcome: Outcome, _ known: inout Turns) {
+    @inlinable
+    func finish(_ outcome: Outcome, _ known: inout Turns) {
         let (followers, catchers, waits) = state.withLock { state in
             defer {
                 state.outcome = outcome
@@ -78,50 +88,51 @@ final class Link<In, Out>: Follower, Turn {
             return (state.followers, state.catchers, state.waits)
         }
         waits.visit { $0.signal() }
-        if case .failure(let error) = outcome { catchers.visit { call($0, error) } }
-        followers.visit { known.append($0.receive(outcome)) }
+        if case .failure(let error) = outcome { catchers.visit { lane.call($0, error) } }
+        followers.visit { known.append($0.receive($0.link, outcome)) }
     }
+}
 
-    // MARK: Attaching
+// MARK: - Attaching
 
-    func follow(_ follower: any Follower<Out>) {
+extension Link {
+    @inlinable
+    func follow<Next>(_ next: Link<Out, Next>) {
+        // SAFETY: A follower is called with the link it was made with.
+        let follower = Follower<Out>(link: next) { unsafeDowncast($0, to: Link<Out, Next>.self).receive($1) }
         let outcome = state.withLock { state -> Outcome? in
             if state.outcome == nil { state.followers.append(follower) }
             return state.outcome
         }
-        guard let outcome else { return }
-        let turn = follower.receive(outcome)
-        if turn.isSkipped { Turns.run(turn) } else { turn.schedule() }
+        if let outcome { next.receive(outcome).begin() }
     }
 
+    @inlinable
     func `catch`(_ catcher: @escaping (any Error) -> Void) {
         let outcome = state.withLock { state -> Outcome? in
             if state.outcome == nil { state.catchers.append(catcher) }
             return state.outcome
         }
-        if case .failure(let error)? = outcome { call(catcher, error) }
-    }
-
-    private func call(_ catcher: @escaping (any Error) -> Void, _ error: any Error) {
-        let qos = lane.qos
-        lane.run(after: nil, handoff { RequestedQoS.with(qos) { catcher(error) } })
+        if case .failure(let error)? = outcome { lane.call(catcher, error) }
     }
 
     /// Keeps the block from running, if it has not begun, and releases it.
+    @inlinable
     func cancel() {
         let block = state.withLock { state in Handoff(state.block.take()) }
         withExtendedLifetime(block) {}
     }
 
+    @inlinable
     func wait(seconds: Double?) -> DispatchTimeoutResult {
         if outcome != nil { return .success }
         let signal = DispatchSemaphore(value: 0)
-        state.withLock { state in
-            if state.outcome == nil { state.waits.append(signal) } else { signal.signal() }
+        let isFinished = state.withLock { state in
+            if state.outcome == nil { state.waits.append(signal) }
+            return state.outcome != nil
         }
-        let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
-        let isFinished = MainInbox.wait(for: signal, deadline: deadline, { outcome }) != nil
-        if !isFinished { state.withLock { $0.waits.remove { $0 === signal } } }
-        return isFinished ? .success : .timedOut
+        if isFinished || Turns.wait(for: signal, seconds: seconds, { outcome != nil }) { return .success }
+        state.withLock { $0.waits.remove { $0 === signal } }
+        return .timedOut
     }
 }

@@ -66,6 +66,7 @@ extension DispatchQoS.QoSClass {
 }
 
 /// What was asked for the block that runs on this thread.
+@usableFromInline
 enum RequestedQoS {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -78,9 +79,19 @@ enum RequestedQoS {
     }
 
     static func with<Value>(_ qos: qos_class_t?, _ body: () -> Value) -> Value {
-        let outer = pthread_getspecific(key)
-        pthread_setspecific(key, qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
-        defer { pthread_setspecific(key, outer) }
+        let outer = enter(qos)
+        defer { leave(to: outer) }
         return body()
     }
+
+    /// Returns what ``leave(to:)`` goes back to.
+    @usableFromInline
+    static func enter(_ qos: qos_class_t?) -> UnsafeMutableRawPointer? {
+        let outer = pthread_getspecific(key)
+        pthread_setspecific(key, qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
+        return outer
+    }
+
+    @usableFromInline
+    static func leave(to outer: UnsafeMutableRawPointer?) { pthread_setspecific(key, outer) }
 }

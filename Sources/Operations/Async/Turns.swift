@@ -1,36 +1,49 @@
-/// A link whose input is known, waiting for its turn.
-protocol Turn: AnyObject, Sendable {
-    var lane: Lane { get }
+import Dispatch
+import OperationTypes
+
+/// A link whose input is known, and so whose turn it is.
+///
+/// The link goes by a closure that is compiled for its types; a method found through the object would not be.
+@usableFromInline
+struct Turn {
+    private let link: AnyObject
+    private let lane: Lane
+    private let delay: Double?
     /// Whether the link can only be skipped, here and now.
-    var isSkipped: Bool { get }
-    /// Runs the block, or skips it, and adds the links whose input is now known.
-    func take(_ known: inout Turns)
-    /// Sends the link to its queue, there to take its turn.
-    func schedule()
-}
+    fileprivate let isSkipped: Bool
+    private let take: (AnyObject, inout Turns) -> Void
 
-/// Links whose turn it is. Usually there is one, which needs no array.
-struct Turns {
-    private var first: (any Turn)?
-    private var others: [any Turn] = []
-
-    mutating func append(_ turn: any Turn) {
-        if first == nil { first = turn } else { others.append(turn) }
+    /// - Parameter take: Runs the block, or skips it, and adds the links whose input is now known.
+    @usableFromInline
+    init(
+        _ link: AnyObject, _ lane: Lane, after delay: Double?, isSkipped: Bool,
+        take: @escaping (AnyObject, inout Turns) -> Void
+    ) {
+        self.link = link
+        self.lane = lane
+        self.delay = delay
+        self.isSkipped = isSkipped
+        self.take = take
     }
 
-    mutating func pop() -> (any Turn)? { others.popLast() ?? first.take() }
+    @usableFromInline
+    func begin() {
+        if isSkipped { run() } else { schedule() }
+    }
 
-    /// Takes the turn of a link and of those that follow it on the same lane, one after the other in a loop.
-    static func run(_ link: any Turn) {
-        var current: (any Turn)? = link
-        while let link = current {
+    private func schedule() { lane.run(after: delay, handoff(run)) }
+
+    /// Takes the turn of the link and of those that follow it on the same lane, one after the other in a loop.
+    private func run() {
+        var current: Turn? = self
+        while let turn = current {
             current = nil
             var known = Turns()
-            link.take(&known)
+            turn.take(turn.link, &known)
             while let next = known.pop() {
                 if next.isSkipped {
-                    next.take(&known)
-                } else if current == nil, next.lane.continues(link.lane) {
+                    next.take(next.link, &known)
+                } else if current == nil, next.delay == nil, next.lane.continues(turn.lane) {
                     current = next
                 } else {
                     next.schedule()
@@ -40,27 +53,67 @@ struct Turns {
     }
 }
 
+/// Links whose turn it is. Usually there is one, which needs no array.
+@usableFromInline
+struct Turns {
+    private var first: Turn?
+    private var others: [Turn] = []
+
+    @usableFromInline
+    mutating func append(_ turn: Turn) {
+        if first == nil { first = turn } else { others.append(turn) }
+    }
+
+    fileprivate mutating func pop() -> Turn? { others.popLast() ?? first.take() }
+
+    /// Blocks until something is done, or too late; whoever does it signals.
+    @usableFromInline
+    static func wait(for signal: DispatchSemaphore, seconds: Double?, _ isDone: () -> Bool) -> Bool {
+        let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
+        return MainInbox.wait(for: signal, deadline: deadline) { isDone() ? () : nil } != nil
+    }
+}
+
 /// A link, seen from the one before, which gives it its input.
-protocol Follower<In>: AnyObject, Sendable {
-    associatedtype In
-    /// Takes the input, or the error, and says whose turn it is.
-    func receive(_ input: Result<In, any Error>) -> any Turn
+@frozen
+@usableFromInline
+struct Follower<In> {
+    @usableFromInline let link: AnyObject
+    /// Takes the link, and the input or the error.
+    @usableFromInline let receive: (AnyObject, Result<In, any Error>) -> Turn
+
+    @inlinable
+    init(link: AnyObject, receive: @escaping (AnyObject, Result<In, any Error>) -> Turn) {
+        self.link = link
+        self.receive = receive
+    }
 }
 
 /// Usually one, which needs no array.
+@frozen
+@usableFromInline
 struct Few<Element> {
-    private var first: Element?
-    private var others: [Element] = []
+    @usableFromInline var first: Element?
+    @usableFromInline var others: [Element]
 
+    @inlinable
+    init() {
+        first = nil
+        others = []
+    }
+
+    @inlinable
     mutating func append(_ element: Element) {
         if first == nil { first = element } else { others.append(element) }
     }
 
+    @inlinable
     func visit(_ body: (Element) -> Void) {
         if let first { body(first) }
         for other in others { body(other) }
     }
 
+    @inlinable
     mutating func remove(where isUnwanted: (Element) -> Bool) {
         if let element = first, isUnwanted(element) { first = nil }
         others.removeAll(where: isUnwanted)

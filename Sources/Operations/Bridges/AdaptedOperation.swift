@@ -46,10 +46,27 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
 
     /// From a Foundation operation, which is started, by `queue` or else by itself, and cancelled with the context.
     ///
-    /// - Precondition: The operation does not finish without a result.
+    /// - Precondition: The operation does not finish without a result; see ``AsyncResultOperation/value()``.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: OperationQueue? = nil
+    ) {
+        self.init(operation: make) { operation in
+            if let queue { queue.addOperation(operation) } else { operation.start() }
+        }
+    }
+
+    /// From a Foundation operation, as above, started by a queue of ours.
+    public init(
+        operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
+        on queue: LinearOperationQueue
+    ) {
+        self.init(operation: make) { queue.addOperation($0) }
+    }
+
+    private init(
+        operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
+        start: @escaping @Sendable (AsyncResultOperation<Output, Failure>) -> Void
     ) {
         self.init(callback: { input, context, completion in
             let operation = make(input)
@@ -58,7 +75,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
                 registration.unregister()
                 completion(result)
             }
-            if let queue { queue.addOperation(operation) } else { operation.start() }
+            start(operation)
         })
     }
 

@@ -94,6 +94,9 @@ private final class Ending<Outcome: Sendable>: Sendable {
 
 /// A `TypedOperation` as a Foundation operation.
 ///
+/// Cancelled before it starts it does not run, unless its failure type has no word for that: it then runs, cancelled, when it
+/// is started.
+///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class QueuedOperation<Work: TypedOperation>:
     ChainedAsyncResultOperation<Work.Input, Work.Output, Work.Failure>, @unchecked Sendable
@@ -112,6 +115,9 @@ public final class QueuedOperation<Work: TypedOperation>:
         self.missingInput = missingInput
         super.init()
     }
+
+    /// Without a word for cancellation, the work says itself how it ended.
+    override var runsThoughCancelled: Bool { cancellationFailure == nil }
 
     public override func main() {
         if let input {

@@ -7,7 +7,8 @@ extension Future {
     /// thread, with the main scheduler and a result that is known, they run before this returns.
     ///
     /// Callbacks of the default scheduler are delivered in the order they were attached: one that could run before older
-    /// ones of the same future that still wait for the main thread has those run first.
+    /// ones of the same promise that still wait for the main thread has those run first. A future that was made of a known
+    /// result remembers nobody: threads that attach to it keep no order among each other.
     @inlinable
     public func on(
         success: ((Value) -> Void)? = nil, failure: ((Error) -> Void)? = nil, completion: (() -> Void)? = nil

@@ -122,16 +122,10 @@ extension Future {
     func later<NewValue, NewError>(
         _ transform: @escaping (Result) -> Swift.Result<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
+        if let scheduler { return scheduled(scheduler) { .init(result: transform($0)) } }
         let target = Future<NewValue, NewError>.Promise()
-        if let scheduler {
-            receive(for: target) { result, target, _ in
-                let target = Future<NewValue, NewError>.Promise.of(target)
-                scheduler.value { target.resolve(result: transform(result)) }
-            }
-        } else {
-            receive(for: target) { result, target, chain in
-                Future<NewValue, NewError>.Promise.of(target).settle(transform(result), &chain)
-            }
+        receive(for: target) { result, target, chain in
+            Future<NewValue, NewError>.Promise.of(target).settle(transform(result), &chain)
         }
         return Future<NewValue, NewError>(target)
     }
@@ -141,20 +135,23 @@ extension Future {
     func laterFlat<NewValue, NewError>(
         _ transform: @escaping (Result) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
+        if let scheduler { return scheduled(scheduler, transform) }
         let target = Future<NewValue, NewError>.Promise()
-        if let scheduler {
-            receive(for: target) { result, target, _ in
-                let target = Future<NewValue, NewError>.Promise.of(target)
-                scheduler.value {
-                    var chain = Chain()
-                    transform(result).forward(to: target, &chain)
-                    chain.fire()
-                }
-            }
-        } else {
-            receive(for: target) { result, target, chain in
-                transform(result).forward(to: Future<NewValue, NewError>.Promise.of(target), &chain)
-            }
+        receive(for: target) { result, target, chain in
+            transform(result).forward(to: Future<NewValue, NewError>.Promise.of(target), &chain)
+        }
+        return Future<NewValue, NewError>(target)
+    }
+
+    @inlinable
+    func scheduled<NewValue, NewError>(
+        _ scheduler: Handoff<ScheduleWork>, _ transform: @escaping (Result) -> Future<NewValue, NewError>
+    ) -> Future<NewValue, NewError> {
+        let target = Future<NewValue, NewError>.Promise()
+        receive(for: target) { result, target, chain in
+            let visit = Visit(for: Future<NewValue, NewError>.Promise.of(target))
+            scheduler.value { visit.end(with: transform(result)) }
+            visit.leave(&chain)
         }
         return Future<NewValue, NewError>(target)
     }

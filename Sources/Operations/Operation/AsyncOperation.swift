@@ -37,7 +37,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     /// Runs ``main()``, unless the operation was started, cancelled or finished before.
     open override func start() {
-        if isCancelled, advance(from: Phase.ready, to: Phase.finished) { return announceFinish() }
+        if isCancelled, !runsThoughCancelled, advance(from: Phase.ready, to: Phase.finished) { return announceFinish() }
         if advance(from: Phase.ready, to: Phase.executing) {
             // Until `finish()`: nobody else needs to hold an operation that executes.
             _ = Unmanaged.passRetained(self)
@@ -98,6 +98,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// What comes between the start and ``main()``; false when the operation finished there.
     func prepare() -> Bool { true }
 
+    /// Whether ``main()`` is needed to say how an operation ended that was cancelled before it started.
+    var runsThoughCancelled: Bool { false }
+
     // MARK: - Telling others
 
     /// Runs `body` once the operation has finished; now, if it has.
@@ -126,7 +129,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     private func announceFinish() {
         didChangeValue(forKey: "isFinished")
-        let home = attached.withLock { $0.home.take() }
+        // What was to stop the work is released: it may hold the operation.
+        let (home, cancellation) = attached.withLock { ($0.home.take(), $0.cancellation.take()) }
+        withExtendedLifetime(cancellation) {}
         notifyListeners()
         if let home { home.queue.finished(home.place) }
     }

@@ -14,6 +14,7 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
     /// SAFETY: Exists only inside the mutex below.
     private struct State: @unchecked Sendable {
         var result: Outcome?
+        /// Whether the result is that of a cancellation, which Foundation may not know yet.
         var isCancellation = false
         /// Whether it is too late for a result: the operation was finished without one.
         var isClosed = false
@@ -26,13 +27,16 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
     /// How it ended, once that is decided; nil for one that was finished, or cancelled, without saying.
     public final var result: Outcome? { state.withLock { $0.result } }
 
-    /// Called once, with the result, on the thread that decides it; at once if that has happened.
+    /// True as soon as a cancellation has decided the result.
+    open override var isCancelled: Bool { state.withLock { $0.isCancellation } || super.isCancelled }
+
+    /// Called once, with the result, on the thread that decides it, and then released; at once if that has happened.
     public final var onResult: ((Outcome) -> Void)? {
         get { state.withLock { $0.onResult } }
         set {
             let newValue = Handoff(newValue)
             let result = state.withLock { state in
-                state.onResult = newValue.value
+                if state.result == nil, !state.isClosed { state.onResult = newValue.value }
                 return state.result
             }
             if let result { newValue.value?(result) }
@@ -47,7 +51,16 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
 
     /// Ends the operation. Without a result, and not cancelled, it has none.
     public final override func finish() {
-        state.withLock { $0.isClosed = true }
+        // Who still listens has nothing to hear.
+        let unheard = state.withLock { state in
+            defer {
+                state.isClosed = true
+                state.onResult = nil
+                state.listeners = []
+            }
+            return Handoff((state.onResult, state.listeners))
+        }
+        withExtendedLifetime(unheard) {}
         super.finish()
     }
 
@@ -70,14 +83,15 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
     }
 
     /// The failure that a plain ``cancel()`` means: by default that of a `CancellationFailure`, `CancellationError` where any
-    /// error will do, and otherwise nil.
+    /// error will do, and otherwise nil. Where it is nil, an operation that is cancelled before it starts ends without a
+    /// result.
     open var cancellationFailure: Failure? { OperationTypes.cancellationFailure() }
 
     /// Calls `body` once with the result, on the thread that decides it; now, if that has happened.
     final func whenDecided(_ body: @escaping (Outcome) -> Void) {
         let body = Handoff(body)
         let result = state.withLock { state in
-            if state.result == nil { state.listeners.append(body.value) }
+            if state.result == nil, !state.isClosed { state.listeners.append(body.value) }
             return state.result
         }
         if let result { body.value(result) }
@@ -89,7 +103,10 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
             guard state.result == nil, !state.isClosed else { return nil }
             state.result = result
             state.isCancellation = isCancellation
-            defer { state.listeners = [] }
+            defer {
+                state.onResult = nil
+                state.listeners = []
+            }
             return (state.onResult, state.listeners)
         }
         guard let listeners else { return false }

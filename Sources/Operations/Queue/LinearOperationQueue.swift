@@ -11,6 +11,8 @@ import Synchronization
 /// Foundation tells nobody: an operation that was cancelled while it waits for others starts, and finishes, at once; and
 /// its finish is seen whoever replaces its completion block. A subclass that overrides `isReady` is asked again whenever
 /// another operation finishes or is added.
+///
+/// What the `main()` of an operation does after its finish still takes the thread, and delays what comes next.
 public final class LinearOperationQueue: Sendable {
     public static let defaultMaxConcurrentOperationCount = -1
 
@@ -132,11 +134,7 @@ extension LinearOperationQueue {
         }
         (operation as? AsyncOperation)?.settle(in: Home(queue: self, place: place))
         for dependency in unknown { watch(dependency) }
-        let isCancelled = operation.isCancelled
-        state.withLock { state in
-            state.release(place)
-            if isCancelled { state.expedite(place) }
-        }
+        state.withLock { $0.release(place) }
         employ()
     }
 

@@ -91,6 +91,7 @@ struct QueueState: Sendable {
 
     /// Everything that the operation waits for is known: it may move on.
     mutating func release(_ place: Place) {
+        askUnreadyAgain()
         if slots[place.index].isBarrier || isBarrierAdmitted || !held.isEmpty {
             held.append(place)
             passBarriers()
@@ -104,6 +105,8 @@ struct QueueState: Sendable {
         isBarrierAdmitted = slots[place.index].isBarrier
         slots[place.index].stage = .waiting
         satisfyOne(place)
+        // Here, and not before: a cancellation that came while the slot was held moved nothing.
+        expedite(place)
     }
 
     /// Admits what is held, as far as the next barrier, and that barrier when nothing is left before it.

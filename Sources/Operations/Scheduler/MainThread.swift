@@ -19,14 +19,15 @@ enum MainThread {
     /// The main thread's `pthread_self()`, once it has asked; 0 before.
     @usableFromInline static let identity = Atomic<UInt>(0)
 
-    @inlinable static var isCurrent: Bool {
-        identity.load(ordering: .relaxed) == UInt(bitPattern: pthread_self()) || findOut()
-    }
+    /// A number for the thread that asks.
+    @inlinable static var current: UInt { UInt(bitPattern: pthread_self()) }
+
+    @inlinable static var isCurrent: Bool { identity.load(ordering: .relaxed) == current || findOut() }
 
     @usableFromInline static func findOut() -> Bool {
         if identity.load(ordering: .relaxed) == 0, pthread_getspecific(asked) == nil {
             if Thread.isMainThread {
-                identity.store(UInt(bitPattern: pthread_self()), ordering: .relaxed)
+                identity.store(current, ordering: .relaxed)
                 return true
             }
             pthread_setspecific(asked, UnsafeRawPointer(bitPattern: 1))

@@ -54,6 +54,18 @@ import Testing
         Async.background(after: -1) {}.wait()
     }
 
+    @Test func delayCountsThoughThePredecessorHasTheSameQueue() {
+        let gate = Signal()
+        let first = Async.background { () -> UInt64 in
+            _ = gate.wait()
+            return DispatchTime.now().uptimeNanoseconds
+        }
+        let waited = first.background(after: 0.02) { DispatchTime.now().uptimeNanoseconds - $0 }
+        gate.send()
+        waited.wait()
+        #expect((waited.output ?? 0) >= 20_000_000)
+    }
+
     @Test func waitTimesOutAndMayBeRepeated() async {
         let gate = Signal()
         let block = Async.background { _ = gate.wait() }

@@ -80,6 +80,18 @@ import Testing
         #expect(Set(log.all) == ["Utility", "User Initiated", "User Interactive", "Main", "custom"])
     }
 
+    @Test @MainActor func mainThreadDoesWhatWaitsForItWhileItWaitsForAGroup() {
+        let group = AsyncGroup()
+        var isDone = false
+        group.main { isDone = true }
+        #expect(group.wait(seconds: 10) == .success)
+        #expect(isDone)
+        group.enter()
+        #expect(group.wait(seconds: 0.001) == .timedOut)
+        group.leave()
+        #expect(group.wait(seconds: 10) == .success)
+    }
+
     @Test func unbalancedLeaveTraps() async {
         await #expect(processExitsWith: .failure) { AsyncGroup().leave() }
     }

@@ -25,7 +25,7 @@ struct Doubling: TypedOperation {
 /// The styles that one operation has, each as a function from input to result, with a token that cancels.
 enum Style: CaseIterable {
     case awaited, future, operation, linearOperation, callback
-    case fromFunction, fromFuture, fromCallback, fromOperation, retried
+    case fromFunction, fromFuture, fromCallback, fromOperation, fromLinearOperation, retried
 
     func run(_ work: Doubling, _ input: Int, _ cancellation: CancellationToken) async -> Result<Int, WorkError> {
         switch self {
@@ -63,6 +63,9 @@ enum Style: CaseIterable {
         case .fromOperation:
             return await adapted(
                 AdaptedOperation(operation: { work.operation($0) }, on: OperationQueue()), input, cancellation)
+        case .fromLinearOperation:
+            return await adapted(
+                AdaptedOperation(operation: { work.operation($0) }, on: LinearOperationQueue()), input, cancellation)
         case .retried:
             return await adapted(work.retrying(.never), input, cancellation)
         }
@@ -186,6 +189,20 @@ enum Style: CaseIterable {
         let alone = Doubling().operation(missingInput: .failed(100))
         alone.start()
         await #expect(throws: WorkError.failed(100)) { try await alone.value() }
+    }
+
+    @Test func failureWithoutAWordForCancellationIsThatOfTheCancelledWork() async {
+        let work = AdaptedOperation<Int, Int, Failed> { (input, context) async throws(Failed) in
+            if context.cancellation.isCancelling { throw Failed(input) }
+            return input
+        }
+        for queue in [nil, OperationQueue()] {
+            let operation = work.operation(7)
+            operation.cancel()
+            if let queue { queue.addOperation(operation) } else { operation.start() }
+            await #expect(throws: Failed(7)) { try await operation.value() }
+            #expect(operation.isCancelled)
+        }
     }
 
     @Test func taskAsAFuture() async {

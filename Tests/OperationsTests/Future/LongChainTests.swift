@@ -32,6 +32,22 @@ import Testing
         #expect(value == Self.length)
     }
 
+    @Test func resolvingALongChainThatASchedulerRunsInline() async {
+        let value = await onThread {
+            let promise = Promise<Int, Failed>()
+            var future = promise.future
+            for index in 0..<Self.length {
+                let observed = future.observe(on: Scheduler.immediate)
+                future =
+                    index % 2 == 0
+                    ? observed.map { $0 + 1 } : observed.flatMap { Future<Int, Failed>(value: $0 + 1) }
+            }
+            promise.succeed(value: 0)
+            return future.value
+        }
+        #expect(value == Self.length)
+    }
+
     @Test func droppingALongChain() async {
         let isGone = await onThread {
             let gone = Mutex(false)

@@ -212,6 +212,18 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         #expect(gone.withLock { $0 })
     }
 
+    @Test func whatStopsTheWorkIsReleasedAtTheEndThoughItHoldsTheOperation() {
+        let gone = Mutex(false)
+        do {
+            let canary = Canary { gone.withLock { $0 = true } }
+            let operation = Noted { canary.touch() }
+            operation.cancellation.register { _ = operation }
+            operation.start()
+            #expect(operation.isFinished)
+        }
+        #expect(gone.withLock { $0 })
+    }
+
     /// Defect 5: without observers on Linux, completion must be visible otherwise.
     @Test func completionBlockDependentsAndWaitersLearnOfTheFinish() async {
         let operation = Gated()

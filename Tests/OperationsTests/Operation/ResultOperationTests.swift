@@ -144,6 +144,45 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(work.isFinished)
     }
 
+    /// Defect 10: `isCancelled` used to contradict the result.
+    @Test func cancelledIsWhatTheResultSays() async {
+        for _ in 0..<300 {
+            let work = Work()
+            work.start()
+            await withTaskGroup { group in
+                group.addTask { work.finish(with: .success(1)) }
+                group.addTask { work.cancel() }
+            }
+            #expect(work.isCancelled == (work.result == .failure(.cancelled)))
+        }
+        let work = Work()
+        work.onResult = { [unowned work] _ in #expect(work.isCancelled) }
+        work.cancel()
+    }
+
+    @Test func waitersAndClosuresDoNotKeepTheOperation() async {
+        final class Held: AsyncResultOperation<Int, WorkError>, @unchecked Sendable {
+            let canary: Canary
+            init(_ canary: Canary) { self.canary = canary }
+            override func main() { finish() }
+        }
+        let gone = Mutex(0)
+        func make() -> Held { Held(Canary { gone.withLock { $0 += 1 } }) }
+        do {
+            let cancelled = make()
+            cancelled.onResult = { _ in _ = cancelled.result }
+            cancelled.cancel()
+            await #expect(throws: WorkError.cancelled) { try await cancelled.value() }
+        }
+        do {
+            let silent = make()
+            silent.onResult = { _ in _ = silent.result }
+            _ = silent.future.map { _ in silent.result }
+            silent.start()
+        }
+        #expect(gone.withLock { $0 } == 2)
+    }
+
     @Test func onResultSetLateIsCalledAtOnce() {
         let work = Work()
         work.start()

@@ -156,6 +156,37 @@ import Testing
         #expect(next.isFinished)
     }
 
+    @Test func cancelledBehindABarrierItNeedNotWaitForItsDependency() async {
+        let queue = LinearOperationQueue()
+        let gate = Gated()
+        let never = Gated()
+        let waiting = Gated()
+        waiting.addDependency(never)
+        queue.addOperation(gate)
+        queue.addBarrierBlock {}
+        queue.addOperation(waiting)
+        waiting.cancel()
+        #expect(await gate.started.wait())
+        gate.finish()
+        await onThread { queue.waitUntilAllOperationsAreFinished() }
+        #expect(waiting.isFinished && waiting.mainRuns == 0)
+    }
+
+    @Test func cancellationIsNotLostWhileTheOperationIsAdded() async {
+        let queue = LinearOperationQueue()
+        let never = Gated()
+        for _ in 0..<500 {
+            let waiting = Gated()
+            waiting.addDependency(never)
+            await withTaskGroup { group in
+                group.addTask { queue.addOperation(waiting) }
+                group.addTask { waiting.cancel() }
+            }
+        }
+        await onThread { queue.waitUntilAllOperationsAreFinished() }
+        #expect(queue.operationCount == 0)
+    }
+
     @Test func barrierRunsAlone() async {
         let queue = LinearOperationQueue()
         let log = Log()
@@ -216,7 +247,9 @@ import Testing
         await onThread { queue.addOperations([Noted()], waitUntilFinished: true) }
         #expect(!moody.isFinished)
         moody.mood.withLock { $0 = true }
-        await onThread { queue.addOperations([Noted()], waitUntilFinished: true) }
+        let after = Noted()
+        after.addDependency(moody)
+        queue.addOperation(after)
         await onThread { queue.waitUntilAllOperationsAreFinished() }
         #expect(moody.isFinished)
     }
