@@ -19,7 +19,8 @@ import Testing
         #expect(try names(upload) == Set(Upload.inputFields.map(\.name)))
         let unfurl = Unfurl.Input(url: "u", maxRedirects: 1, readPage: true, timeoutMs: 1)
         #expect(try names(unfurl) == Set(Unfurl.inputFields.map(\.name)))
-        let enrich = Enrich.Input(url: "u", maxBytes: 1, maxRedirects: 1, timeoutMs: 1)
+        let enrich = Enrich.Input(
+            url: "u", maxBytes: 1, maxRedirects: 1, timeoutMs: 1, etag: "e", lastModified: "l", measuresImage: false)
         #expect(try names(enrich) == Set(Enrich.inputFields.map(\.name)))
     }
 

@@ -3,6 +3,7 @@ import Control
 import FoundationEssentials
 import Glibc
 import Jobs
+import Kinds
 import Logging
 import Systemd
 
@@ -63,6 +64,7 @@ public struct DaemonCommand: ParsableCommand {
     ///
     /// - Parameter kinds: Kinds of your own, besides the built-in ones. Two kinds of one name end the process with status 78.
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
+        DocumentHelper.runIfAsked()
         umask(0o027)
         let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
         let service = ServiceEnvironment.take()

@@ -33,6 +33,7 @@ extension DaemonConfiguration {
         kinds.enrich.maxRedirects = enrich.maxRedirects
         kinds.enrich.timeout = enrich.timeout
         kinds.enrich.maxBytes = Int(enrich.maxBytes)
+        kinds.documents = .thisProgram
         return kinds
     }
 }

@@ -6,6 +6,8 @@ public struct KindsConfiguration: Sendable {
     public var upload = UploadConfiguration()
     public var unfurl = UnfurlConfiguration()
     public var enrich = EnrichConfiguration()
+    /// Where pages, pictures and PDF are read. In this process unless set; a daemon uses helpers.
+    public var documents: DocumentReader.Place = .here
 
     public init() {}
 }
@@ -36,9 +38,10 @@ public struct OutgoingConfiguration: Sendable {
 
 /// The three kinds, sharing one client. The caller shuts the client down when no kind runs any more.
 public func builtInKinds(_ configuration: KindsConfiguration, client: OutgoingClient) -> [any Kind] {
-    [
+    let documents = DocumentReader(configuration.documents)
+    return [
         Upload(client: client, configuration: configuration.upload),
         Unfurl(client: client, configuration: configuration.unfurl),
-        Enrich(client: client, configuration: configuration.enrich),
+        Enrich(client: client, configuration: configuration.enrich, documents: documents),
     ]
 }

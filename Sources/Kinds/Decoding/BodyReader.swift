@@ -16,13 +16,13 @@ extension OutgoingResponse {
     ///
     /// A body that is larger is cut, not refused. One whose coding breaks off or is damaged gives what came before.
     func readDecoded(
-        upTo limit: Int, received: Int, until isEnough: ([UInt8]) -> Bool = { _ in false }
+        upTo limit: Int, received: Int, until isEnough: ([UInt8]) async throws(KindFailure) -> Bool = { _ in false }
     ) async throws(KindFailure) -> DecodedBody {
         var decoders = try contentDecoders()
         var body = DecodedBody(bytes: [], isTruncated: false)
         var taken = 0
         var isFirst = true
-        try await forEachPiece { piece throws(KindFailure) in
+        try await forEachPiece { piece async throws(KindFailure) in
             taken += piece.readableBytes
             // Some servers name gzip and send the plain page.
             if isFirst, decoders.first is InflateDecoder,
@@ -49,7 +49,7 @@ extension OutgoingResponse {
                 body.isTruncated = true
                 return false
             }
-            return isOpen && !isEnough(body.bytes)
+            return if isOpen { !(try await isEnough(body.bytes)) } else { false }
         }
         return body
     }

@@ -1,3 +1,5 @@
+import NIOHTTP1
+
 extension Enrich {
     /// Tells what a document says about itself.
     ///
@@ -40,7 +42,31 @@ extension Enrich.Output {
         for (field, isThere) in [
             ("width", width != nil), ("height", height != nil), ("pages", pages != nil), ("title", title != nil),
             ("author", author != nil), ("type", true),
-        ] where isThere { sources[field] = "file" }
+        ] where isThere {
+            sources[field] = "file"
+            confidence[field] = .high
+        }
+    }
+
+    /// What is known when the server answers 304.
+    init(unchanged response: OutgoingResponse) {
+        self.init(url: "\(response.url)")
+        status = response.status
+        isUnchanged = true
+        etag = response.headers["etag"].first
+        lastModified = response.headers["last-modified"].first
+    }
+
+    /// Whether a page's body could change none of the fields: each comes from a source in the head that the body's sources
+    /// cannot outweigh, and the sources of the title agree, so that no heading can.
+    var saysAllInHead: Bool {
+        let needed = [
+            "title", "description", "image", "author", "published", "modified", "section", "tags", "language",
+            "site_name",
+            "type", "word_count",
+        ]
+        return disagreements?["title"] == nil && needed.allSatisfy { confidence[$0] == .high }
+            && sources["author"] == "json-ld author" && sources["published"] == "json-ld datePublished"
     }
 
     mutating func take(_ facts: PageFacts, url: WebURL) {
@@ -80,7 +106,11 @@ extension Enrich.Output {
                 twitter[meta.key] = meta.content
             }
         }
+        manifest = facts.link("manifest").flatMap { ranking.absolute($0.href) }
+        dublinCore = facts.group("dc.", "dcterms.")
+        citation = facts.group("citation_")
         sources = ranking.sources
+        confidence = sources.mapValues { Confidence(source: $0) }
         disagreements = ranking.disagreements.isEmpty ? nil : ranking.disagreements
     }
 }

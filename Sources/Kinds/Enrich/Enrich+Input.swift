@@ -10,19 +10,34 @@ extension Enrich {
         public var maxRedirects: Int?
         /// Milliseconds for the whole of it. 60,000 unless set.
         public var timeoutMs: Int64?
+        /// As an earlier output gave it: an unchanged page is then not sent again.
+        public var etag: String?
+        /// Likewise.
+        public var lastModified: String?
+        /// Whether to fetch the beginning of the page's picture for its size, where the page does not give it. True unless set.
+        public var measuresImage: Bool?
 
-        public init(url: String? = nil, maxBytes: Int? = nil, maxRedirects: Int? = nil, timeoutMs: Int64? = nil) {
+        public init(
+            url: String? = nil, maxBytes: Int? = nil, maxRedirects: Int? = nil, timeoutMs: Int64? = nil,
+            etag: String? = nil,
+            lastModified: String? = nil, measuresImage: Bool? = nil
+        ) {
             self.url = url
             self.maxBytes = maxBytes
             self.maxRedirects = maxRedirects
             self.timeoutMs = timeoutMs
+            self.etag = etag
+            self.lastModified = lastModified
+            self.measuresImage = measuresImage
         }
 
         enum CodingKeys: String, CodingKey {
-            case url
+            case url, etag
             case maxBytes = "max_bytes"
             case maxRedirects = "max_redirects"
             case timeoutMs = "timeout_ms"
+            case lastModified = "last_modified"
+            case measuresImage = "measure_image"
         }
     }
 
@@ -33,6 +48,10 @@ extension Enrich {
             InputField("max_bytes", .integer, summary: "Decoded bytes read of the page; 2097152 unless set"),
             InputField("max_redirects", .integer, summary: "Redirects to follow; 20 unless set, at most 50"),
             InputField("timeout_ms", .integer, summary: "Limit for all of it in milliseconds; 60000 unless set"),
+            InputField("etag", .string, summary: "Of an earlier output: an unchanged page is not sent again"),
+            InputField("last_modified", .string, summary: "Of an earlier output: an unchanged page is not sent again"),
+            InputField(
+                "measure_image", .boolean, summary: "Fetch the picture's beginning for its size; true unless set"),
         ]
     }
 

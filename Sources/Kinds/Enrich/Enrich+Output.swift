@@ -31,6 +31,8 @@ extension Enrich {
         public var audio: String?
         public var icon: String?
         public var icons: [Icon]?
+        /// Address of the web application manifest, which names more icons.
+        public var manifest: String?
         /// A CSS colour.
         public var themeColor: String?
         public var feeds: [Feed]?
@@ -48,21 +50,34 @@ extension Enrich {
         /// Every `og:`, `article:`, `book:`, `profile:`, `music:` and `video:` property, in order.
         public var openGraph: [String: [String]] = [:]
         public var twitter: [String: String] = [:]
+        /// Dublin Core: every `dc.` and `dcterms.` name, in order.
+        public var dublinCore: [String: [String]]?
+        /// Every `citation_` name, in order.
+        public var citation: [String: [String]]?
         /// Which source each field above comes from.
         public var sources: [String: String] = [:]
+        /// How sure each of those fields is.
+        public var confidence: [String: Confidence] = [:]
         /// Other values that the page gives for title, author and dates, by source.
         public var disagreements: [String: [String: String]]?
+        /// For the next time: give it as the input's `etag`, and an unchanged page is not sent again.
+        public var etag: String?
+        /// Likewise.
+        public var lastModified: String?
+        /// True when the server says that the page is still the one with the given `etag` or `last_modified`; then nothing
+        /// else is known about it.
+        public var isUnchanged: Bool?
+        /// True when the page's head said all that is asked for, and its body was not waited for.
+        public var isHeadOnly: Bool?
         /// Decoded bytes that were read.
         public var bytes: Int = 0
-        /// Whether the page was longer than that.
+        /// Whether the page was longer than that, its end not being wanted or beyond the limit.
         public var isTruncated: Bool = false
 
         enum CodingKeys: String, CodingKey {
-            case url, status, charset, title, description, language, type, author, authors, published, modified,
-                section, tags,
-                image, images, video, audio, icon, icons, feeds, oembed, license, width, height, pages, twitter,
-                sources,
-                disagreements, bytes
+            case url, status, charset, title, description, language, type, author, authors, published, modified
+            case section, tags, image, images, video, audio, icon, icons, manifest, feeds, oembed, license
+            case width, height, pages, twitter, citation, sources, confidence, disagreements, etag, bytes
             case contentType = "content_type"
             case canonicalURL = "canonical_url"
             case siteName = "site_name"
@@ -70,6 +85,10 @@ extension Enrich {
             case isPaywalled = "paywalled"
             case wordCount = "word_count"
             case openGraph = "open_graph"
+            case dublinCore = "dublin_core"
+            case lastModified = "last_modified"
+            case isUnchanged = "unchanged"
+            case isHeadOnly = "head_only"
             case isTruncated = "truncated"
         }
     }

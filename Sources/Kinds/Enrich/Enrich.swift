@@ -4,7 +4,7 @@ import OperationTypes
 
 /// Fetches a page and tells what it says about itself.
 ///
-/// Running again fetches again; nothing is changed anywhere.
+/// Running again fetches again; nothing is changed anywhere. What came is read by a ``DocumentReader``.
 public struct Enrich: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = Link
@@ -14,10 +14,15 @@ public struct Enrich: Kind {
 
     let client: OutgoingClient
     let configuration: EnrichConfiguration
+    let documents: DocumentReader
 
-    public init(client: OutgoingClient, configuration: EnrichConfiguration = EnrichConfiguration()) {
+    public init(
+        client: OutgoingClient, configuration: EnrichConfiguration = EnrichConfiguration(),
+        documents: DocumentReader = DocumentReader()
+    ) {
         self.client = client
         self.configuration = configuration
+        self.documents = documents
     }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
@@ -28,10 +33,24 @@ public struct Enrich: Kind {
         guard maxBytes > 0 else { throw .invalid("max_bytes", "must be above 0") }
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
         guard timeout > .zero else { throw .invalid("timeout_ms", "must be above 0") }
+        var validators: HTTPHeaders = [:]
+        if let etag = input.etag { validators.add(name: "if-none-match", value: etag) }
+        if let date = input.lastModified { validators.add(name: "if-modified-since", value: date) }
+        let page = PageRequest(start: start, validators: validators, maxRedirects: limit, maxBytes: maxBytes)
         return try await withDeadline(timeout, failure: .timeout("fetching the page", after: timeout, at: start)) {
             () async throws(KindFailure) in
-            try await fetch(start, limit: limit, maxBytes: maxBytes, context: context)
+            var output = try await fetch(page, context: context)
+            if input.measuresImage ?? true { try await measureImage(of: &output) }
+            return output
         }
+    }
+
+    private struct PageRequest: Sendable {
+        var start: WebURL
+        /// What makes the server answer 304.
+        var validators: HTTPHeaders
+        var maxRedirects: Int
+        var maxBytes: Int
     }
 
     private enum Step: Sendable {
@@ -39,17 +58,16 @@ public struct Enrich: Kind {
         case done(Output)
     }
 
-    private func fetch(
-        _ start: WebURL, limit: Int, maxBytes: Int, context: OperationContext
-    ) async throws(KindFailure) -> Output {
-        var trail = RedirectTrail(limit: limit)
-        var url = start
+    private func fetch(_ page: PageRequest, context: OperationContext) async throws(KindFailure) -> Output {
+        var trail = RedirectTrail(limit: page.maxRedirects)
+        var url = page.start
         while true {
             if let secure = client.strictForm(of: url) {
                 try trail.step(from: url, to: secure, via: .strictTransport)
                 url = secure
             }
-            let request = OutgoingRequest.page(.GET, url, cookies: trail.cookies)
+            var request = OutgoingRequest.page(.GET, url, cookies: trail.cookies)
+            request.headers.add(contentsOf: page.validators)
             let way = trail
             let step = try await client.exchange(request) { response throws(KindFailure) -> Step in
                 var trail = way
@@ -58,7 +76,8 @@ public struct Enrich: Kind {
                     await response.discard()
                     return .follow(try Redirect.target(of: response), trail)
                 }
-                return .done(try await describe(response, maxBytes: maxBytes, context: context))
+                if response.status == 304, !page.validators.isEmpty { return .done(Output(unchanged: response)) }
+                return .done(try await describe(response, maxBytes: page.maxBytes, context: context))
             }
             switch step {
             case .done(let output): return output
@@ -73,14 +92,38 @@ public struct Enrich: Kind {
     private func describe(
         _ response: OutgoingResponse, maxBytes: Int, context: OperationContext
     ) async throws(KindFailure) -> Output {
-        let type = response.headers["content-type"].first
-        let body = try await response.readDecoded(upTo: maxBytes, received: configuration.maxReceivedBytes)
+        let url = response.url
+        let task = DescribeTask(url: "\(url)", contentType: response.headers["content-type"].first)
+        var watch = DocumentWatch(contentType: task.contentType)
+        var headOutput: Output?
+        var isCut = false
+        let body = try await response.readDecoded(upTo: maxBytes, received: configuration.maxReceivedBytes) {
+            bytes async throws(KindFailure) in
+            switch watch.look(at: bytes) {
+            case .more: return false
+            case .enough: isCut = true
+            case .headIsComplete:
+                guard response.isSuccess else { return false }
+                let output = try await documents.read(task, bytes, at: url)
+                guard output.saysAllInHead else { return false }
+                headOutput = output
+            }
+            return true
+        }
         context.report(OperationProgress(completed: Int64(body.bytes.count), unit: "bytes"))
-        var output = Self.describe(body.bytes, url: response.url, contentType: type)
+        var output: Output
+        if let headOutput {
+            output = headOutput
+            output.isHeadOnly = true
+        } else {
+            output = try await documents.read(task, body.bytes, at: url)
+        }
         if let wall = Wall.failure(response, title: output.title) { throw wall }
-        guard response.isSuccess else { throw .status(response, at: response.url) }
+        guard response.isSuccess else { throw .status(response, at: url) }
         output.status = response.status
-        output.isTruncated = body.isTruncated
+        output.isTruncated = body.isTruncated || isCut
+        output.etag = response.headers["etag"].first
+        output.lastModified = response.headers["last-modified"].first
         return output
     }
 }

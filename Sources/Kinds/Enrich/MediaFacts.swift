@@ -1,5 +1,5 @@
 /// What the first bytes of a file that is no page say about it: format, and size in pixels or pages.
-struct MediaFacts: Sendable, Hashable {
+struct MediaFacts: Codable, Sendable, Hashable {
     var contentType: String
     var width: Int?
     var height: Int?
@@ -16,6 +16,12 @@ struct MediaFacts: Sendable, Hashable {
                 ?? Self.ico(reader) ?? PDFFacts.read(bytes) ?? Self.other(reader) ?? Self.svg(reader)
         else { return nil }
         self = found
+    }
+
+    /// Whether a file begins as no page does.
+    static func hasSignature(_ bytes: [UInt8]) -> Bool {
+        let reader = Bytes(bytes)
+        return [png, gif, jpeg, webp, isoMedia, ico, other].contains { $0(reader) != nil }
     }
 
     init(contentType: String, width: Int? = nil, height: Int? = nil) {

@@ -68,6 +68,15 @@ struct PageFacts: Sendable {
 
     func metaAll(_ key: String) -> [String] { metas.filter { $0.key == key && !$0.content.isEmpty }.map(\.content) }
 
+    /// The metas whose key begins with one of these, by key; nil when there is none.
+    func group(_ prefixes: String...) -> [String: [String]]? {
+        var group: [String: [String]] = [:]
+        for meta in metas where !meta.content.isEmpty && prefixes.contains(where: meta.key.hasPrefix) {
+            if group[meta.key, default: []].count < 50 { group[meta.key, default: []].append(meta.content) }
+        }
+        return group.isEmpty ? nil : group
+    }
+
     func link(_ rel: String) -> LinkElement? { links.first { $0.rel.contains(rel) && !$0.href.isEmpty } }
 }
 

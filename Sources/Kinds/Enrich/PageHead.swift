@@ -1,5 +1,5 @@
 /// What `unfurl` wants to know of a page.
-struct PageHead: Sendable {
+struct PageHead: Codable, Sendable {
     var title: String?
     /// As written.
     var canonical: String?

@@ -14,6 +14,8 @@ extension Ranking {
                 pictures[index].alt = pictures[index].alt ?? alt
                 return
             }
+            // A pixel counts visits.
+            if let width = Self.pixels(width), let height = Self.pixels(height), width < 4, height < 4 { return }
             if pictures.isEmpty { source = from }
             pictures.append(
                 Enrich.Picture(

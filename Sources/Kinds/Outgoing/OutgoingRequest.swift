@@ -47,7 +47,7 @@ struct OutgoingResponse: Sendable {
     }
 
     /// Hands over the body piece by piece until it ends or `use` returns false.
-    func forEachPiece(_ use: (ByteBuffer) throws(KindFailure) -> Bool) async throws(KindFailure) {
+    func forEachPiece(_ use: (ByteBuffer) async throws(KindFailure) -> Bool) async throws(KindFailure) {
         var pieces = body.makeAsyncIterator()
         while true {
             let piece: ByteBuffer?
@@ -57,7 +57,7 @@ struct OutgoingResponse: Sendable {
                 throw Task.isCancelled ? .cancelled : KindFailure(error, at: url, limits: limits)
             }
             if Task.isCancelled { throw .cancelled }
-            guard let piece, try use(piece) else { return }
+            guard let piece, try await use(piece) else { return }
         }
     }
 

@@ -78,7 +78,7 @@ enum Charset {
             return [0xEF, 0xBF, 0xBD]
         default:
             if let table = SingleByteTable.of(name) { return table.decode(bytes) }
-            return SystemDecoder.decode(bytes, from: name) ?? Array(String(decoding: bytes, as: UTF8.self).utf8)
+            return LegacyDecoder.decode(bytes, from: name) ?? Array(String(decoding: bytes, as: UTF8.self).utf8)
         }
     }
 }

@@ -1,0 +1,95 @@
+import CLinux
+import Glibc
+
+/// The process that reads documents for another one, with no rights but to compute.
+///
+/// It starts with limits (768 MiB of address space, 60 s of processor time, no file, no process), gives up all privileges, and
+/// lets the kernel end it at the first system call that computing does not need: after that it can open no file, make no
+/// connection, start no program and see no other process. It reads documents from descriptor 0 until that is closed.
+public enum DocumentHelper {
+    /// The only argument of a helper.
+    static let word = "read-documents"
+    /// In place of an answer's length.
+    static let noSandbox = 0xFFFF_FFFF
+
+    /// Does a helper's work and ends the process, when it was started as one; returns else. To be called before anything else,
+    /// while the process has one thread.
+    public static func runIfAsked() {
+        guard CommandLine.arguments.dropFirst().elementsEqual([word]) else { return }
+        var kind: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(0, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 else { return }
+        exit(run())
+    }
+
+    private static func run() -> Int32 {
+        warmUp()
+        guard lockDown() else {
+            _ = send(HelperMessage.length(noSandbox))
+            return 71
+        }
+        while let head = receive(8) {
+            let question = HelperMessage.count(head[..<4])
+            let document = HelperMessage.count(head[4...])
+            guard question <= HelperMessage.maxQuestion, document <= HelperMessage.maxDocument,
+                let questionBytes = receive(question), let documentBytes = receive(document)
+            else { return 65 }
+            // Only the program at the other end writes questions; one that cannot be read means that they are not of one make.
+            guard let answer = try? HelperMessage.answer(questionBytes, documentBytes),
+                send(HelperMessage.length(answer.count)), send(answer)
+            else { return 65 }
+        }
+        return 0
+    }
+
+    /// Whatever is loaded or opened at first use is so before that is forbidden.
+    private static func warmUp() {
+        let page = """
+            <title>a &amp; b</title><meta name=author content=c><time datetime="2024-02-03T04:05Z">d</time>
+            <script type="application/ld+json">{"@type":"Article","headline":"e","wordCount":1.5}</script>
+            """
+        if let question = try? HelperMessage.question(
+            DescribeTask(url: "https://example.org/", contentType: "text/html"))
+        {
+            // Its answer is of no interest; that it can be made shows with the first real one.
+            _ = try? HelperMessage.answer(question, Array(page.utf8))
+        }
+    }
+
+    /// - Returns: False when a limit or the filter cannot be set.
+    static func lockDown() -> Bool {
+        let limits: [(Int32, rlim_t)] = [
+            (Int32(RLIMIT_AS.rawValue), 768 << 20), (Int32(RLIMIT_CPU.rawValue), 60), (Int32(RLIMIT_CORE.rawValue), 0),
+            (Int32(RLIMIT_FSIZE.rawValue), 0), (Int32(RLIMIT_NOFILE.rawValue), 0),
+            (Int32(halyard_limit_of_processes), 0),
+        ]
+        for (which, most) in limits {
+            var limit = rlimit(rlim_cur: most, rlim_max: most)
+            guard setrlimit(__rlimit_resource_t(UInt32(which)), &limit) == 0 else { return false }
+        }
+        return halyard_lock_down() == 0
+    }
+
+    private static func receive(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var received = 0
+        while received < count {
+            let got = bytes.withUnsafeMutableBytes { read(0, $0.baseAddress.map { $0 + received }, count - received) }
+            if got < 0, errno == EINTR { continue }
+            if got <= 0 { return nil }
+            received += got
+        }
+        return bytes
+    }
+
+    private static func send(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { write(0, $0.baseAddress.map { $0 + sent }, bytes.count - sent) }
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { return false }
+            sent += count
+        }
+        return true
+    }
+}

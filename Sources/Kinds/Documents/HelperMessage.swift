@@ -1,0 +1,45 @@
+import FoundationEssentials
+
+/// Between a program and its helper: two lengths of four bytes (little end first), a question in JSON, a document; back comes
+/// one length and an answer in JSON.
+enum HelperMessage {
+    static let maxQuestion = 64 << 10
+    static let maxDocument = 32 << 20
+    static let maxAnswer = 16 << 20
+
+    private struct Question<Task: DocumentTask>: Codable {
+        var name: String
+        var task: Task
+    }
+
+    private struct Name: Codable { var name: String }
+
+    static func question<Task: DocumentTask>(_ task: Task) throws(HelperProblem) -> [UInt8] {
+        do {
+            return Array(try JSONEncoder().encode(Question(name: Task.name, task: task)))
+        } catch {
+            throw .brokenAnswer
+        }
+    }
+
+    /// Does what a question asks for.
+    static func answer(_ question: [UInt8], _ document: [UInt8]) throws -> [UInt8] {
+        let data = Data(question)
+        switch try JSONDecoder().decode(Name.self, from: data).name {
+        case DescribeTask.name: return try answer(data, document, DescribeTask.self)
+        case HeadTask.name: return try answer(data, document, HeadTask.self)
+        default: return try answer(data, document, MeasureTask.self)
+        }
+    }
+
+    private static func answer<Task: DocumentTask>(_ question: Data, _ document: [UInt8], _: Task.Type) throws
+        -> [UInt8]
+    {
+        let task = try JSONDecoder().decode(Question<Task>.self, from: question).task
+        return Array(try JSONEncoder().encode(task.read(document)))
+    }
+
+    static func length(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } }
+
+    static func count(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reversed().reduce(0) { $0 << 8 | Int($1) } }
+}

@@ -1,0 +1,139 @@
+import CLinux
+import Glibc
+
+enum HelperProblem: Error, Hashable {
+    /// With errno.
+    case notStarted(Int32)
+    case noSandbox
+    /// Before it answered.
+    case ended
+    case tooLate(Duration)
+    case brokenAnswer
+}
+
+/// A helper and the socket to it. Ended, and waited for, when nobody holds it any more.
+///
+/// Belongs to one thread at a time.
+final class HelperProcess: @unchecked Sendable {
+    // SAFETY: handed from thread to thread through a lock (``DocumentReader``), used by one of them at a time.
+    let id: pid_t
+    private let socket: Int32
+    private(set) var documents = 0
+    private(set) var usedAt = ContinuousClock.now
+
+    init(_ command: [String]) throws(HelperProblem) {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .notStarted(errno) }
+        defer { close(ends[1]) }
+        do throws(HelperProblem) {
+            id = try Self.spawn(command, ends[1])
+            socket = ends[0]
+        } catch {
+            close(ends[0])
+            throw error
+        }
+    }
+
+    deinit {
+        close(socket)
+        kill(id, SIGKILL)
+        // It is gone at once; an interrupted wait is made again.
+        while waitpid(id, nil, 0) == -1, errno == EINTR {}
+    }
+
+    /// With the socket as descriptor 0, nothing on 1, our standard error, and nothing else of ours.
+    private static func spawn(_ command: [String], _ end: Int32) throws(HelperProblem) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_adddup2(&actions, end, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        var arguments = command.map { strdup($0) } + [nil]
+        // Nothing of our environment; and a document's crash is not to be looked into by a process of its own.
+        var environment = [strdup("SWIFT_BACKTRACE=enable=no"), nil]
+        defer { for text in arguments + environment { free(text) } }
+        var id: pid_t = 0
+        let code = posix_spawn(&id, command.first ?? "", &actions, &attributes, &arguments, &environment)
+        guard code == 0 else { throw .notStarted(code) }
+        return id
+    }
+
+    /// Asks about a document and waits for the answer. After a problem the helper must not be used again.
+    func exchange(_ question: [UInt8], _ document: [UInt8], within limit: Duration) throws(HelperProblem) -> [UInt8] {
+        let end = ContinuousClock.now + limit
+        documents += 1
+        try send(HelperMessage.length(question.count) + HelperMessage.length(document.count) + question, by: end, limit)
+        try send(document, by: end, limit)
+        let count = HelperMessage.count(try receive(4, by: end, limit)[...])
+        guard count <= HelperMessage.maxAnswer else {
+            throw count == DocumentHelper.noSandbox ? .noSandbox : .brokenAnswer
+        }
+        let answer = try receive(count, by: end, limit)
+        usedAt = .now
+        return answer
+    }
+
+    private func send(_ bytes: [UInt8], by end: ContinuousClock.Instant, _ limit: Duration) throws(HelperProblem) {
+        var sent = 0
+        while sent < bytes.count {
+            try wait(for: Int16(POLLOUT), by: end, limit)
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(
+                    socket, $0.baseAddress.map { $0 + sent }, $0.count - sent,
+                    Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            if count < 0 {
+                // It may have said why it ends before it took the document.
+                guard errno == EAGAIN || errno == EINTR else { return }
+            } else {
+                sent += count
+            }
+        }
+    }
+
+    private func receive(_ count: Int, by end: ContinuousClock.Instant, _ limit: Duration) throws(HelperProblem)
+        -> [UInt8]
+    {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var received = 0
+        while received < count {
+            try wait(for: Int16(POLLIN), by: end, limit)
+            let got = bytes.withUnsafeMutableBytes {
+                recv(socket, $0.baseAddress.map { $0 + received }, count - received, Int32(MSG_DONTWAIT))
+            }
+            if got == 0 { throw .ended }
+            if got < 0 {
+                guard errno == EAGAIN || errno == EINTR else { throw .ended }
+            } else {
+                received += got
+            }
+        }
+        return bytes
+    }
+
+    private func wait(for events: Int16, by end: ContinuousClock.Instant, _ limit: Duration) throws(HelperProblem) {
+        var entry = pollfd(fd: socket, events: events, revents: 0)
+        while true {
+            let left = (end - .now).components
+            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
+            guard milliseconds > 0 else { throw .tooLate(limit) }
+            if poll(&entry, 1, Int32(clamping: milliseconds)) > 0 { return }
+        }
+    }
+}

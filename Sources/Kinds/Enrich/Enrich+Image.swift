@@ -1,0 +1,60 @@
+import NIOHTTP1
+
+extension Enrich {
+    /// Of a picture; format and size stand near its beginning.
+    static let imageBytes = 64 << 10
+    /// For all of measuring, which is worth less than the page.
+    static let imageTimeout = Duration.seconds(5)
+
+    /// Finds out how large the page's picture is where the page does not say, from the picture's first 64 KiB.
+    ///
+    /// A picture that cannot be fetched or measured leaves the output as it is.
+    func measureImage(of output: inout Output) async throws(KindFailure) {
+        guard let picture = output.images?.first, picture.width == nil || picture.height == nil,
+            let url = try? WebURL(parsing: picture.url)
+        else { return }
+        let found: MediaFacts?
+        do throws(KindFailure) {
+            found = try await withDeadline(
+                Self.imageTimeout, failure: .timeout("fetching the picture", after: Self.imageTimeout, at: url)
+            ) { () async throws(KindFailure) in try await measure(url) }
+        } catch {
+            if error.reason == .cancelled { throw error }
+            return
+        }
+        guard let found, let width = found.width, let height = found.height else { return }
+        output.images?[0].width = width
+        output.images?[0].height = height
+        output.images?[0].type = found.contentType
+        output.sources["image_size"] = "file"
+    }
+
+    private enum Step: Sendable {
+        case follow(WebURL)
+        case done(MediaFacts?)
+    }
+
+    private func measure(_ start: WebURL) async throws(KindFailure) -> MediaFacts? {
+        var url = start
+        for _ in 0...5 {
+            var request = OutgoingRequest(method: .GET, url: url)
+            request.headers = [
+                "accept": "image/*", "accept-encoding": "identity", "range": "bytes=0-\(Self.imageBytes - 1)",
+            ]
+            let step = try await client.exchange(request) { response throws(KindFailure) -> Step in
+                if Redirect.isRedirect(response.status) {
+                    await response.discard()
+                    return .follow(try Redirect.target(of: response))
+                }
+                guard response.isSuccess else { return .done(nil) }
+                let body = try await response.readDecoded(upTo: Self.imageBytes, received: Self.imageBytes)
+                return .done(try await documents.read(MeasureTask(), body.bytes, at: response.url).facts)
+            }
+            switch step {
+            case .done(let facts): return facts
+            case .follow(let next): url = next
+            }
+        }
+        return nil
+    }
+}
