@@ -217,7 +217,7 @@ public final class JobRunner: Sendable {
         case .stop(let attempt, let reason):
             report.stopping(attempt, reason)
             // Runs closures of the operation, which may not hold up the store's thread or the timer's; it ends by itself.
-            Task { attempt.stop() }
+            Task { attempt.stop(reason) }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
             report.abandoned(attempt, reason)

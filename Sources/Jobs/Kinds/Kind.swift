@@ -99,15 +99,22 @@ public struct InputField: Sendable, Hashable, Codable {
 public struct JobContext: Sendable {
     public let lease: Lease
     public let operation: OperationContext
+    private let isCancelled: @Sendable () -> Bool
     private let onEnqueue: @Sendable (ChildJob) -> Void
 
     public init(
-        lease: Lease, operation: OperationContext, onEnqueue: @escaping @Sendable (ChildJob) -> Void
+        lease: Lease, operation: OperationContext, isCancelled: @escaping @Sendable () -> Bool = { false },
+        onEnqueue: @escaping @Sendable (ChildJob) -> Void
     ) {
         self.lease = lease
         self.operation = operation
+        self.isCancelled = isCancelled
         self.onEnqueue = onEnqueue
     }
+
+    /// Whether the job itself was cancelled, and not only this attempt told to stop: it does not run again, so what was begun
+    /// elsewhere may be taken back.
+    public var isJobCancelled: Bool { isCancelled() }
 
     /// Enqueues a job together with this attempt's success, in the same transaction. When the attempt does not succeed,
     /// nothing is enqueued.

@@ -100,6 +100,13 @@ extension KindFailure {
             url: url)
     }
 
+    static func alreadyExists(_ url: WebURL) -> KindFailure {
+        KindFailure(
+            .alreadyExists,
+            "\(url.redacted): something is there already, and `create_only` keeps it; name another address.", status: 412,
+            url: url)
+    }
+
     /// A status that is not success, by the matrix of what a retry may help.
     static func status(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
         let status = response.status
@@ -121,6 +128,10 @@ extension KindFailure {
             return KindFailure(
                 .httpStatus, "\(url.redacted): the server answered \(status); try again later.", isRetryable: true,
                 status: status, url: url, retryAfter: response.retryAfter)
+        case 413:
+            return KindFailure(
+                .tooLarge, "\(url.redacted): this is more than the server takes (413); raise its limit, or send less.",
+                status: status, url: url)
         default:
             return KindFailure(
                 .httpStatus, "\(url.redacted): the server answered \(status); check the address.", status: status,

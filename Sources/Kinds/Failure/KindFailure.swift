@@ -89,6 +89,8 @@ public struct KindFailure: OperationFailure, Hashable {
         case checksumMismatch = "checksum_mismatch"
         /// `create_only` was asked for, and something is there.
         case alreadyExists = "already_exists"
+        /// The server takes no file of this size.
+        case tooLarge = "too_large"
         /// The server no longer knows the upload that was to go on.
         case uploadExpired = "upload_expired"
         /// How far an upload is could not be noted.

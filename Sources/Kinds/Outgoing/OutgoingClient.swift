@@ -134,7 +134,8 @@ public final class OutgoingClient: Sendable {
             } catch {
                 let failure = Task.isCancelled ? .cancelled : KindFailure(error, at: request.url, limits: limits)
                 // A kept connection may have been closed by the server at the moment it was used again.
-                let isWorthAgain = failure.reason == .connectionLost && request.body == nil && !isSecondTry
+                let isHarmless = [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
+                let isWorthAgain = failure.reason == .connectionLost && isHarmless && !isSecondTry
                 guard isWorthAgain else { throw failure }
                 isSecondTry = true
             }

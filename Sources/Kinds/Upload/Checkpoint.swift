@@ -10,16 +10,27 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var target: String
     /// The upload's own address, or its id.
     var upload: String
+    /// The name of the secret, and the region: what taking it back needs.
+    var credential: String?
+    var region: String?
     var source: OpenFile.Identity
-    /// Bytes that the server has confirmed, from the start.
+    /// Bytes that the server has confirmed, from the start; of S3 those of all parts.
     var offset: Int64
-    /// Of S3, in order.
+    /// Of S3: those that are stored, by number.
     var parts: [Part] = []
+    /// Of S3: of each part but the last.
+    var partBytes: Int64?
+    /// Of S3: whether parts carry checksums of their own.
+    var hasChecksums: Bool?
 
     struct Part: Codable, Sendable, Hashable {
         var number: Int
         var etag: String
         var bytes: Int64
+        /// SHA-256 in hexadecimal.
+        var sha256: String
+        /// Whether the server named that digest of what it stored.
+        var isConfirmed: Bool
     }
 }
 
@@ -31,7 +42,9 @@ struct CheckpointFile: Sendable {
     private var path: String { folder + "/upload-\(job).json" }
 
     /// Nil when there is none. One that cannot be read is as if there were none: the upload then starts over, which is safe.
-    func load() -> Checkpoint? {
+    func load() -> Checkpoint? { Self.load(path) }
+
+    private static func load(_ path: String) -> Checkpoint? {
         guard let data = try? Data(contentsOf: URL(filePath: path)) else { return nil }
         return try? JSONDecoder().decode(Checkpoint.self, from: data)
     }
@@ -50,25 +63,34 @@ struct CheckpointFile: Sendable {
 
     func remove() { unlink(path) }
 
-    /// Checkpoints of jobs that ended without removing theirs, and the folder itself where it is missing.
-    func prepareFolder() {
+    /// Makes the folder where it is missing, and takes out what belongs to jobs that ended long ago without removing theirs.
+    ///
+    /// - Returns: Those uploads, at most 20, which nobody will go on with.
+    static func takeStale(in folder: String, olderThan age: Int = 14 * 86400) -> [Checkpoint] {
         mkdir(folder, 0o700)
-        guard let list = opendir(folder) else { return }
+        guard let list = opendir(folder) else { return [] }
         defer { closedir(list) }
-        let oldest = time(nil) - 14 * 86400
-        while let entry = readdir(list) {
+        let oldest = time(nil) - age
+        var stale: [Checkpoint] = []
+        while stale.count < 20, let entry = readdir(list) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard name.hasPrefix("upload-") else { continue }
+            let path = "\(folder)/\(name)"
             var facts = stat()
-            if stat("\(folder)/\(name)", &facts) == 0, facts.st_mtim.tv_sec < oldest { unlink("\(folder)/\(name)") }
+            guard stat(path, &facts) == 0, facts.st_mtim.tv_sec <= oldest else { continue }
+            if let checkpoint = load(path) { stale.append(checkpoint) }
+            unlink(path)
         }
+        return stale
     }
 
     private func replace(with bytes: [UInt8]) throws(KindFailure) {
         let fresh = path + ".new"
-        let file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+        var file = open(fresh, flags, 0o600)
+        if file < 0, errno == ENOENT, mkdir(folder, 0o700) == 0 { file = open(fresh, flags, 0o600) }
         guard file >= 0 else { throw failure("open") }
         defer { close(file) }
         var written = 0

@@ -1,7 +1,9 @@
 import AsyncHTTPClient
 import Crypto
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import OperationTypes
 import Synchronization
 
@@ -16,15 +18,23 @@ struct Transfer: Sendable {
     let contentType: String
     /// The secret as it is stored, for protocols that sign with it.
     let secret: String?
+    /// Its name.
+    let credential: String?
+    /// Whether an earlier attempt may have reached the server.
+    let isRepeat: Bool
     let progress: UploadProgress
     let throttle: Throttle
     let checkpoint: CheckpointFile?
-    private let manners = Manners()
+    private let memory = Memory()
 
-    /// What was learned about the server on the way.
-    private final class Manners: Sendable {
+    /// What is learned on the way.
+    private final class Memory: Sendable {
         let ignoresExpect = Mutex(false)
+        let underWay = Mutex<Checkpoint?>(nil)
     }
+
+    /// What the server holds of an upload that has begun and not ended.
+    var unfinished: Checkpoint? { memory.underWay.withLock { $0 } }
 
     /// What came back, its body read as far as it is of interest.
     struct Reply: Sendable {
@@ -48,18 +58,19 @@ struct Transfer: Sendable {
     /// - Parameters:
     ///   - hash: Of what stands before the piece; the piece is added when it was answered.
     ///   - interim: Hears what comes before the answer.
+    ///   - reports: Whether the piece stands where the upload is, so that it counts as progress.
     func send(
         _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout SHA256,
-        interim: InterimAnswers = InterimAnswers()
+        interim: InterimAnswers = InterimAnswers(), reports: Bool = true
     ) async throws(KindFailure) -> Reply {
-        let asks = piece.bytes > 1 << 20 && !manners.ignoresExpect.withLock { $0 }
-        let manners = manners
+        let asks = piece.bytes > 1 << 20 && !memory.ignoresExpect.withLock { $0 }
+        let memory = memory
         let untilWanted: @Sendable () async -> Void = {
-            if await !interim.waitUntilWanted(atMost: .seconds(1)) { manners.ignoresExpect.withLock { $0 = true } }
+            if await !interim.waitUntilWanted(atMost: .seconds(1)) { memory.ignoresExpect.withLock { $0 = true } }
         }
         let stream = UploadStream(
-            source: source, piece: piece, hash: hash, threads: client.threads, progress: progress, throttle: throttle,
-            beforeStart: asks ? untilWanted : nil)
+            source: source, piece: piece, hash: hash, threads: client.threads, progress: reports ? progress : nil,
+            throttle: throttle, beforeStart: asks ? untilWanted : nil)
         let body: HTTPClientRequest.Body? = piece.bytes == 0 ? nil : .stream(stream, length: .known(piece.bytes))
         var request = OutgoingRequest(
             method: method, url: url, headers: headers, body: body, isGentle: false, interim: interim)
@@ -74,8 +85,8 @@ struct Transfer: Sendable {
                 { await stream.turn.waitUntilStalled(for: idle) }, failure: stalled, answer)
             if let failure = source.changeFailure() { throw failure }
             if reply.status == 417, asks {
-                manners.ignoresExpect.withLock { $0 = true }
-                return try await send(piece, as: method, to: url, headers: headers, hash: &hash)
+                memory.ignoresExpect.withLock { $0 = true }
+                return try await send(piece, as: method, to: url, headers: headers, hash: &hash, reports: reports)
             }
             hash = stream.hash()
             return reply
@@ -88,11 +99,12 @@ struct Transfer: Sendable {
 
     /// Sends a request without content of the source.
     func ask(
-        _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, body: [UInt8] = []
+        _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, body: [UInt8] = [], interim: InterimAnswers? = nil
     ) async throws(KindFailure) -> Reply {
         let content: HTTPClientRequest.Body? = body.isEmpty ? nil : .bytes(ByteBuffer(bytes: body))
         return try await reply(
-            to: OutgoingRequest(method: method, url: url, headers: headers, body: content, isGentle: false))
+            to: OutgoingRequest(
+                method: method, url: url, headers: headers, body: content, isGentle: false, interim: interim))
     }
 
     private func reply(to request: OutgoingRequest) async throws(KindFailure) -> Reply {
@@ -121,31 +133,62 @@ struct Transfer: Sendable {
 
     /// The hash of the source's first bytes, read again from the disk.
     func hash(ofFirst count: Int64) async throws(KindFailure) -> SHA256 {
-        let stream = UploadStream(source: source, piece: Piece(range: 0..<count), threads: client.threads)
+        var hash = SHA256()
+        try await read(0..<count) { hash.update(bufferPointer: $0) }
+        return hash
+    }
+
+    /// The digest of a part, read from the disk.
+    func digest(of range: Range<Int64>, by algorithm: PieceChecksum) async throws(KindFailure) -> Data {
+        switch algorithm {
+        case .sha256: Data(try await digest(of: range, SHA256()))
+        case .sha1: Data(try await digest(of: range, Insecure.SHA1()))
+        case .md5: Data(try await digest(of: range, Insecure.MD5()))
+        }
+    }
+
+    private func digest<Hash: HashFunction>(of range: Range<Int64>, _ empty: Hash) async throws(KindFailure)
+        -> Hash.Digest
+    {
+        var hash = empty
+        try await read(range) { hash.update(bufferPointer: $0) }
+        return hash.finalize()
+    }
+
+    /// Reads a part of the source without sending it.
+    func read(_ range: Range<Int64>, _ use: (UnsafeRawBufferPointer) -> Void) async throws(KindFailure) {
+        let stream = UploadStream(source: source, piece: Piece(range: range), isHashed: false, threads: client.threads)
         do {
-            for try await _ in stream {}
+            for try await buffer in stream { buffer.withUnsafeReadableBytes(use) }
         } catch {
             throw stream.failure() ?? .cancelled
         }
-        return stream.hash()
     }
 
-    /// Notes how far the upload is, when somebody may go on with it later.
+    /// Notes how far the upload is, when somebody may go on with it later. Not given up halfway when the task is cancelled.
     func save(_ checkpoint: Checkpoint) async throws(KindFailure) {
+        memory.underWay.withLock { $0 = checkpoint }
         guard let file = self.checkpoint else { return }
-        let result: Result<Void, KindFailure>
-        do {
-            result = try await client.threads.runAbandoningOnCancel {
-                if checkpoint.offset == 0 { file.prepareFolder() }
-                return Result { () throws(KindFailure) in try file.save(checkpoint) }
+        let result: Result<Void, KindFailure> = await withCheckedContinuation { continuation in
+            client.threads.submit { state in
+                // Only a client that is shut down has no threads.
+                guard case .active = state else { return continuation.resume(returning: .failure(.cancelled)) }
+                continuation.resume(returning: Result { () throws(KindFailure) in try file.save(checkpoint) })
             }
-        } catch { throw .cancelled }
+        }
         try result.get()
+    }
+
+    /// The upload has ended well, or the server no longer knows it: there is nothing to go on with.
+    func forget() {
+        memory.underWay.withLock { $0 = nil }
+        checkpoint?.remove()
     }
 
     /// What was noted for this very source, target and protocol; nil to start from the beginning.
     func savedCheckpoint(style: String) throws(KindFailure) -> Checkpoint? {
         guard let saved = checkpoint?.load(), saved.style == style, saved.target == "\(url)" else { return nil }
+        memory.underWay.withLock { $0 = saved }
         guard case .file(let file) = source, file.identity == saved.source else {
             throw KindFailure(
                 .sourceChanged,

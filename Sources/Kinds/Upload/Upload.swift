@@ -1,6 +1,7 @@
 import Jobs
 import NIOHTTP1
 import OperationTypes
+import Synchronization
 
 /// Sends a file, or what a dependency gave, to a web server.
 ///
@@ -18,6 +19,7 @@ public struct Upload: Kind {
     let configuration: UploadConfiguration
     /// Of all uploads together.
     private let throttle: Throttle
+    private let isCleaned = Once()
 
     public init(client: OutgoingClient, configuration: UploadConfiguration = UploadConfiguration()) {
         self.client = client
@@ -26,22 +28,49 @@ public struct Upload: Kind {
     }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
-        try await run(input, context: context, checkpoint: nil)
+        try await run(input, context: context, checkpoint: nil, isForGood: { true })
     }
 
     public func run(_ input: Input, job: JobContext) async throws(KindFailure) -> Output {
         let checkpoint = configuration.checkpoints.map { CheckpointFile(folder: $0, job: job.lease.job) }
-        return try await run(input, context: job.operation, checkpoint: checkpoint)
+        return try await run(
+            input, context: job.operation, checkpoint: checkpoint, isForGood: { job.isJobCancelled })
     }
 
-    func run(
-        _ input: Input, context: OperationContext, checkpoint: CheckpointFile?
+    /// - Parameter isForGood: Whether nobody goes on with the upload after a cancellation.
+    private func run(
+        _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: () -> Bool
     ) async throws(KindFailure) -> Output {
-        let url = try target(of: input)
         let deadline = try input.timeoutMs.map { milliseconds throws(KindFailure) in
             guard milliseconds > 0 else { throw .invalid("timeout_ms", "must be above 0; leave it out for no limit") }
             return Duration.milliseconds(milliseconds)
         }
+        let transfer = try await transfer(for: input, context: context, checkpoint: checkpoint)
+        let start = ContinuousClock.now
+        let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: transfer.url)
+        do throws(KindFailure) {
+            var output = try await withDeadline(deadline, failure: failure) { () async throws(KindFailure) in
+                try await send(transfer, as: input)
+            }
+            output.durationMs = (ContinuousClock.now - start).wholeMilliseconds
+            return output
+        } catch {
+            // What was sent of a file that has changed is of no use either.
+            let isOver = error.reason == .sourceChanged || error.reason == .cancelled && isForGood()
+            if isOver, let unfinished = transfer.unfinished {
+                await abandonment.abandon(unfinished)
+                transfer.forget()
+            }
+            throw error
+        }
+    }
+
+    private var abandonment: Abandonment { Abandonment(client: client, credentials: configuration.credentials) }
+
+    private func transfer(
+        for input: Input, context: OperationContext, checkpoint: CheckpointFile?
+    ) async throws(KindFailure) -> Transfer {
+        let url = try target(of: input)
         if let rate = input.maxBytesPerSecond, rate < 1 {
             throw .invalid("max_bytes_per_second", "must be above 0; leave it out for no limit")
         }
@@ -51,18 +80,20 @@ public struct Upload: Kind {
             headers.replaceOrAdd(name: "authorization", value: Self.authorization(secret))
         }
         let source = try await source(of: input)
-        let transfer = Transfer(
+        if let checkpoint { await clean(checkpoint.folder) }
+        return Transfer(
             client: client, configuration: configuration, source: source, url: url, headers: headers,
-            contentType: try contentType(of: input), secret: secret,
-            progress: UploadProgress(total: source.size, context: context),
+            contentType: try contentType(of: input), secret: secret, credential: input.credential,
+            isRepeat: context.attempt > 1, progress: UploadProgress(total: source.size, context: context),
             throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), checkpoint: checkpoint)
-        let start = ContinuousClock.now
-        let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: url)
-        var output = try await withDeadline(deadline, failure: failure) { () async throws(KindFailure) in
-            try await send(transfer, as: input)
-        }
-        output.durationMs = (ContinuousClock.now - start).wholeMilliseconds
-        return output
+    }
+
+    /// Once in the life of this kind: uploads of jobs that are long over go from disk and server.
+    private func clean(_ folder: String) async {
+        guard isCleaned.isFirst else { return }
+        // Cancelled is as well done later: the folder is there, and nothing waits for what is stale.
+        let stale = try? await client.threads.runAbandoningOnCancel { CheckpointFile.takeStale(in: folder) }
+        for checkpoint in stale ?? [] { await abandonment.abandon(checkpoint) }
     }
 
     private func send(_ transfer: Transfer, as input: Input) async throws(KindFailure) -> Output {
@@ -79,26 +110,24 @@ public struct Upload: Kind {
             return try await PlainUpload(transfer: transfer, shape: shape, createsOnly: createsOnly).run()
         case .s3:
             guard let secret = transfer.secret,
-                let signature = S3Signature(secret: secret, region: input.region ?? "us-east-1")
+                let signature = S3Signature(secret: secret, region: input.region ?? S3Signature.usualRegion)
             else { throw .invalid("credential", "must name a credential of the form ACCESS:SECRET for s3") }
             return try await S3Upload(transfer: transfer, signature: signature, createsOnly: createsOnly).run()
         case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
         case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
         case .auto:
             let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
-            let headers = answer.response.headers
-            if headers["tus-extension"].first?.contains("creation") == true {
+            let server = ResumableOffer(answer.response.headers)
+            if server.extensions.contains("creation") {
                 return try await resumable(transfer, .tus, fileName, createsOnly)
             }
-            if headers.contains(name: "upload-limit") {
-                return try await resumable(transfer, .draft, fileName, createsOnly)
-            }
+            if server.knowsDraft { return try await resumable(transfer, .draft, fileName, createsOnly) }
             return try await PlainUpload(transfer: transfer, shape: .put, createsOnly: createsOnly).run()
         }
     }
 
     private func resumable(
-        _ transfer: Transfer, _ dialect: ResumableUpload.Dialect, _ fileName: String, _ createsOnly: Bool
+        _ transfer: Transfer, _ dialect: ResumableDialect, _ fileName: String, _ createsOnly: Bool
     ) async throws(KindFailure) -> Output {
         try await ResumableUpload(transfer: transfer, dialect: dialect, fileName: fileName, createsOnly: createsOnly)
             .run()
@@ -124,6 +153,18 @@ public struct Upload: Kind {
         case (nil, let body?): return .bytes(Array(body.utf8))
         case (nil, nil): throw .invalid("file", "is missing; name a file, or let a dependency give the body")
         case (_?, _?): throw .invalid("body", "cannot be given together with `file`; leave one out")
+        }
+    }
+}
+
+/// True once.
+private final class Once: Sendable {
+    private let isDone = Mutex(false)
+
+    var isFirst: Bool {
+        isDone.withLock { isDone in
+            defer { isDone = true }
+            return !isDone
         }
     }
 }

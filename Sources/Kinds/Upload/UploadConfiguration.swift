@@ -17,6 +17,8 @@ public struct UploadConfiguration: Sendable {
     public var chunkBytes: Int64 = 64 << 20
     /// A part of a multipart upload to S3, in bytes, from 5 MiB. 8 MiB unless set; more for files of more than 10,000 parts.
     public var partBytes: Int64 = 8 << 20
+    /// Parts of one upload that are sent at once; each holds about 2 MiB in memory. 4 unless set.
+    public var partsAtOnce = 4
     /// For all uploads together. No limit unless set.
     public var maxBytesPerSecond: Int64?
 

@@ -20,6 +20,7 @@ struct UploadStream: AsyncSequence, Sendable {
     private let source: UploadSource
     private let piece: Transfer.Piece
     private let threads: NIOThreadPool
+    private let isHashed: Bool
     private let progress: UploadProgress?
     private let throttle: Throttle
     private let reading: Reading
@@ -27,15 +28,18 @@ struct UploadStream: AsyncSequence, Sendable {
     private let beforeStart: (@Sendable () async -> Void)?
     let turn = Turn()
 
-    /// - Parameter hash: Of what stands before the piece.
+    /// - Parameters:
+    ///   - hash: Of what stands before the piece.
+    ///   - isHashed: Whether the piece is added to it.
     init(
-        source: UploadSource, piece: Transfer.Piece, hash: SHA256 = SHA256(), threads: NIOThreadPool,
-        progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
+        source: UploadSource, piece: Transfer.Piece, hash: SHA256 = SHA256(), isHashed: Bool = true,
+        threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
         beforeStart: (@Sendable () async -> Void)? = nil
     ) {
         self.source = source
         self.piece = piece
         self.threads = threads
+        self.isHashed = isHashed
         self.progress = progress
         self.throttle = throttle
         self.beforeStart = beforeStart
@@ -105,7 +109,7 @@ struct UploadStream: AsyncSequence, Sendable {
             switch source {
             case .bytes(let bytes):
                 let slice = bytes[Int(offset)..<Int(offset) + count]
-                reading.hash.withLock { $0.update(data: slice) }
+                if isHashed { reading.hash.withLock { $0.update(data: slice) } }
                 return ByteBuffer(bytes: slice)
             case .file(let file):
                 let result = try await threads.runAbandoningOnCancel { self.readFile(file, at: offset, count: count) }
@@ -129,7 +133,9 @@ struct UploadStream: AsyncSequence, Sendable {
             reading.failure.withLock { $0 = failure }
             return .failure(failure)
         }
-        buffer.withUnsafeReadableBytes { bytes in reading.hash.withLock { $0.update(bufferPointer: bytes) } }
+        if isHashed {
+            buffer.withUnsafeReadableBytes { bytes in reading.hash.withLock { $0.update(bufferPointer: bytes) } }
+        }
         return .success(buffer)
     }
 

@@ -27,7 +27,9 @@ extension JobRunner {
             guard let self, attempt.report(progress, now: uptimeClock.now) else { return }
             events.publish(progress, of: attempt.lease.job, in: attempt.job.graph)
         }
-        let context = JobContext(lease: attempt.lease, operation: operation) { children.add($0) }
+        let context = JobContext(
+            lease: attempt.lease, operation: operation, isCancelled: { attempt.isJobCancelled },
+            onEnqueue: { children.add($0) })
         switch await kind.run(payload, job: context, kinds: kinds) {
         case .failure(let failed): return .threw(failed)
         case .success(let output):

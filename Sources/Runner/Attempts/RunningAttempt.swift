@@ -13,7 +13,7 @@ final class RunningAttempt: Sendable {
     private enum TaskState {
         case notStarted
         case started(Task<Void, Never>)
-        case stopped
+        case stopped(StopReason)
     }
 
     private struct Progress {
@@ -42,10 +42,18 @@ final class RunningAttempt: Sendable {
         if isStopped { started.cancel() }
     }
 
+    /// Whether it was stopped because its job was cancelled.
+    var isJobCancelled: Bool {
+        task.withLock { state in
+            if case .stopped(.cancelled) = state { return true }
+            return false
+        }
+    }
+
     /// Cancels token and task. Closures registered with the token run on this thread.
-    func stop() {
+    func stop(_ reason: StopReason) {
         let started = task.withLock { state -> Task<Void, Never>? in
-            defer { state = .stopped }
+            defer { state = .stopped(reason) }
             if case .started(let task) = state { return task }
             return nil
         }

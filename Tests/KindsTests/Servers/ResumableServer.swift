@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import Synchronization
 
 @testable import Kinds
@@ -16,6 +18,14 @@ final class ResumableServer: Sendable {
         /// Answered once in place of the next PATCH.
         var nextPatchStatus: Int?
         var isForgotten = false
+        /// Whether tus's checksums are known; a wrong one is refused.
+        var knowsChecksums = false
+        /// A byte of the next piece arrives as another one.
+        var damagesNextPiece = false
+        /// Of the draft.
+        var limit: String?
+        /// Of the answer that completes an upload.
+        var digest: String?
     }
 
     let state = Mutex(State())
@@ -26,13 +36,21 @@ final class ResumableServer: Sendable {
             let offset = ("upload-offset", "\(state.stored.count)")
             switch request.method {
             case "OPTIONS":
-                return .respond(204, [("tus-resumable", "1.0.0"), ("tus-extension", "creation,termination")])
+                let checksums =
+                    state.knowsChecksums
+                    ? [("tus-extension", "checksum"), ("tus-checksum-algorithm", "sha1, sha256")] : []
+                return .respond(
+                    204, [("tus-resumable", "1.0.0"), ("tus-extension", "creation,termination")] + checksums)
+            case "DELETE":
+                state.isForgotten = true
+                return .respond(204)
             case "POST":
                 state.creations += 1
                 state.isForgotten = false
                 state.stored = []
                 state.length = request.header("upload-length").flatMap { Int($0) }
-                return .respond(201, [("location", "/files/1"), offset])
+                let limit = state.limit.map { [("upload-limit", $0)] } ?? []
+                return .respond(201, [("location", "/files/1"), offset] + limit)
             case "HEAD":
                 if state.isForgotten { return .respond(410) }
                 return .respond(isTus ? 200 : 204, [offset, ("upload-complete", state.isComplete ? "?1" : "?0")])
@@ -44,10 +62,20 @@ final class ResumableServer: Sendable {
                 }
                 guard request.header("upload-offset") == "\(state.stored.count)" else { return .respond(409, [offset]) }
                 state.received += request.body.count
-                state.stored += request.body
+                var body = request.body
+                if state.damagesNextPiece, !body.isEmpty {
+                    body[0] ^= 1
+                    state.damagesNextPiece = false
+                }
+                if state.knowsChecksums {
+                    let sum = "sha256 " + Data(SHA256.hash(data: body)).base64EncodedString()
+                    guard request.header("upload-checksum") == sum else { return .respond(460) }
+                }
+                state.stored += body
                 state.isComplete =
                     isTus ? state.stored.count == state.length : request.header("upload-complete") == "?1"
-                return .respond(204, [("upload-offset", "\(state.stored.count)")])
+                let digest = state.digest.map { [("repr-digest", $0)] } ?? []
+                return .respond(204, [("upload-offset", "\(state.stored.count)")] + (state.isComplete ? digest : []))
             default: return .respond(405)
             }
         }

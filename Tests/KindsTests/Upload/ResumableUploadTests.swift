@@ -207,6 +207,167 @@ import Testing
         }
     }
 
+    @Test func pieceThatArrivesDamagedIsSentAgain() async throws {
+        let store = ResumableServer()
+        store.state.withLock { ($0.knowsChecksums, $0.damagesNextPiece) = (true, true) }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let output = try await upload.run(
+                        Upload.Input(file: file, to: server.origin + "/files", style: .tus), job: job(7))
+                    #expect(output.isChecksumConfirmed)
+                    let state = store.state.withLock { $0 }
+                    #expect(state.stored.elementsEqual(bytes))
+                    #expect(state.received == bytes.count + 1 << 20)
+                }
+            }
+        }
+    }
+
+    @Test func digestThatTheServerNamesAtTheEndIsCompared() async throws {
+        for (digest, code) in [(nil, nil), ("sha-256=:AAAA:", "checksum_mismatch")] as [(String?, String?)] {
+            let store = ResumableServer()
+            try await LoopbackServer.with {
+                store.answer($0)
+            } _: { server in
+                try await withClient { client in
+                    try await withUpload(client) { upload, file, bytes in
+                        let right = "sha-256=:\(Data(SHA256.hash(data: bytes)).base64EncodedString()):"
+                        store.state.withLock { $0.digest = digest ?? right }
+                        let input = Upload.Input(file: file, to: server.origin + "/files", style: .resumable)
+                        if let code {
+                            let failure = await failure { () async throws(KindFailure) in
+                                try await upload.run(input, job: job(8))
+                            }
+                            #expect(failure?.code == code)
+                        } else {
+                            let output = try await upload.run(input, job: job(8))
+                            #expect(output.isChecksumConfirmed)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func piecesKeepToTheServersLimit() async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.limit = "max-append-size=700000, max-size=9000000" }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    _ = try await upload.run(
+                        Upload.Input(file: file, to: server.origin + "/files", style: .resumable), job: job(9))
+                    let pieces = server.requests.filter { $0.method == "PATCH" }
+                    #expect(pieces.allSatisfy { $0.body.count <= 700_000 })
+                    #expect(pieces.count == 5)
+                    #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
+                }
+            }
+        }
+    }
+
+    @Test func fileThatIsLargerThanTheServerTakesIsNotBegun() async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.limit = "max-size=1000" }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await upload.run(
+                            Upload.Input(file: file, to: server.origin + "/files", style: .resumable), job: job(10))
+                    }
+                    #expect(failure?.code == "too_large")
+                    #expect(failure?.isRetryable == false)
+                    #expect(store.state.withLock { $0.received } == 0)
+                }
+            }
+        }
+    }
+
+    /// The answer is lost; where the upload is was told before (104).
+    @Test func placeThatWasToldEarlyIsUsed() async throws {
+        let store = ResumableServer()
+        let early = "HTTP/1.1 104 Upload Resumption Supported\r\nlocation: /files/1\r\n\r\n"
+        try await LoopbackServer.with { request in
+            let answer = store.answer(request)
+            return request.method == "POST" ? .raw(Array(early.utf8), closes: true) : answer
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let output = try await upload.run(
+                        Upload.Input(file: file, to: server.origin + "/files", style: .resumable), job: job(11))
+                    #expect(output.location == server.origin + "/files/1")
+                    let state = store.state.withLock { $0 }
+                    #expect(state.creations == 1)
+                    #expect(state.stored.elementsEqual(bytes))
+                }
+            }
+        }
+    }
+
+    /// Stopped with the daemon, the upload stays; stopped for good, it goes.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
+    func onlyACancelledJobTakesItsUploadBack(style: Upload.Input.Style, isCancelled: Bool) async throws {
+        let store = ResumableServer()
+        let stop = Signal()
+        try await LoopbackServer.with { request in
+            if request.method == "PATCH", store.state.withLock({ $0.stored.count }) >= 1 << 20 {
+                stop.send()
+                return .silence
+            }
+            return store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
+                    let context = JobContext(
+                        lease: Lease(job: JobID(12), attempt: 1), operation: OperationContext(),
+                        isCancelled: { isCancelled }, onEnqueue: { _ in })
+                    let first = Task {
+                        await failure { () async throws(KindFailure) in try await upload.run(input, job: context) }
+                    }
+                    await stop.wait()
+                    first.cancel()
+                    #expect(await first.value?.code == "cancelled")
+                    #expect(store.state.withLock { $0.isForgotten } == isCancelled)
+                    let folder = try #require(upload.configuration.checkpoints)
+                    #expect((CheckpointFile(folder: folder, job: JobID(12)).load() == nil) == isCancelled)
+                }
+            }
+        }
+    }
+
+    /// The daemon was killed after the last piece and before the job's end.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable])
+    func uploadThatWasCompleteIsNotSentAgain(style: Upload.Input.Style) async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, bytes in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
+                    _ = try await upload.run(input, job: job(13))
+                    let folder = try #require(upload.configuration.checkpoints)
+                    try CheckpointFile(folder: folder, job: JobID(13)).save(
+                        Checkpoint(
+                            style: style.rawValue, target: input.to, upload: server.origin + "/files/1",
+                            source: try upload.configuration.open(file).identity, offset: 3 << 20))
+                    let output = try await upload.run(input, job: job(13))
+                    #expect(output.sha256 == digest(bytes))
+                    #expect(store.state.withLock { $0.received } == bytes.count)
+                }
+            }
+        }
+    }
+
     @Test func formHoldsTheFileInItsField() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -239,6 +400,31 @@ import Testing
                         Upload.Input(to: server.origin, createOnly: true, body: "x"), context: OperationContext())
                 }
                 #expect(failure?.code == "already_exists")
+            }
+        }
+    }
+
+    /// Whether an earlier try got through, its digest or its ETag tells.
+    @Test func createOnlyAfterALostAnswerIsSettledByWhatIsThere() async throws {
+        let right = "sha-256=:\(Data(SHA256.hash(data: Array("x".utf8))).base64EncodedString()):"
+        for (header, value, attempt, code) in [
+            ("repr-digest", right, 2, nil), ("etag", "\"9dd4e461268c8034f5c8564e155c67a6\"", 2, nil),
+            ("repr-digest", right, 1, "already_exists"), ("repr-digest", "sha-256=:AAAA:", 2, "already_exists"),
+            ("etag", "\"e\"", 2, "already_exists"),
+        ] as [(String, String, Int, String?)] {
+            try await LoopbackServer.with { request in
+                request.method == "HEAD" ? .respond(200, [(header, value)]) : .respond(412)
+            } _: { server in
+                try await withClient { client in
+                    let input = Upload.Input(to: server.origin, createOnly: true, body: "x")
+                    let context = OperationContext(attempt: attempt)
+                    do throws(KindFailure) {
+                        let output = try await Upload(client: client).run(input, context: context)
+                        #expect(code == nil && output.isChecksumConfirmed)
+                    } catch {
+                        #expect(error.code == code)
+                    }
+                }
             }
         }
     }

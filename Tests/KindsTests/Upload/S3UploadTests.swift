@@ -155,6 +155,44 @@ struct S3UploadTests {
         }
     }
 
+    @Test func checksumsAreConfirmedByTheStore() async throws {
+        try await withStore { endpoint, _, upload, folder in
+            for count in [1000, (11 << 20) + 5] {
+                _ = try write(count, to: folder + "/file")
+                let output = try await upload.result(
+                    Upload.Input(
+                        file: folder + "/file", to: endpoint + "/bucket/checked", style: .s3, credential: "store"))
+                #expect(output.isChecksumConfirmed)
+            }
+        }
+    }
+
+    @Test func partsOfACancelledJobAreAborted() async throws {
+        try await withStore { endpoint, client, upload, folder in
+            _ = try write((23 << 20) + 5, to: folder + "/file")
+            let input = Upload.Input(
+                file: folder + "/file", to: endpoint + "/bucket/dropped", style: .s3, credential: "store")
+            let reached = Signal()
+            let first = Task {
+                let context = OperationContext { if $0.completed >= 5 << 20 { reached.send() } }
+                return await failure { () async throws(KindFailure) in
+                    try await upload.run(
+                        input,
+                        job: JobContext(
+                            lease: Lease(job: JobID(3), attempt: 1), operation: context, isCancelled: { true },
+                            onEnqueue: { _ in }))
+                }
+            }
+            await reached.wait()
+            first.cancel()
+            #expect(await first.value?.code == "cancelled")
+            let list = String(decoding: try await stored(endpoint + "/bucket?uploads", client), as: UTF8.self)
+            #expect(list.contains("ListMultipartUploadsResult"))
+            #expect(!list.contains("<Upload>"))
+            #expect(CheckpointFile(folder: folder, job: JobID(3)).load() == nil)
+        }
+    }
+
     private final class Lowest: Sendable {
         let value = Mutex(Int64.max)
     }
@@ -169,6 +207,107 @@ struct S3UploadTests {
             #expect(failure?.status == 404)
             #expect(failure?.message.contains("NoSuchBucket") == true)
             #expect(failure?.isRetryable == false)
+        }
+    }
+}
+
+/// What moto does not do, from a store that is made for it.
+@Suite struct S3StoreTests {
+    private final class Store: Sendable {
+        struct State: Sendable {
+            var parts: [Int: Int] = [:]
+            var isComplete = false
+            var refusesChecksums = false
+            var losesTheAnswer = false
+        }
+
+        let state = Mutex(State())
+        /// An MD5, as the store names it.
+        static let etag = "\"0123456789abcdef0123456789abcdef\""
+
+        func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
+            state.withLock { state in
+                let query = request.target.split(separator: "?").dropFirst().first ?? ""
+                let hasChecksum = request.headers.contains { $0.name.hasPrefix("x-amz-checksum") }
+                if state.refusesChecksums, hasChecksum {
+                    return .text("<Error><Code>NotImplemented</Code></Error>", type: "application/xml", status: 501)
+                }
+                switch (request.method, query) {
+                case ("POST", "uploads"):
+                    return .text("<R><UploadId>u</UploadId></R>", type: "application/xml")
+                case ("PUT", ""): return .respond(200, [("etag", Self.etag)])
+                case ("PUT", _):
+                    let number = query.split(separator: "&").first?.split(separator: "=").last.flatMap { Int($0) }
+                    state.parts[number ?? 0] = request.body.count
+                    return .respond(200, [("etag", Self.etag)])
+                case ("POST", _):
+                    if state.isComplete {
+                        return .text("<Error><Code>NoSuchUpload</Code></Error>", type: "application/xml", status: 404)
+                    }
+                    state.isComplete = true
+                    if state.losesTheAnswer { return .close }
+                    return .text("<R><ETag>&quot;whole&quot;</ETag></R>", type: "application/xml")
+                case ("HEAD", _): return .respond(200, [("etag", Self.whole(state.parts.count))])
+                default: return .respond(405)
+                }
+            }
+        }
+
+        /// The ETag of an object of so many parts.
+        static func whole(_ count: Int) -> String {
+            let part: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
+            let bytes = (0..<count).flatMap { _ in part + part }
+            return "\"\(Insecure.MD5.hash(data: bytes).hexadecimal)-\(count)\""
+        }
+    }
+
+    private func send(
+        _ count: Int, to store: Store, _ check: (Upload.Output, LoopbackServer) throws -> Void
+    ) async throws {
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withFolder { folder in
+                try Data(randomBytes(count, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    configuration.partBytes = 1 << 20
+                    configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
+                    let upload = Upload(client: client, configuration: configuration)
+                    let output = try await upload.result(
+                        Upload.Input(
+                            file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store"))
+                    try check(output, server)
+                }
+            }
+        }
+    }
+
+    @Test func partsAreSentSeveralAtOnce() async throws {
+        let store = Store()
+        try await send((12 << 20) + 1, to: store) { output, server in
+            #expect(output.etag == "\"whole\"")
+            let parts = store.state.withLock { $0.parts }
+            #expect(parts == Dictionary(uniqueKeysWithValues: (1...13).map { ($0, $0 == 13 ? 1 : 1 << 20) }))
+            #expect(server.connections > 1 && server.connections <= 5)
+        }
+    }
+
+    /// Its answer was lost: the object with the ETag of this very list of parts is the proof.
+    @Test func lostAnswerToTheCompletionIsSettledByTheETag() async throws {
+        let store = Store()
+        store.state.withLock { $0.losesTheAnswer = true }
+        try await send(3 << 20, to: store) { output, _ in #expect(output.etag == Store.whole(3)) }
+    }
+
+    @Test(arguments: [1000, 3 << 20])
+    func storeThatKnowsNoChecksumsGetsNone(count: Int) async throws {
+        let store = Store()
+        store.state.withLock { $0.refusesChecksums = true }
+        try await send(count, to: store) { output, _ in
+            #expect(output.bytes == Int64(count))
+            #expect(!output.isChecksumConfirmed)
         }
     }
 }

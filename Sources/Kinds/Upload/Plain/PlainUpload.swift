@@ -38,16 +38,27 @@ struct PlainUpload: Sendable {
                     "\(url.redacted): the server answered \(reply.status), which drops what is sent; name the final address in "
                         + "`to`.", status: reply.status, url: url)
             case 412 where createsOnly:
-                throw KindFailure(
-                    .alreadyExists,
-                    "\(url.redacted): something is there already, and `create_only` keeps it; name another address.",
-                    status: 412,
-                    url: url)
+                // An earlier try may have got through without its answer.
+                if transfer.isRepeat, let there = try await storedIfSame(at: url) {
+                    return try transfer.receipt(there.reply, hash: there.hash, isConfirmed: true)
+                }
+                throw .alreadyExists(url)
             default: throw .status(reply.response, at: url)
             }
         }
         throw KindFailure(
             .tooManyRedirects, "\(url.redacted): more than 5 redirects; name the final address in `to`.", url: url)
+    }
+
+    /// What is there, when its digest or its ETag is that of what is being sent.
+    private func storedIfSame(at url: WebURL) async throws(KindFailure) -> (reply: Transfer.Reply, hash: SHA256)? {
+        let headers = transfer.headers.adding(["want-repr-digest": "sha-256=10"])
+        let reply = try await transfer.ask(.HEAD, url, headers: headers)
+        guard reply.response.isSuccess else { return nil }
+        let hash = try await transfer.hash(ofFirst: transfer.source.size)
+        if let isSame = ServerDigest.isSame(reply.response, as: hash.finalize()) { return isSame ? (reply, hash) : nil }
+        let md5 = try await transfer.digest(of: 0..<transfer.source.size, by: .md5)
+        return reply.response.headers["etag"].first?.unquoted == md5.hexadecimal ? (reply, hash) : nil
     }
 
     private var method: HTTPMethod { if case .put = shape { .PUT } else { .POST } }
@@ -58,6 +69,7 @@ struct PlainUpload: Sendable {
         if case .form(_, _, let boundary) = shape { type = "multipart/form-data; boundary=\(boundary)" }
         headers.replaceOrAdd(name: "content-type", value: type)
         if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
+        headers.replaceOrAdd(name: "want-repr-digest", value: "sha-256=10")
         return headers
     }
 

@@ -8,144 +8,181 @@ import NIOHTTP1
 /// 2. A checkpoint is written only for what the server has confirmed.
 /// 3. Nothing is finished when the file is no longer the one that was begun with.
 struct ResumableUpload: Sendable {
-    enum Dialect: String, Sendable {
-        case tus
-        case draft = "resumable"
-    }
-
     let transfer: Transfer
-    let dialect: Dialect
+    let dialect: ResumableDialect
     let fileName: String
     let createsOnly: Bool
 
+    /// Pieces that the server may refuse one after the other, without taking a byte.
+    private static let maxDoubts = 5
+    /// In place of a status.
+    private static let noAnswer = 0
+
     func run() async throws(KindFailure) -> Upload.Output {
-        var place: WebURL
-        var offset: Int64
-        if let saved = try transfer.savedCheckpoint(style: dialect.rawValue),
-            // A place that cannot be parsed was not written by us; starting over is safe.
-            let known = try? WebURL(parsing: saved.upload), let confirmed = try await offsetIfKnown(at: known)
+        let saved = try transfer.savedCheckpoint(style: dialect.rawValue)
+        // tus tells its limits beforehand, the draft with each answer.
+        var offer = dialect == .tus ? try await tusOffer() : ResumableOffer()
+        // A place that cannot be parsed was not written by us; starting over is safe.
+        if let saved, let place = try? WebURL(parsing: saved.upload), let reached = try await progressIfKnown(at: place)
         {
-            (place, offset) = (known, confirmed)
-        } else {
-            switch try await transfer.persisting({ () async throws(KindFailure) in try await create() }) {
-            case .begun(let fresh): (place, offset) = (fresh, 0)
-            case .unsupported:
-                return try await PlainUpload(transfer: transfer, shape: .post, createsOnly: createsOnly).run()
-            }
+            return try await send(to: place, from: reached, offer: offer)
         }
-        return try await send(to: place, from: offset)
+        transfer.forget()
+        try checkSize(offer)
+        switch try await transfer.persisting({ () async throws(KindFailure) in try await create() }) {
+        case .begun(let place, let more):
+            offer.merge(more)
+            try checkSize(offer)
+            return try await send(to: place, from: Progress(), offer: offer)
+        case .unsupported:
+            return try await PlainUpload(transfer: transfer, shape: .post, createsOnly: createsOnly).run()
+        }
     }
 
-    private func send(to place: WebURL, from start: Int64) async throws(KindFailure) -> Upload.Output {
+    /// How far the server says it is.
+    private struct Progress {
+        var offset: Int64 = 0
+        /// What said that nothing is missing.
+        var completion: Transfer.Reply?
+    }
+
+    private func send(
+        to place: WebURL, from start: Progress, offer: ResumableOffer
+    ) async throws(KindFailure) -> Upload.Output {
         let size = transfer.source.size
-        var offset = start
+        var offset = start.offset
         var hash = try await transfer.hash(ofFirst: offset)
-        var chunk = transfer.configuration.chunkBytes
+        var chunk = min(transfer.configuration.chunkBytes, offer.maxPiece.map { max(1, $0) } ?? .max)
         var doubts = 0
+        var isChecked = offer.checksum != nil && offset == 0
         try await note(place, offset)
         transfer.progress.reached(offset)
+        if let completion = start.completion { return try finish(completion, place, hash, isChecked: false) }
         while true {
             let end = min(offset + chunk, size)
-            let (now, from) = (hash, offset)
-            let outcome = try await transfer.persisting { () async throws(KindFailure) in
-                var hash = now
-                let reply = try await patch(place, from..<end, hash: &hash)
-                return (reply, hash)
-            }
-            let (reply, hashed) = outcome
-            switch reply.status {
+            var hashed = hash
+            let reply = try await patch(place, offset..<end, offer.checksum, hash: &hashed)
+            switch reply?.status ?? Self.noAnswer {
             case 200..<300:
-                // What the server does not confirm by its offset is not confirmed.
-                let confirmed = try offsetHeader(reply) ?? end
-                doubts = confirmed > offset ? 0 : doubts + 1
-                if confirmed == end {
-                    (offset, hash) = (end, hashed)
-                } else {
-                    try check(confirmed, at: place)
-                    (offset, hash) = (confirmed, try await transfer.hash(ofFirst: confirmed))
+                guard let reply, let confirmed = try offsetHeader(reply) ?? (dialect == .draft ? end : nil) else {
+                    break
                 }
+                try check(confirmed, at: place)
+                hash = confirmed == end ? hashed : try await transfer.hash(ofFirst: confirmed)
+                doubts = confirmed > offset ? 0 : doubts + 1
+                offset = confirmed
                 try await note(place, offset)
-                if offset == size { return try finish(reply, place: place, hash: hash) }
+                transfer.progress.reached(offset)
+                if offset == size { return try finish(reply, place, hash, isChecked: isChecked) }
+                if doubts == 0 { continue }
             case 413 where chunk > 1 << 20:
                 chunk = max(1 << 20, chunk / 4)
-            case 404, 410:
-                transfer.checkpoint?.remove()
-                throw KindFailure(
-                    .uploadExpired,
-                    "\(place.redacted): the server has forgotten the upload; it starts over at the next try.",
-                    isRetryable: true, status: reply.status, url: place)
-            case 409, 423, 460:
-                doubts += 1
+                continue
+            case 404, 410: throw forgotten(place)
+            // A lost connection, or an answer that leaves it open: what arrived is the server's to say.
+            case Self.noAnswer, 409, 423, 460: doubts += 1
             default:
-                throw .status(reply.response, at: place)
+                guard let reply else { break }
+                let failure = KindFailure.status(reply.response, at: place)
+                guard failure.isRetryable else { throw failure }
+                doubts += 1
             }
-            guard doubts < 5 else {
-                throw KindFailure(
-                    .connectionLost,
-                    "\(place.redacted): the server does not take the next bytes (\(reply.status)); try again later.",
-                    isRetryable: true, status: reply.status, url: place)
-            }
-            if [409, 423, 460].contains(reply.status) {
-                do { try await Task.sleep(for: .milliseconds(200 << doubts)) } catch { throw .cancelled }
-                let confirmed = try await currentOffset(at: place)
-                if confirmed != offset { (offset, hash) = (confirmed, try await transfer.hash(ofFirst: confirmed)) }
+            guard doubts < Self.maxDoubts else { throw stuck(place, reply?.status) }
+            try await pause(after: doubts, reply)
+            guard let reached = try await progressIfKnown(at: place) else { throw forgotten(place) }
+            if let completion = reached.completion { return try finish(completion, place, hash, isChecked: false) }
+            if reached.offset != offset {
+                // What came before is not covered by a checksum of this piece.
+                if reached.offset > offset { isChecked = false }
+                (offset, hash) = (reached.offset, try await transfer.hash(ofFirst: reached.offset))
+                try await note(place, offset)
             }
         }
     }
 
-    private func finish(_ reply: Transfer.Reply, place: WebURL, hash: SHA256) throws(KindFailure) -> Upload.Output {
+    private func finish(
+        _ reply: Transfer.Reply, _ place: WebURL, _ hash: SHA256, isChecked: Bool
+    ) throws(KindFailure) -> Upload.Output {
         if let failure = transfer.source.changeFailure() { throw failure }
-        transfer.checkpoint?.remove()
+        transfer.forget()
         var output = try transfer.receipt(reply, hash: hash)
+        output.isChecksumConfirmed = output.isChecksumConfirmed || isChecked
         output.location = output.location ?? "\(place)"
         return output
+    }
+
+    private func pause(after doubts: Int, _ reply: Transfer.Reply?) async throws(KindFailure) {
+        let asked = min(reply?.response.retryAfter ?? .zero, .seconds(5))
+        do { try await Task.sleep(for: max(asked, .milliseconds(100 << doubts))) } catch { throw .cancelled }
     }
 
     private func note(_ place: WebURL, _ offset: Int64) async throws(KindFailure) {
         guard case .file(let file) = transfer.source else { return }
         try await transfer.save(
             Checkpoint(
-                style: dialect.rawValue, target: "\(transfer.url)", upload: "\(place)", source: file.identity,
-                offset: offset))
+                style: dialect.rawValue, target: "\(transfer.url)", upload: "\(place)", credential: transfer.credential,
+                source: file.identity, offset: offset))
     }
 
-    // MARK: What the dialects say differently
+    // MARK: Requests
+
+    private func tusOffer() async throws(KindFailure) -> ResumableOffer {
+        let reply = try await transfer.persisting { () async throws(KindFailure) in
+            try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
+        }
+        // A server that does not answer this may still take uploads.
+        return reply.response.isSuccess ? ResumableOffer(reply.response.headers) : ResumableOffer()
+    }
 
     private enum Creation: Sendable {
-        case begun(WebURL)
+        case begun(WebURL, ResumableOffer)
         /// The server does not know this protocol.
         case unsupported
     }
 
     private func create() async throws(KindFailure) -> Creation {
         var headers = transfer.headers
+        headers.add(contentsOf: dialect.version)
+        headers.replaceOrAdd(name: "upload-length", value: "\(transfer.source.size)")
         switch dialect {
         case .tus:
-            headers.replaceOrAdd(name: "tus-resumable", value: "1.0.0")
-            headers.replaceOrAdd(name: "upload-length", value: "\(transfer.source.size)")
             let metadata = [("filename", fileName), ("filetype", transfer.contentType)].filter { !$0.1.isEmpty }
                 .map { "\($0.0) \(Data($0.1.utf8).base64EncodedString())" }.joined(separator: ",")
             headers.replaceOrAdd(name: "upload-metadata", value: metadata)
         case .draft:
-            headers.replaceOrAdd(name: "upload-draft-interop-version", value: Self.interopVersion)
             headers.replaceOrAdd(name: "upload-complete", value: "?0")
-            headers.replaceOrAdd(name: "upload-length", value: "\(transfer.source.size)")
             headers.replaceOrAdd(name: "content-type", value: transfer.contentType)
             if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
         }
-        let reply = try await transfer.ask(.POST, transfer.url, headers: headers)
-        guard reply.response.isSuccess, let text = reply.response.headers["location"].first else {
-            let isUnknown =
-                dialect == .draft
-                && (reply.response.isSuccess || [400, 404, 405, 411, 415, 501].contains(reply.status))
-            if isUnknown { return .unsupported }
-            throw reply.response.isSuccess
-                ? KindFailure(
-                    .protocolError,
-                    "\(transfer.url.redacted): the server began an upload and did not say where; check that `to` is the "
-                        + "server's creation address.", status: reply.status, url: transfer.url)
-                : KindFailure.status(reply.response, at: transfer.url)
+        let interim = InterimAnswers()
+        let reply: Transfer.Reply
+        do throws(KindFailure) {
+            reply = try await transfer.ask(.POST, transfer.url, headers: headers, interim: interim)
+        } catch {
+            // The place was told before the connection broke.
+            guard error.isRetryable, let early = interim.uploads.last(where: { $0.contains(name: "location") }),
+                let place = try place(in: early)
+            else { throw error }
+            return .begun(place, ResumableOffer(early))
         }
+        let isRefused = [400, 404, 405, 411, 415, 501].contains(reply.status)
+        if dialect == .draft, !reply.response.isSuccess, isRefused { return .unsupported }
+        if reply.status == 412, createsOnly { throw .alreadyExists(transfer.url) }
+        if reply.status == 413 { throw tooLarge(nil) }
+        guard reply.response.isSuccess else { throw .status(reply.response, at: transfer.url) }
+        let heads = [reply.response.headers] + interim.uploads.reversed()
+        for head in heads {
+            if let place = try place(in: head) { return .begun(place, ResumableOffer(reply.response.headers)) }
+        }
+        if dialect == .draft { return .unsupported }
+        throw KindFailure(
+            .protocolError,
+            "\(transfer.url.redacted): the server began an upload and did not say where; check that `to` is the "
+                + "server's creation address.", status: reply.status, url: transfer.url)
+    }
+
+    private func place(in headers: HTTPHeaders) throws(KindFailure) -> WebURL? {
+        guard let text = headers["location"].first else { return nil }
         let place: WebURL
         do throws(WebURLProblem) { place = try WebURL(parsing: text, base: transfer.url) } catch {
             throw .invalidURL(error, field: "Location")
@@ -157,73 +194,56 @@ struct ResumableUpload: Sendable {
                 "\(transfer.url.redacted): the upload would go to another server, \(place.origin), with the credential; "
                     + "name that server in `to`.", url: place)
         }
-        return .begun(place)
+        return place
     }
 
-    private static let interopVersion = "8"
-
-    private func patch(_ place: WebURL, _ range: Range<Int64>, hash: inout SHA256) async throws(KindFailure)
-        -> Transfer.Reply
-    {
+    /// - Returns: Nil when the connection broke: part of the piece may have arrived.
+    private func patch(
+        _ place: WebURL, _ range: Range<Int64>, _ checksum: PieceChecksum?, hash: inout SHA256
+    ) async throws(KindFailure) -> Transfer.Reply? {
         var headers = transfer.headers
+        headers.add(contentsOf: dialect.version)
         headers.replaceOrAdd(name: "upload-offset", value: "\(range.lowerBound)")
-        switch dialect {
-        case .tus:
-            headers.replaceOrAdd(name: "tus-resumable", value: "1.0.0")
-            headers.replaceOrAdd(name: "content-type", value: "application/offset+octet-stream")
-        case .draft:
-            headers.replaceOrAdd(name: "upload-draft-interop-version", value: Self.interopVersion)
+        headers.replaceOrAdd(name: "content-type", value: dialect.pieceType)
+        if dialect == .draft {
             headers.replaceOrAdd(name: "upload-complete", value: range.upperBound == transfer.source.size ? "?1" : "?0")
-            headers.replaceOrAdd(name: "content-type", value: "application/partial-upload")
+            headers.replaceOrAdd(name: "want-repr-digest", value: "sha-256=10")
+        }
+        if let checksum {
+            let digest = try await transfer.digest(of: range, by: checksum)
+            headers.replaceOrAdd(name: "upload-checksum", value: "\(checksum.rawValue) \(digest.base64EncodedString())")
         }
         do throws(KindFailure) {
             return try await transfer.send(
                 Transfer.Piece(range: range), as: .PATCH, to: place, headers: headers, hash: &hash)
         } catch {
-            // The piece may have arrived in part: sending it again from its start would be refused.
-            guard error.reason == .connectionLost || error.reason == .timeout,
-                let confirmed = try await offsetIfKnown(at: place),
-                confirmed != range.lowerBound
-            else { throw error }
-            throw KindFailure(
-                .connectionLost,
-                "\(place.redacted): the connection broke after \(confirmed) bytes; the upload goes on from there.",
-                isRetryable: true, url: place)
+            guard error.reason == .connectionLost || error.reason == .timeout else { throw error }
+            return nil
         }
     }
 
     /// Nil when the server no longer knows the upload.
-    private func offsetIfKnown(at place: WebURL) async throws(KindFailure) -> Int64? {
-        let reply = try await transfer.persisting { () async throws(KindFailure) in try await askOffset(place) }
-        if [403, 404, 410].contains(reply.status) { return nil }
-        guard reply.response.isSuccess, let offset = try offsetHeader(reply) else {
-            throw KindFailure.status(reply.response, at: place)
+    private func progressIfKnown(at place: WebURL) async throws(KindFailure) -> Progress? {
+        let reply = try await transfer.persisting { () async throws(KindFailure) in
+            let headers = transfer.headers.adding(dialect.version)
+            let reply = try await transfer.ask(.HEAD, place, headers: headers)
+            if [403, 404, 410].contains(reply.status) || reply.response.isSuccess { return reply }
+            let failure = KindFailure.status(reply.response, at: place)
+            // Locked: the connection that broke may not have ended at the server.
+            guard reply.status == 423 || reply.status == 409 else { throw failure }
+            throw KindFailure(.httpStatus, failure.message, isRetryable: true, status: reply.status, url: place)
+        }
+        guard reply.response.isSuccess else { return nil }
+        let isComplete = reply.response.headers["upload-complete"].first?.trimmingSpaces == "?1"
+        guard let offset = try offsetHeader(reply) ?? (isComplete ? transfer.source.size : nil) else {
+            throw KindFailure(
+                .protocolError,
+                "\(place.redacted): the server does not say how far the upload is; it must be corrected.",
+                status: reply.status, url: place)
         }
         try check(offset, at: place)
-        return offset
-    }
-
-    private func currentOffset(at place: WebURL) async throws(KindFailure) -> Int64 {
-        guard let offset = try await offsetIfKnown(at: place) else {
-            transfer.checkpoint?.remove()
-            throw KindFailure(
-                .uploadExpired,
-                "\(place.redacted): the server has forgotten the upload; it starts over at the next try.",
-                isRetryable: true,
-                url: place)
-        }
-        return offset
-    }
-
-    private func askOffset(_ place: WebURL) async throws(KindFailure) -> Transfer.Reply {
-        var headers = transfer.headers
-        switch dialect {
-        case .tus: headers.replaceOrAdd(name: "tus-resumable", value: "1.0.0")
-        case .draft: headers.replaceOrAdd(name: "upload-draft-interop-version", value: Self.interopVersion)
-        }
-        let reply = try await transfer.ask(.HEAD, place, headers: headers)
-        if [408, 425, 429, 500, 502, 503, 504].contains(reply.status) { throw .status(reply.response, at: place) }
-        return reply
+        let isDone = dialect == .tus ? offset == transfer.source.size : isComplete
+        return Progress(offset: offset, completion: isDone ? reply : nil)
     }
 
     private func offsetHeader(_ reply: Transfer.Reply) throws(KindFailure) -> Int64? {
@@ -237,12 +257,47 @@ struct ResumableUpload: Sendable {
         return offset
     }
 
+    // MARK: Failures
+
     private func check(_ offset: Int64, at place: WebURL) throws(KindFailure) {
-        guard offset <= transfer.source.size else {
-            throw KindFailure(
-                .sourceChanged,
-                "\(place.redacted): the server has more bytes than the file; enqueue the upload as a new job.",
-                url: place)
-        }
+        guard offset > transfer.source.size else { return }
+        throw KindFailure(
+            .sourceChanged,
+            "\(place.redacted): the server has more bytes than the file; enqueue the upload as a new job.", url: place)
+    }
+
+    private func checkSize(_ offer: ResumableOffer) throws(KindFailure) {
+        if let most = offer.maxSize, most > 0, transfer.source.size > most { throw tooLarge(most) }
+    }
+
+    private func tooLarge(_ most: Int64?) -> KindFailure {
+        KindFailure(
+            .tooLarge,
+            "\(transfer.url.redacted): \(transfer.source.size) bytes are more than the server takes"
+                + (most.map { " (\($0))" } ?? "") + "; raise its limit, or send less.", status: most == nil ? 413 : nil,
+            url: transfer.url)
+    }
+
+    private func forgotten(_ place: WebURL) -> KindFailure {
+        transfer.forget()
+        return KindFailure(
+            .uploadExpired,
+            "\(place.redacted): the server has forgotten the upload; it starts over at the next try.",
+            isRetryable: true, url: place)
+    }
+
+    private func stuck(_ place: WebURL, _ status: Int?) -> KindFailure {
+        KindFailure(
+            status == 460 ? .checksumMismatch : .connectionLost,
+            "\(place.redacted): the server does not take the next bytes (\(status.map { "\($0)" } ?? "no answer")); try again "
+                + "later.", isRetryable: true, status: status, url: place)
+    }
+}
+
+extension HTTPHeaders {
+    func adding(_ more: HTTPHeaders) -> HTTPHeaders {
+        var headers = self
+        headers.add(contentsOf: more)
+        return headers
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import Glibc
 import NIOHTTP1
 
 /// AWS Signature Version 4, with the signature in the `Authorization` header.
@@ -16,6 +17,17 @@ struct S3Signature: Sendable {
         guard parts.count >= 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
         (accessKey, secretKey, self.region) = (parts[0], parts[1], region)
         sessionToken = parts.count == 3 && !parts[2].isEmpty ? parts[2] : nil
+    }
+
+    static let usualRegion = "us-east-1"
+
+    /// Signs a request of this moment.
+    ///
+    /// - Parameter payload: The SHA-256 of the body, in hexadecimal; nil for none.
+    func sign(_ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String? = nil) -> HTTPHeaders {
+        sign(
+            method, url, headers: headers, payload: payload ?? SHA256.hash(data: Data()).hexadecimal,
+            moment: Self.moment(secondsSince1970: Int64(time(nil))))
     }
 
     /// - Parameters:
@@ -95,5 +107,17 @@ struct S3Signature: Sendable {
         func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
         guard let day else { return "" }
         return "\(day.year)\(two(day.month))\(two(day.day))T\(two(left / 3600))\(two(left / 60 % 60))\(two(left % 60))Z"
+    }
+}
+
+extension WebURL {
+    /// The same address with more in its query, encoded as S3 wants it.
+    func adding(_ query: [String: String]) -> WebURL {
+        var url = self
+        let pairs = query.sorted { $0.key < $1.key }.map { name, value in
+            value.isEmpty ? name : "\(name)=\(S3Signature.encoded(Array(value.utf8), keepingSlashes: false))"
+        }
+        url.query = ([url.query].compactMap { $0 } + pairs).joined(separator: "&")
+        return url
     }
 }

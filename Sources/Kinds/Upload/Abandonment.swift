@@ -1,0 +1,45 @@
+import NIOHTTP1
+
+/// Takes back what a server holds of an upload that nobody will finish: it would keep it, and charge for it.
+struct Abandonment: Sendable {
+    let client: OutgoingClient
+    let credentials: CredentialLookup
+
+    /// Asks the server to delete it. Best effort, for at most three seconds: what led here is what is told.
+    func abandon(_ checkpoint: Checkpoint) async {
+        let work: @Sendable () async throws(KindFailure) -> Void = { () async throws(KindFailure) in
+            guard let request = try request(for: checkpoint) else { return }
+            while true {
+                let status = try await client.exchange(request) { response throws(KindFailure) in
+                    await response.discard()
+                    return response.status
+                }
+                // The server may not have noticed yet that the connection of the last piece is gone.
+                guard status == 409 || status == 423 || status >= 500 else { return }
+                do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
+            }
+        }
+        // Not a child: it runs although the upload was cancelled. Awaited right here.
+        await Task {
+            try? await withDeadline(.seconds(3), failure: .cancelled, work)
+        }.value
+    }
+
+    private func request(for checkpoint: Checkpoint) throws(KindFailure) -> OutgoingRequest? {
+        let secret = try checkpoint.credential.map { name throws(KindFailure) in try credentials(name) } ?? nil
+        var headers: HTTPHeaders = ["accept": "*/*"]
+        if checkpoint.style == "s3" {
+            // An address that cannot be read was not written by us.
+            guard let secret, let target = try? WebURL(parsing: checkpoint.target),
+                let signature = S3Signature(secret: secret, region: checkpoint.region ?? S3Signature.usualRegion)
+            else { return nil }
+            let url = target.adding(["uploadId": checkpoint.upload])
+            return OutgoingRequest(
+                method: .DELETE, url: url, headers: signature.sign(.DELETE, url, headers: headers), isGentle: false)
+        }
+        guard let url = try? WebURL(parsing: checkpoint.upload) else { return nil }
+        if let secret { headers.add(name: "authorization", value: Upload.authorization(secret)) }
+        if let dialect = ResumableDialect(rawValue: checkpoint.style) { headers.add(contentsOf: dialect.version) }
+        return OutgoingRequest(method: .DELETE, url: url, headers: headers, isGentle: false)
+    }
+}

@@ -1,0 +1,76 @@
+import NIOHTTP1
+
+/// How a server says what both dialects mean.
+enum ResumableDialect: String, Sendable {
+    /// tus 1.0.
+    case tus
+    /// The IETF's draft.
+    case draft = "resumable"
+
+    /// What every request carries.
+    var version: HTTPHeaders {
+        switch self {
+        case .tus: ["tus-resumable": "1.0.0"]
+        case .draft: ["upload-draft-interop-version": "8"]
+        }
+    }
+
+    /// The media type of a piece.
+    var pieceType: String {
+        switch self {
+        case .tus: "application/offset+octet-stream"
+        case .draft: "application/partial-upload"
+        }
+    }
+}
+
+/// What a server says that it can do and takes.
+struct ResumableOffer: Sendable {
+    /// Of tus.
+    var extensions: Set<String> = []
+    /// Of tus, in the server's order.
+    var checksums: [String] = []
+    var knowsDraft = false
+    /// The largest upload, in bytes.
+    var maxSize: Int64?
+    /// The largest piece, in bytes.
+    var maxPiece: Int64?
+
+    init() {}
+
+    init(_ headers: HTTPHeaders) {
+        extensions = Set(headers[canonicalForm: "tus-extension"].map(\.trimmingSpaces))
+        checksums = headers[canonicalForm: "tus-checksum-algorithm"].map { $0.trimmingSpaces.lowercased() }
+        maxSize = headers["tus-max-size"].first.flatMap { Int64($0.trimmingSpaces) }
+        for member in headers[canonicalForm: "upload-limit"] {
+            knowsDraft = true
+            let pair = member.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
+            guard pair.count == 2, let value = Int64(pair[1]), value >= 0 else { continue }
+            switch pair[0] {
+            case "max-size": maxSize = value
+            case "max-append-size": maxPiece = value
+            default: break
+            }
+        }
+    }
+
+    /// Takes over what an answer adds.
+    mutating func merge(_ other: ResumableOffer) {
+        maxSize = other.maxSize ?? maxSize
+        maxPiece = other.maxPiece ?? maxPiece
+        if !other.checksums.isEmpty { checksums = other.checksums }
+        extensions.formUnion(other.extensions)
+    }
+
+    /// The digest that goes with each piece; nil for none.
+    var checksum: PieceChecksum? {
+        guard extensions.contains("checksum") else { return nil }
+        return checksums.lazy.compactMap(PieceChecksum.init(rawValue:)).max { $0.strength < $1.strength }
+    }
+}
+
+enum PieceChecksum: String, Sendable {
+    case sha256, sha1, md5
+
+    var strength: Int { self == .sha256 ? 2 : self == .sha1 ? 1 : 0 }
+}

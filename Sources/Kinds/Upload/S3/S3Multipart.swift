@@ -1,0 +1,297 @@
+import Crypto
+import FoundationEssentials
+import NIOHTTP1
+
+/// A large object in parts, several at once; after an interruption only the parts that the server lacks are sent.
+///
+/// 1. A part is noted when the server has confirmed it. 2. What is noted counts only where the server's own list agrees.
+/// 3. The file is read from its start each time, so that the digest of the whole is that of what was sent; a part whose
+/// content is no longer the same ends the upload.
+struct S3Multipart: Sendable {
+    let s3: S3Upload
+
+    private static let maxParts: Int64 = 10_000
+    private var transfer: Transfer { s3.transfer }
+    private var size: Int64 { transfer.source.size }
+
+    func run() async throws(KindFailure) -> Upload.Output {
+        var state: Checkpoint
+        switch try await resumed() {
+        case .goesOn(let saved): state = saved
+        case .isDone(let reply, let saved):
+            return try await end(reply, saved, hash: try await transfer.hash(ofFirst: size))
+        case .none: state = try await begun()
+        }
+        let hash: SHA256
+        (state, hash) = try await sendParts(state)
+        if let failure = transfer.source.changeFailure() { throw failure }
+        return try await end(try await complete(state), state, hash: hash)
+    }
+
+    private func end(
+        _ reply: Transfer.Reply, _ state: Checkpoint, hash: SHA256
+    ) async throws(KindFailure) -> Upload.Output {
+        let named =
+            reply.response.headers["x-amz-checksum-sha256"].first ?? S3Answer.text("ChecksumSHA256", in: reply.body)
+        if let named, let expected = expectedChecksum(state), named.contains("-"), named != expected {
+            throw KindFailure(
+                .checksumMismatch,
+                "\(transfer.url.redacted): the store put together something else than was sent; upload it again.",
+                isRetryable: true, status: reply.status, url: transfer.url)
+        }
+        transfer.forget()
+        let etag = S3Answer.text("ETag", in: reply.body) ?? reply.response.headers["etag"].first
+        return try transfer.receipt(
+            reply, hash: hash, etag: etag ?? expectedETag(state.parts),
+            isConfirmed: state.parts.allSatisfy(\.isConfirmed))
+    }
+
+    // MARK: Parts
+
+    private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, SHA256) {
+        let partBytes = begun.partBytes ?? transfer.configuration.partBytes
+        let count = Int((size + partBytes - 1) / partBytes)
+        let atOnce = max(1, transfer.configuration.partsAtOnce)
+        transfer.progress.reached(begun.offset)
+        let result = await withTaskGroup(of: Result<Checkpoint.Part, KindFailure>.self) { group in
+            var state = begun
+            var whole = SHA256()
+            var running = 0
+            do throws(KindFailure) {
+                for number in 1...count {
+                    let range = Int64(number - 1) * partBytes..<min(Int64(number) * partBytes, size)
+                    var part = SHA256()
+                    try await transfer.read(range) { bytes in
+                        whole.update(bufferPointer: bytes)
+                        part.update(bufferPointer: bytes)
+                    }
+                    let digest = part.finalize()
+                    if let done = state.parts.first(where: { $0.number == number }) {
+                        guard done.sha256 == digest.hexadecimal else { throw changed() }
+                        continue
+                    }
+                    if running == atOnce {
+                        try await keep(await group.next(), in: &state)
+                        running -= 1
+                    }
+                    let (id, hasChecksum) = (state.upload, state.hasChecksums ?? false)
+                    group.addTask {
+                        do throws(KindFailure) {
+                            return .success(
+                                try await send(number, range, digest, of: id, hasChecksum: hasChecksum))
+                        } catch {
+                            return .failure(error)
+                        }
+                    }
+                    running += 1
+                }
+                while running > 0 {
+                    try await keep(await group.next(), in: &state)
+                    running -= 1
+                }
+                return Result<(Checkpoint, SHA256), KindFailure>.success((state, whole))
+            } catch {
+                group.cancelAll()
+                // What the others have finished meanwhile need not be sent again.
+                while let next = await group.next() {
+                    if case .success(let part) = next { state.add(part) }
+                }
+                if error.reason != .sourceChanged {
+                    do throws(KindFailure) { try await transfer.save(state) } catch { return .failure(error) }
+                }
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func keep(
+        _ result: Result<Checkpoint.Part, KindFailure>?, in state: inout Checkpoint
+    ) async throws(KindFailure) {
+        guard let part = try result?.get() else { return }
+        state.add(part)
+        try await transfer.save(state)
+        transfer.progress.reached(state.offset)
+    }
+
+    private func send(
+        _ number: Int, _ range: Range<Int64>, _ digest: SHA256Digest, of id: String, hasChecksum: Bool
+    ) async throws(KindFailure) -> Checkpoint.Part {
+        let url = transfer.url.adding(["partNumber": "\(number)", "uploadId": id])
+        let reply = try await transfer.persisting { () async throws(KindFailure) in
+            let reply = try await s3.put(
+                range, to: url, headers: transfer.headers, digest: digest, hasChecksum: hasChecksum, reports: false)
+            guard reply.response.isSuccess else { throw s3.failure(reply) }
+            return reply
+        }
+        guard let etag = reply.response.headers["etag"].first else {
+            throw KindFailure(
+                .protocolError,
+                "\(transfer.url.redacted): the server stored a part and gave no ETag; it is no S3 server.",
+                url: transfer.url)
+        }
+        return Checkpoint.Part(
+            number: number, etag: etag, bytes: range.upperBound - range.lowerBound, sha256: digest.hexadecimal,
+            isConfirmed: try ServerDigest.check(reply.response, against: digest))
+    }
+
+    private func changed() -> KindFailure {
+        KindFailure(
+            .sourceChanged,
+            "the file is not the one that the first parts of this upload came from; enqueue the upload as a new job.")
+    }
+
+    // MARK: Begin, go on, end
+
+    private func begun() async throws(KindFailure) -> Checkpoint {
+        guard case .file(let file) = transfer.source else {
+            throw KindFailure(
+                .invalidInput, "`body` is too large for one request; let the job that makes it write a file.")
+        }
+        let url = transfer.url.adding(["uploads": ""])
+        var hasChecksums = true
+        let reply = try await transfer.persisting { () async throws(KindFailure) in
+            var headers = s3.creationHeaders
+            headers.replaceOrAdd(name: "x-amz-checksum-algorithm", value: "SHA256")
+            var reply = try await s3.ask(.POST, url, headers: headers)
+            if S3Answer.refusesChecksums(reply) {
+                hasChecksums = false
+                reply = try await s3.ask(.POST, url, headers: s3.creationHeaders)
+            }
+            guard reply.response.isSuccess else { throw s3.failure(reply) }
+            return reply
+        }
+        guard let id = S3Answer.text("UploadId", in: reply.body), !id.isEmpty else {
+            throw KindFailure(
+                .protocolError, "\(transfer.url.redacted): the server began no multipart upload; it is no S3 server.",
+                url: transfer.url)
+        }
+        let state = Checkpoint(
+            style: "s3", target: "\(transfer.url)", upload: id, credential: transfer.credential,
+            region: s3.signature.region, source: file.identity, offset: 0,
+            partBytes: max(transfer.configuration.partBytes, (size + Self.maxParts - 1) / Self.maxParts),
+            hasChecksums: hasChecksums)
+        try await transfer.save(state)
+        return state
+    }
+
+    private enum Resumption {
+        case none
+        case goesOn(Checkpoint)
+        /// The answer to its completion was lost.
+        case isDone(Transfer.Reply, Checkpoint)
+    }
+
+    /// What was noted, as far as the server agrees: the parts whose ETag and size are the same there.
+    private func resumed() async throws(KindFailure) -> Resumption {
+        guard var saved = try transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
+        var stored: [Int: S3Answer.Part] = [:]
+        var marker = "0"
+        while true {
+            let url = transfer.url.adding(["uploadId": saved.upload, "part-number-marker": marker])
+            let reply = try await transfer.persisting { () async throws(KindFailure) in
+                let reply = try await s3.ask(.GET, url)
+                guard reply.response.isSuccess || reply.status == 404 else { throw s3.failure(reply) }
+                return reply
+            }
+            if reply.status == 404 {
+                if saved.offset == size, let there = try await objectIfSame(as: saved.parts) {
+                    return .isDone(there, saved)
+                }
+                transfer.forget()
+                return .none
+            }
+            let parts = S3Answer.parts(in: reply.body)
+            for part in parts { stored[part.number] = part }
+            guard S3Answer.text("IsTruncated", in: reply.body) == "true", let last = parts.last,
+                "\(last.number)" != marker
+            else { break }
+            marker = "\(last.number)"
+        }
+        saved.keep { part in
+            stored[part.number].map { $0.bytes == part.bytes && $0.etag == part.etag.unquoted } ?? false
+        }
+        return .goesOn(saved)
+    }
+
+    private func complete(_ state: Checkpoint) async throws(KindFailure) -> Transfer.Reply {
+        let hasChecksums = state.hasChecksums ?? false
+        let parts = state.parts.map { part in
+            let checksum = hasChecksums ? part.sha256.bytesFromHexadecimal.base64EncodedString() : nil
+            return "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(part.etag.escapedForXML)</ETag>"
+                + (checksum.map { "<ChecksumSHA256>\($0)</ChecksumSHA256>" } ?? "") + "</Part>"
+        }.joined()
+        let body = Array(
+            "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(parts)</CompleteMultipartUpload>"
+                .utf8)
+        let url = transfer.url.adding(["uploadId": state.upload])
+        var headers = transfer.headers
+        headers.replaceOrAdd(name: "content-type", value: "application/xml")
+        if s3.createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
+        var isAmbiguous = transfer.isRepeat
+        return try await transfer.persisting { () async throws(KindFailure) in
+            do throws(KindFailure) {
+                let reply = try await s3.ask(.POST, url, headers: headers, body: body)
+                // The server may answer 200 at once and tell of its failure in the body.
+                if reply.response.isSuccess, S3Answer.text("Code", in: reply.body) == nil { return reply }
+                if reply.status == 404 || reply.status == 412, isAmbiguous,
+                    let there = try await objectIfSame(as: state.parts)
+                {
+                    return there
+                }
+                throw s3.failure(reply)
+            } catch {
+                isAmbiguous = isAmbiguous || error.isRetryable
+                throw error
+            }
+        }
+    }
+
+    /// The object, when its ETag is that of this very list of parts.
+    private func objectIfSame(as parts: [Checkpoint.Part]) async throws(KindFailure) -> Transfer.Reply? {
+        let reply = try await s3.ask(.HEAD, transfer.url)
+        guard reply.response.isSuccess, reply.response.headers["etag"].first?.unquoted == expectedETag(parts).unquoted
+        else { return nil }
+        return reply
+    }
+
+    /// S3's rule: the MD5 of the parts' MD5s, and their number.
+    private func expectedETag(_ parts: [Checkpoint.Part]) -> String {
+        var md5 = Insecure.MD5()
+        for part in parts { md5.update(data: part.etag.unquoted.bytesFromHexadecimal) }
+        return "\"\(md5.finalize().hexadecimal)-\(parts.count)\""
+    }
+
+    /// The same rule for checksums.
+    private func expectedChecksum(_ state: Checkpoint) -> String? {
+        guard state.hasChecksums == true else { return nil }
+        var sha256 = SHA256()
+        for part in state.parts { sha256.update(data: part.sha256.bytesFromHexadecimal) }
+        return "\(Data(sha256.finalize()).base64EncodedString())-\(state.parts.count)"
+    }
+}
+
+extension Checkpoint {
+    fileprivate mutating func add(_ part: Part) {
+        parts.removeAll { $0.number == part.number }
+        parts.insert(part, at: parts.firstIndex { $0.number > part.number } ?? parts.endIndex)
+        offset = parts.reduce(0) { $0 + $1.bytes }
+    }
+
+    fileprivate mutating func keep(where isKept: (Part) -> Bool) {
+        parts = parts.filter(isKept)
+        offset = parts.reduce(0) { $0 + $1.bytes }
+    }
+}
+
+extension String {
+    /// Digits that make no pair are left out.
+    fileprivate var bytesFromHexadecimal: Data {
+        let digits = Array(utf8)
+        return Data(
+            stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in
+                guard let high = hexDigit(digits[index]), let low = hexDigit(digits[index + 1]) else { return nil }
+                return high << 4 | low
+            })
+    }
+}
