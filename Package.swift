@@ -85,14 +85,15 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
         tests("OperationTypes"),
-        tests("Operations", ["OperationTypes"]),
+        tests("Operations", ["OperationTypes", "Signals"]),
+        .target(name: "Signals", path: "Tests/Signals", swiftSettings: settings),
         // Code in the style of the published libraries, as it was compiled with them.
         .testTarget(
             name: "PublishedStyleTests", dependencies: ["Operations"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(
             "NetworkAdapters",
             [
-                "Jobs", "Kinds", "Operations", "OperationTypes",
+                "Jobs", "Kinds", "Operations", "OperationTypes", "Signals",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -3,6 +3,7 @@ import Foundation
 import NetworkAdapters
 import OpenCombine
 import Operations
+import Signals
 import Synchronization
 import Testing
 

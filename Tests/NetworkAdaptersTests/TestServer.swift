@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Signals
 import Synchronization
 
 /// A web server on loopback that answers as a test says.

@@ -2,9 +2,8 @@
 
 import PackageDescription
 
-// The in-process operations alone, so that the thread sanitizer builds them and nothing they do not need:
-//
-//     swift test --package-path Tests/Sanitized --scratch-path .build/sanitized --sanitize=thread --disable-xctest
+// The in-process operations alone, so that the thread sanitizer builds them and nothing they do not need; `scripts/test`
+// does that.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -19,7 +18,9 @@ let package = Package(
     targets: [
         .target(name: "OperationTypes", swiftSettings: settings),
         .target(name: "Operations", dependencies: ["OperationTypes"], swiftSettings: settings),
+        .target(name: "Signals", swiftSettings: settings),
         .testTarget(name: "OperationTypesTests", dependencies: ["OperationTypes"], swiftSettings: settings),
-        .testTarget(name: "OperationsTests", dependencies: ["OperationTypes", "Operations"], swiftSettings: settings),
+        .testTarget(
+            name: "OperationsTests", dependencies: ["OperationTypes", "Operations", "Signals"], swiftSettings: settings),
     ]
 )

@@ -7,10 +7,17 @@ struct Row: Codable {
     var ratio: Double?
     var ours: Double
     var baseline: Double?
+    /// Other ways to do the same, for comparison.
+    var beside: [Beside]?
     var unit: String
     /// What must hold, in words: `≥ 0.5`.
     var limit: String
     var holds: Bool
+
+    struct Beside: Codable {
+        var name: String
+        var value: Double
+    }
 }
 
 /// What a bench prints: a table for people on standard output, and one line of JSON at its end.
@@ -23,11 +30,14 @@ struct Report {
     }
 
     func print() throws {
-        let titles = ["ratio", "what", "ours", "baseline", "unit", "limit", ""]
+        let beside = rows.compactMap(\.beside).first?.map(\.name) ?? []
+        let titles = ["ratio", "what", "ours", "baseline"] + beside + ["unit", "limit", ""]
         let cells = rows.map { row in
             [
                 row.ratio.map { Self.number($0) } ?? "-", row.name, Self.number(row.ours),
-                row.baseline.map { Self.number($0) } ?? "-", row.unit, row.limit, row.holds ? "holds" : "MISSED",
+                row.baseline.map { Self.number($0) } ?? "-",
+            ] + (row.beside?.map { Self.number($0.value) } ?? beside.map { _ in "-" }) + [
+                row.unit, row.limit, row.holds ? "holds" : "MISSED",
             ]
         }
         let widths = titles.indices.map { column in ([titles] + cells).map { $0[column].count }.max() ?? 0 }

@@ -4,6 +4,7 @@ import Kinds
 import NetworkAdapters
 import OpenCombine
 import Operations
+import Signals
 import Testing
 
 /// A client that may reach the servers of these tests.

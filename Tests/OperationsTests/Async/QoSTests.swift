@@ -1,5 +1,6 @@
 import Dispatch
 import Operations
+import Signals
 import Synchronization
 import Testing
 

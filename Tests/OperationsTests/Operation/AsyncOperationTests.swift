@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Operations
+import Signals
 import Synchronization
 import Testing
 
@@ -121,28 +122,31 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         }
     }
 
-    /// Defect 4: every operation used to bring a dispatch queue of its own to serve as a lock. The sanitizer needs memory of
-    /// its own for each byte.
-    @Test(.enabled(if: !isSanitized)) func operationTakesHardlyMoreMemoryThanAPlainOne() async {
-        await #expect(processExitsWith: .success) {
-            let count = 50_000
-            var kept: [Operation] = []
-            kept.reserveCapacity(2 * count)
-            func bytes(_ make: () -> Operation) throws -> Int {
-                func resident() throws -> Int {
-                    let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[1]
-                    return try #require(Int(pages)) * 4096
+    // The sanitizer needs memory of its own for each byte.
+    #if !SANITIZED
+        /// Defect 4: every operation used to bring a dispatch queue of its own to serve as a lock.
+        @Test func operationTakesHardlyMoreMemoryThanAPlainOne() async {
+            await #expect(processExitsWith: .success) {
+                let count = 50_000
+                var kept: [Operation] = []
+                kept.reserveCapacity(2 * count)
+                func bytes(_ make: () -> Operation) throws -> Int {
+                    func resident() throws -> Int {
+                        let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(
+                            separator: " ")[1]
+                        return try #require(Int(pages)) * 4096
+                    }
+                    // Nothing is given back in between, so that none is made in the place of another.
+                    let before = try resident()
+                    for _ in 0..<count { kept.append(make()) }
+                    return try resident() - before
                 }
-                // Nothing is given back in between, so that none is made in the place of another.
-                let before = try resident()
-                for _ in 0..<count { kept.append(make()) }
-                return try resident() - before
+                let plain = try bytes { Operation() }
+                let ours = try bytes { Noted() }
+                precondition(plain > 0 && ours - plain <= 250 * count, "\(ours) against \(plain)")
             }
-            let plain = try bytes { Operation() }
-            let ours = try bytes { Noted() }
-            precondition(plain > 0 && ours - plain <= 250 * count, "\(ours) against \(plain)")
         }
-    }
+    #endif
 
     @Test func cancelledBeforeTheStartItFinishesWithoutMain() async {
         let operation = Gated()

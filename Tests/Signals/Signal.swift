@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// Something that a test waits for, sent once for each time it is waited for. Only a broken test waits for ten seconds.
-final class Signal: Sendable {
+public final class Signal: Sendable {
     private struct State {
         var sent = 0
         var waits: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -12,7 +12,9 @@ final class Signal: Sendable {
     private let state = Mutex(State())
     private let blocked = DispatchSemaphore(value: 0)
 
-    func send() {
+    public init() {}
+
+    public func send() {
         let wait = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             if let oldest = state.waits.keys.min() { return state.waits.removeValue(forKey: oldest) }
             state.sent += 1
@@ -22,14 +24,14 @@ final class Signal: Sendable {
     }
 
     /// Blocks this thread.
-    func wait() -> Bool {
+    public func wait() -> Bool {
         guard blocked.wait(timeout: .now() + 10) == .success else { return false }
         state.withLock { $0.sent -= 1 }
         return true
     }
 
     /// Blocks no thread: those of tasks and of global queues are few.
-    func wait() async -> Bool {
+    public func wait() async -> Bool {
         await withCheckedContinuation { continuation in
             let number = state.withLock { state -> Int? in
                 if state.sent > 0 {
