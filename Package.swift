@@ -156,7 +156,7 @@ let package = Package(
                 "Jobs", .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
-            ]),
+            ], exclude: ["Enrich/Golden"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("Control", ["Jobs", "OperationTypes", "Definitions"]),

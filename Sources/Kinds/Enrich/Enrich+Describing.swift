@@ -7,7 +7,9 @@ extension Enrich {
     static func describe(_ bytes: [UInt8], url: WebURL, contentType: String?) -> Output {
         var output = Output(url: "\(url)", contentType: contentType)
         output.bytes = bytes.count
-        if !looksLikePage(bytes), let media = MediaFacts(bytes) {
+        // A page may begin with a drawing.
+        let isCalledPage = contentType != nil && PageHead.isPage(contentType)
+        if !looksLikePage(bytes), let media = MediaFacts(bytes), !isCalledPage || media.contentType != "image/svg+xml" {
             output.take(media)
             return output
         }
@@ -36,12 +38,12 @@ extension Enrich.Output {
         contentType = contentType ?? media.contentType
         type = String(media.contentType.prefix { $0 != "/" })
         (width, height, pages, title) = (media.width, media.height, media.pages, media.title)
-        author = media.author
-        authors = media.author.map { [$0] }
+        authors = media.authors.flatMap { $0.isEmpty ? nil : $0 }
+        author = authors?.joined(separator: ", ")
         if type == "image" { image = url }
         for (field, isThere) in [
             ("width", width != nil), ("height", height != nil), ("pages", pages != nil), ("title", title != nil),
-            ("author", author != nil), ("type", true),
+            ("author", author != nil), ("type", true), ("image", image != nil),
         ] where isThere {
             sources[field] = "file"
             confidence[field] = .high

@@ -129,6 +129,10 @@ final class FactCollector {
         case .heading: facts.headings.append(found)
         case .byline(let rank, let place):
             if found.utf8.count < 200 { facts.bylines.append(PageFacts.Byline(rows: rows, rank: rank, place: place)) }
+            // `By Ada Lovelace | May 3, 2024`
+            if rank == 2, found.utf8.count < 120, facts.moments.count < 30, found.contains(where: \.isNumber) {
+                facts.moments.append(PageFacts.Moment(text: found, signs: .date, isMarked: false))
+            }
         case .moment(let signs, let isMarked):
             if found.utf8.count < 80 {
                 facts.moments.append(PageFacts.Moment(text: found, signs: signs, isMarked: isMarked))
@@ -163,7 +167,9 @@ final class FactCollector {
         guard let rel = attributes["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).map(String.init) else {
             return
         }
-        if rel.contains("author"), !isBeside { capture(.byline(rank: 0, place: place)) }
+        if rel.contains("author"), !isBeside {
+            capture(.byline(rank: 0, place: Int(attributes["place"] ?? "") ?? place))
+        }
         if rel.contains("tag"), facts.tags.count < 50 { capture(.tag) }
         if rel.contains("license"), let href = attributes["href"]?.trimmingSpaces, facts.links.count < 1000 {
             facts.links.append(PageFacts.LinkElement(rel: ["license"], href: href))

@@ -5,7 +5,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
     var height: Int?
     var pages: Int?
     var title: String?
-    var author: String?
+    var authors: [String]?
 
     /// Nil when the bytes are of no kind that is known.
     init?(_ bytes: [UInt8]) {
@@ -105,7 +105,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
         var facts = MediaFacts(contentType: isAVIF ? "image/avif" : "image/heic")
         let name = Array("ispe".utf8)
         var largest = 0
-        for at in file.bytes.indices.dropLast(16)
+        for at in file.bytes.indices.dropLast(15)
         where file.bytes[at] == name[0] && file.bytes[at..<at + 4].elementsEqual(name) {
             guard let width = file.big(at + 8, 4), let height = file.big(at + 12, 4), width < 1 << 24, height < 1 << 24
             else { continue }

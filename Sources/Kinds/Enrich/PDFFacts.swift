@@ -1,13 +1,61 @@
-/// What a PDF says about itself where it can be read without a PDF library: its information dictionary and page counts that are
-/// not compressed.
+import CCompression
+
+/// What a PDF says about itself where it can be read without a PDF library: its information dictionary, its XMP metadata and the
+/// counts of its page tree, plain or in compressed object streams (ISO 32000-1, 7.5.7 and 14.3).
 enum PDFFacts {
+    /// Of compressed objects, decoded; more are left out.
+    private static let maxUnpacked = 4 << 20
+
     static func read(_ bytes: [UInt8]) -> MediaFacts? {
         guard occurrences(of: "%PDF-", in: Array(bytes.prefix(1024))).first != nil else { return nil }
+        let all = bytes + unpackedObjects(bytes)
         var facts = MediaFacts(contentType: "application/pdf")
-        facts.title = string(after: "/Title", in: bytes)
-        facts.author = string(after: "/Author", in: bytes)
-        facts.pages = pageCount(bytes)
+        facts.title = string(after: "/Title", in: all) ?? metadata("dc:title", in: all).first
+        let authors = [string(after: "/Author", in: all)].compactMap { $0 }
+        facts.authors = authors.isEmpty ? metadata("dc:creator", in: all) : authors
+        facts.pages = pageCount(all)
         return facts
+    }
+
+    /// The objects in streams of type `ObjStm` with the Flate filter.
+    private static func unpackedObjects(_ bytes: [UInt8]) -> [UInt8] {
+        var unpacked: [UInt8] = []
+        for at in occurrences(of: "/ObjStm", in: bytes).prefix(200) {
+            let near = bytes[at..<min(bytes.count, at + 400)]
+            guard let mark = near.firstRange(of: Array("stream".utf8)),
+                near.firstRange(of: Array("/FlateDecode".utf8)) != nil
+                    || bytes[max(0, at - 400)..<at].firstRange(of: Array("/FlateDecode".utf8)) != nil
+            else { continue }
+            var start = mark.upperBound
+            while start < bytes.count, bytes[start] == 0x0D || bytes[start] == 0x0A { start += 1 }
+            let decoder = InflateDecoder(gzip: false)
+            // What comes before damage is used.
+            bytes[start...].withUnsafeBytes { _ = try? decoder.decode($0, into: &unpacked, limit: maxUnpacked) }
+            if unpacked.count >= maxUnpacked { break }
+            unpacked.append(0x0A)
+        }
+        return unpacked
+    }
+
+    /// The texts of an XMP property: of its list, or its own.
+    private static func metadata(_ name: String, in bytes: [UInt8]) -> [String] {
+        guard let start = occurrences(of: "<" + name, in: bytes).first else { return [] }
+        let window = Array(bytes[start..<min(bytes.count, start + 8192)])
+        return window.withUnsafeBufferPointer { window in
+            var reader = TagReader(window)
+            var texts: [String] = []
+            while let token = reader.next(), texts.count < 20 {
+                switch token {
+                case .text(let range):
+                    let text = Entities.decode(reader.text(range)).tidied
+                    // The first piece is the rest of the start tag.
+                    if range.lowerBound > 0, !text.isEmpty { texts.append(text) }
+                case .end(let range): if reader.isExactly(range, name) { return texts }
+                case .start, .other: break
+                }
+            }
+            return texts
+        }
     }
 
     /// The largest count of a page tree.

@@ -99,6 +99,8 @@ struct PageReducer {
             append(value: attribute.value)
             reduced.html.append(UInt8(ascii: "\""))
         }
+        // How far apart two links stand, with all that is left out between them.
+        if telling.isLink { reduced.html += " place=\"\(elements)\"".utf8 }
         reduced.html.append(0x3E)
     }
 

@@ -73,6 +73,8 @@ struct Telling {
     private(set) var isKept = false
     /// Whether its text is.
     private(set) var isNoted = false
+    /// Whether it is a link of an author, a tag or a licence.
+    private(set) var isLink = false
     private var attributes: Set<TagName>
 
     init(_ name: TagName, _ reader: TagReader) {
@@ -109,7 +111,7 @@ struct Telling {
         case Self.rel:
             let text = reader.text(value).lowercased()
             if text.contains("author") || text.contains("tag") || text.contains("license") {
-                (isKept, isNoted) = (true, true)
+                (isKept, isNoted, isLink) = (true, true, true)
             }
         case Self.classes, Self.id:
             var signs = ClassSigns()

@@ -128,6 +128,8 @@ struct TagReader {
         return true
     }
 
+    func isExactly(_ range: Range<Int>, _ text: String) -> Bool { bytes[range].elementsEqual(text.utf8) }
+
     func attribute(_ name: StaticString) -> Range<Int>? { attributes.first { equals($0.name, name) }?.value }
 
     func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }

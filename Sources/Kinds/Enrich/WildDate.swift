@@ -76,6 +76,8 @@ enum WildDate {
             if first.digits == 8, let day = day(first.value / 10000, first.value / 100 % 100, first.value % 100) {
                 return withTime(day, tokens[(start + 1)...])
             }
+            // Year, month and day, in words of one character that need no spaces.
+            if let day = eastern(rest) { return day }
             guard case .mark(let separator)? = rest.dropFirst().first, "-/.".contains(separator),
                 let second = number(rest, 2),
                 case .mark(separator)? = rest.dropFirst(3).first, let third = number(rest, 4)
@@ -114,6 +116,20 @@ enum WildDate {
             return withTime(found, tokens[(index + 1 + year.offset + 1)...])
         }
         return nil
+    }
+
+    /// `2024年2月3日`, `2024년 2월 3일`.
+    private static func eastern(_ tokens: ArraySlice<Token>) -> String? {
+        let spaceless = tokens.prefix(9).filter { $0 != .mark(" ") }
+        guard spaceless.count >= 5, [.word("年"), .word("년")].contains(spaceless[1]),
+            [.word("月"), .word("월")].contains(spaceless[3]), let year = number(spaceless[...], 0), year.digits == 4,
+            let month = number(spaceless[...], 2), let dayNumber = number(spaceless[...], 4),
+            let found = day(year.value, month.value, dayNumber.value)
+        else { return nil }
+        let end = tokens.indices.dropFirst(4).first {
+            if case .number(let value, _) = tokens[$0], value == dayNumber.value { true } else { false }
+        }
+        return withTime(found, tokens[((end ?? tokens.startIndex) + 1)...])
     }
 
     private static func day(_ year: Int, _ month: Int, _ day: Int) -> CivilDate? {
