@@ -103,7 +103,8 @@ extension KindFailure {
     static func alreadyExists(_ url: WebURL) -> KindFailure {
         KindFailure(
             .alreadyExists,
-            "\(url.redacted): something is there already, and `create_only` keeps it; name another address.", status: 412,
+            "\(url.redacted): something is there already, and `create_only` keeps it; name another address.",
+            status: 412,
             url: url)
     }
 

@@ -13,12 +13,11 @@ public struct UploadConfiguration: Sendable {
     /// missing, and writable by the daemon alone; what is older than 14 days is removed. None unless set: then an interrupted
     /// upload starts over.
     public var checkpoints: String?
-    /// What one request of a resumable upload carries at most, in bytes. 64 MiB unless set.
+    /// What one request of a resumable upload, or the up to four parts that go to S3 at once, carry at most, in bytes: what an
+    /// interruption may cost. 64 MiB unless set.
     public var chunkBytes: Int64 = 64 << 20
     /// A part of a multipart upload to S3, in bytes, from 5 MiB. 8 MiB unless set; more for files of more than 10,000 parts.
     public var partBytes: Int64 = 8 << 20
-    /// Parts of one upload that are sent at once; each holds about 2 MiB in memory. 4 unless set.
-    public var partsAtOnce = 4
     /// For all uploads together. No limit unless set.
     public var maxBytesPerSecond: Int64?
 

@@ -273,6 +273,7 @@ struct S3UploadTests {
                     var configuration = UploadConfiguration()
                     configuration.roots = [folder]
                     configuration.partBytes = 1 << 20
+                    configuration.chunkBytes = 4 << 20
                     configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
                     let upload = Upload(client: client, configuration: configuration)
                     let output = try await upload.result(

@@ -51,7 +51,8 @@ struct S3Multipart: Sendable {
     private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, SHA256) {
         let partBytes = begun.partBytes ?? transfer.configuration.partBytes
         let count = Int((size + partBytes - 1) / partBytes)
-        let atOnce = max(1, transfer.configuration.partsAtOnce)
+        // Together no more than one chunk is under way, and might have to be sent again.
+        let atOnce = Int(max(1, min(4, transfer.configuration.chunkBytes / partBytes)))
         transfer.progress.reached(begun.offset)
         let result = await withTaskGroup(of: Result<Checkpoint.Part, KindFailure>.self) { group in
             var state = begun

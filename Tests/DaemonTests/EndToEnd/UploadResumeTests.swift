@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import Testing
+
+/// What `scripts/test` installs for the tests.
+private enum TestServers {
+    static let python = ["\(repository)/.build/test-servers/bin/python"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+}
+
+/// The daemon is killed in the middle of a file, and the next one goes on: proved by what a server that is not ours received.
+@Suite(
+    .enabled(if: TestServers.python != nil, "the servers from PyPI are not installed (scripts/test.d/servers)"),
+    .serialized)
+struct UploadResumeTests {
+    private static let size = (6 << 20) + 77
+    private static let chunk = 1 << 20
+
+    /// Prints method and received bytes of each request, also of one that broke off.
+    private static let counting = """
+        class Counting:
+            def __init__(self, app): self.app = app
+            async def __call__(self, scope, receive, send):
+                taken = 0
+                async def counted():
+                    nonlocal taken
+                    message = await receive()
+                    taken += len(message.get("body", b""))
+                    return message
+                try:
+                    await self.app(scope, counted, send)
+                finally:
+                    if scope["type"] == "http": print(scope["method"], taken, flush=True)
+
+        """
+
+    private static let tus =
+        """
+        import sys, uvicorn
+        from fastapi import FastAPI
+        from tuspyserver import create_tus_router
+
+        """ + counting + """
+            app = FastAPI()
+            app.include_router(create_tus_router(prefix="files", files_dir=sys.argv[1]))
+            uvicorn.run(Counting(app), host="127.0.0.1", port=0, access_log=False)
+            """
+
+    private func start(_ bed: TestBed, _ arguments: [String], until sign: String) async throws -> (
+        server: ChildProcess, port: String
+    ) {
+        let server = try bed.spawn(try #require(TestServers.python), arguments)
+        let line = try #require(await server.errors.first(containing: sign)?.line, "\(server.errors.text)")
+        let port = try #require(line.components(separatedBy: "127.0.0.1:").dropFirst().first).prefix { $0.isNumber }
+        return (server, String(port))
+    }
+
+    /// A file without a pattern.
+    private func source(in bed: TestBed, _ size: Int) throws -> (path: String, content: Data) {
+        var bytes = Data(capacity: size)
+        var state: UInt64 = 42
+        while bytes.count < size {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            withUnsafeBytes(of: state >> 8) { bytes.append(contentsOf: $0.prefix(7)) }
+        }
+        bytes.removeLast(bytes.count - size)
+        let path = bed.folder.path + "/source"
+        try bytes.write(to: URL(fileURLWithPath: path))
+        return (path, bytes)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func tusUploadGoesOnAfterAKillAndSendsAtMostOneChunkAgain() async throws {
+        let bed = try TestBed()
+        let stored = bed.folder.path + "/stored"
+        try FileManager.default.createDirectory(atPath: stored, withIntermediateDirectories: true)
+        let (server, port) = try await start(bed, ["-c", Self.tus, stored], until: "running on")
+        let (path, content) = try source(in: bed, Self.size)
+        try bed.configure(
+            "upload: {roots: [\(bed.folder.path)], chunk_size: 1MiB}", allow: ["127.0.0.1:\(port)"])
+        try await bed.withDaemon { daemon in
+            try await bed.enqueue(
+                "send", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set", "protocol=tus",
+                "--set", "max_bytes_per_second=4000000")
+            let first = try #require(await server.output.first { $0.hasPrefix("PATCH") })
+            #expect(await server.output.first(from: first.index + 1) { $0.hasPrefix("PATCH") } != nil)
+            daemon.signal(SIGKILL)
+            #expect(await daemon.waitForEnd() == .killed(by: SIGKILL))
+        }
+        try await bed.withDaemon { _ in
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT state FROM jobs") == "succeeded")
+            let location = try await bed.ask("SELECT value ->> 'location' FROM results")
+            let name = try #require(location.split(separator: "/").last)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: "\(stored)/\(name)")) == content)
+        }
+        let requests = server.output.all.map { $0.split(separator: " ") }
+        #expect(requests.count { $0[0] == "POST" } == 1)
+        let sent = requests.filter { $0[0] == "PATCH" }.reduce(0) { $0 + (Int($1[1]) ?? 0) }
+        #expect(sent >= Self.size && sent <= Self.size + Self.chunk)
+        server.signal(SIGKILL)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func partsThatS3HasAreNotSentAgainAfterAKill() async throws {
+        let bed = try TestBed()
+        let (server, port) = try await start(
+            bed, ["-c", "from moto.server import main; main()", "-H", "127.0.0.1", "-p", "0"], until: "Running on")
+        let site = "http://127.0.0.1:\(port)"
+        let (path, content) = try source(in: bed, (26 << 20) + 77)
+        try bed.folder.write("AKIDEXAMPLE:secret", to: "store")
+        try bed.configure(
+            "upload: {roots: [\(bed.folder.path)], credentials: \(bed.folder.path), part_size: 5MiB, chunk_size: 5MiB}",
+            allow: ["127.0.0.1:\(port)"])
+        #expect(try await ChildProcess.run("curl", ["-sf", "-X", "PUT", site + "/bucket"]).status == .exited(0))
+        try await bed.withDaemon { daemon in
+            try await bed.enqueue(
+                "send", "--set", "file=\(path)", "--set", "to=\(site)/bucket/key", "--set", "protocol=s3", "--set",
+                "credential=store", "--set", "max_bytes_per_second=16000000")
+            #expect(await server.errors.first(containing: "partNumber=3") != nil)
+            daemon.signal(SIGKILL)
+            #expect(await daemon.waitForEnd() == .killed(by: SIGKILL))
+        }
+        try await bed.withDaemon { _ in
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT state FROM jobs") == "succeeded")
+        }
+        let back = bed.folder.path + "/back"
+        #expect(
+            try await ChildProcess.run("curl", ["-sf", "-o", back, site + "/bucket/key"]).status == .exited(0))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: back)) == content)
+        let lines = server.errors.all
+        #expect(lines.count { $0.contains("POST /bucket/key?uploads") } == 1)
+        // Six parts; the one that the kill interrupted, or whose answer was lost, may have come twice.
+        #expect((6...7).contains(lines.count { $0.contains("PUT /bucket/key?partNumber") }))
+        server.signal(SIGKILL)
+    }
+}
