@@ -1,3 +1,5 @@
+import Foundation
+
 /// Something of ours beside the four usual ways, all measured in turns.
 struct Comparison {
     private let name: String
@@ -31,7 +33,7 @@ struct Comparison {
         return Row(
             name: "\(name) (to \(way.rawValue))", ratio: baseline > 0 ? mine / baseline : nil, ours: mine,
             baseline: baseline, beside: Way.allCases.map { Row.Beside(name: $0.rawValue, value: beside[$0] ?? 0) },
-            unit: unit, limit: "≤ \(Int(limit))", holds: counted <= limit)
+            unit: unit, limit: String(format: "≤ %g", limit), holds: counted <= limit)
     }
 }
 

@@ -18,12 +18,14 @@ public struct NetworkFetch: TypedOperation {
         if context.cancellation.isCancelling { throw .cancelled }
         // A continuation over the completion handler: the session's own async functions deadlock with cancellation on Linux
         // (swift-corelibs-foundation 5412).
+        var registration: CancellationRegistration?
+        defer { registration?.unregister() }
         let (data, response, error) = await withUnsafeContinuation { continuation in
             let task = connection.session.dataTask(with: url) { data, response, error in
                 continuation.resume(returning: (data, response, error))
             }
             // From another thread: whoever cancels may hold a lock that the session's queue needs.
-            context.cancellation.register { DispatchQueue.global().async { task.cancel() } }
+            registration = context.cancellation.register { DispatchQueue.global().async { task.cancel() } }
             task.resume()
         }
         return try Self.body(data, response, error, isCancelled: context.cancellation.isCancelling)

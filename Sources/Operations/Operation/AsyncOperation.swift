@@ -38,14 +38,15 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// Runs ``main()``, unless the operation was started, cancelled or finished before.
     open override func start() {
         if isCancelled, !runsThoughCancelled, advance(from: Phase.ready, to: Phase.finished) { return announceFinish() }
+        // Until `finish()`, which may come as soon as the operation executes: nobody else needs to hold one that does.
+        let hold = Unmanaged.passRetained(self)
         if advance(from: Phase.ready, to: Phase.executing) {
-            // Until `finish()`: nobody else needs to hold an operation that executes.
-            _ = Unmanaged.passRetained(self)
             didChangeValue(forKey: "isExecuting")
             if prepare() { main() }
-        } else if advance(from: Phase.finishedEarly, to: Phase.finished) {
-            announceFinish()
+            return
         }
+        if advance(from: Phase.finishedEarly, to: Phase.finished) { announceFinish() }
+        hold.release()
     }
 
     /// Starts the work. Every subclass overrides this, and does not call it on `super`.

@@ -209,8 +209,18 @@ extension UnfurlURLOperation {
             await failure { () async throws(KindFailure) in try await unfurl.value(input) },
             await failure { () async throws(KindFailure) in try await unfurl.future(input).get() },
             await failure { () async throws(KindFailure) in try await operation.value() },
+            await failure { () async throws(KindFailure) in
+                try await AdaptedOperation<Void, Unfurl.Output, KindFailure>(missingValue: .cancelled) { _, _ in
+                    unfurl.publisher(input)
+                }.value(())
+            },
+            await failure { () async throws(KindFailure) in
+                try await withCheckedContinuation { continuation in
+                    unfurl.start(input) { continuation.resume(returning: $0) }
+                }.get()
+            },
         ]
-        #expect(failures.map { $0?.reason } == [.invalidURL, .invalidURL, .invalidURL])
+        #expect(failures.map { $0?.reason } == Array(repeating: .invalidURL, count: 5))
         await client.shutdown()
     }
 

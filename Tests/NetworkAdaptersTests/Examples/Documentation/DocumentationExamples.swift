@@ -27,6 +27,10 @@ final class Countdown: AsyncResultOperation<Int, ShoutError>, @unchecked Sendabl
 
 func length(of name: String) -> Future<Int, ShoutError> { Future(value: name.count) }
 
+func count(_ name: String, _ completion: @escaping @Sendable (Result<Int, ShoutError>) -> Void) {
+    DispatchQueue.global().async { completion(.success(name.count)) }
+}
+
 @Suite struct DocumentationExamples {
     @Test func awaiting() async throws {
         let shouted = try await Shout().value("ahoy")
@@ -114,6 +118,17 @@ func length(of name: String) -> Future<Int, ShoutError> { Future(value: name.cou
 
         let awaited = try await length(of: "ahoy").get()
         #expect(awaited == 4)
+
+        let future = Future<String, ShoutError>.task { () async throws(ShoutError) in
+            try await Shout().value("ahoy")
+        }
+        #expect(try await future.get() == "AHOY!")
+
+        let counting = AdaptedOperation<String, Int, ShoutError>(callback: { name, _, completion in
+            count(name, completion)
+        })
+        let counted = try await counting.value("ahoy")
+        #expect(counted == 4)
     }
 
     @Test func network() async throws {

@@ -18,7 +18,7 @@ import Testing
                 }
             }
         }
-        #expect(examples >= 14)
+        #expect(examples >= 24)
     }
 
     private func examples(in article: URL) throws -> [String] {

@@ -17,4 +17,15 @@ import Testing
         let value = try await first.value(())
         #expect(value == 1)
     }
+
+    @Test func migrating() async throws {
+        let latest = AdaptedOperation<Void, Int, ShoutError>(missingValue: .nothingToSay) { _, _ in
+            Just(42).setFailureType(to: ShoutError.self)
+        }
+        let answer = try await latest.value(())
+        let published = latest.publisher(()).map { $0 + 1 }
+        #expect(answer == 42)
+        let again = AdaptedOperation<Void, Int, ShoutError>(missingValue: .nothingToSay) { _, _ in published }
+        #expect(try await again.value(()) == 43)
+    }
 }
