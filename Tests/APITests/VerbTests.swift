@@ -71,6 +71,46 @@ import Testing
         }
     }
 
+    /// A user's own file is handed over anew with each try, under another name.
+    @Test func p1KeyKnowsASpooledFileByItsContent() async throws {
+        try await TestServer.with { server in
+            func submission(_ content: [UInt8]) async throws -> Submission {
+                let pieces = AsyncStream<[UInt8]> { stream in
+                    stream.yield(content)
+                    stream.finish()
+                }
+                let name = try await server.client.spool(pieces, size: nil)
+                var submission = Submission.echo("a", key: "k")
+                submission.input = json("{\"text\":\"a\",\"file\":\"\(name)\"}")
+                return submission
+            }
+            guard case .enqueued(let receipt)? = try await server.client.enqueue([submission([1, 2])]).first else {
+                throw TestFailure("the first was not accepted")
+            }
+            let again = try await submission([1, 2])
+            #expect(try await server.client.enqueue([again]) == [.duplicate(receipt)])
+            guard case .refused(let problem)? = try await server.client.enqueue([submission([1, 3])]).first else {
+                throw TestFailure("another file took the key")
+            }
+            #expect(problem.code == .keyReused)
+        }
+    }
+
+    @Test func namesInPathsAreDecoded() async throws {
+        try await TestServer.with { server in
+            for name in ["bad name", "a/b", "ü%20"] {
+                let problem = await #expect(throws: ControlProblem.self) {
+                    try await server.client.change(QueueChange(name: name, limit: 1))
+                }
+                #expect(problem?.message.contains("\"\(name)\"") == true, "\(problem?.message ?? "")")
+                let unknown = await #expect(throws: ControlProblem.self) {
+                    try await server.client.removeDefinition(name)
+                }
+                #expect(unknown?.code == .notFound && unknown?.message.contains("\"\(name)\"") == true)
+            }
+        }
+    }
+
     /// P1: of many that race for one key, one is enqueued and all are told the same receipt.
     @Test func p1RacingEnqueuesWithOneKeyAreOne() async throws {
         try await TestServer.with { server in

@@ -66,5 +66,22 @@ extension ControlContext {
 
     func job() throws(ControlProblem) -> JobID { JobID(try number("job")) }
     func graph() throws(ControlProblem) -> GraphID { GraphID(try number("graph")) }
-    var name: String { parameters.get("name") ?? "" }
+    var name: String { percentDecoded(parameters.get("name") ?? "") }
+}
+
+/// A sign that begins no escape stands for itself.
+private func percentDecoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "%"), rest.count >= 2,
+            let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+        {
+            bytes.append(escaped)
+            rest = rest.dropFirst(2)
+        } else {
+            bytes.append(byte)
+        }
+    }
+    return String(decoding: bytes, as: UTF8.self)
 }

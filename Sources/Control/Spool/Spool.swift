@@ -40,17 +40,20 @@ public final class Spool: Sendable {
         }
         do {
             var count: Int64 = 0
+            var print = Fingerprint()
             for try await chunk in chunks {
                 count += Int64(chunk.count)
                 if count > maxBytes { throw tooLarge }
+                print.add(chunk)
                 try await onThread { () throws(SpoolFailure) in try file.write(chunk) }
             }
             if let size, size != count {
                 throw ControlProblem(
                     .invalidRequest, "The file was announced with \(size) bytes, but \(count) came. Send it again.")
             }
-            try await onThread { () throws(SpoolFailure) in try file.publish() }
-            return name
+            let whole = name.whole(print)
+            try await onThread { () throws(SpoolFailure) in try file.publish(as: whole.text) }
+            return whole
         } catch {
             try await onThread { () throws(SpoolFailure) in file.discard() }
             if let problem = error as? ControlProblem { throw problem }

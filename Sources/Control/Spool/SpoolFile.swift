@@ -34,22 +34,22 @@ final class SpoolFile: Sendable {
         }
     }
 
-    /// Gives the file its name once its content is on the disk, and makes the name durable too.
-    func publish() throws(SpoolFailure) {
+    /// Gives the file its final name once its content is on the disk, and makes that durable too.
+    func publish(as name: String) throws(SpoolFailure) {
         guard fsync(descriptor) == 0 else { throw SpoolFailure(path: temporaryPath, code: errno) }
         let path = "\(directory)/\(name)"
         guard rename(temporaryPath, path) == 0 else { throw SpoolFailure(path: path, code: errno) }
         let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw SpoolFailure(path: directory, code: errno) }
-        defer { close(folder) }
-        guard fsync(folder) == 0 else { throw SpoolFailure(path: directory, code: errno) }
+        defer { if folder >= 0 { close(folder) } }
+        guard folder >= 0, fsync(folder) == 0 else {
+            let code = errno
+            unlink(path)
+            throw SpoolFailure(path: directory, code: code)
+        }
     }
 
-    /// Whichever name it has; a file that stays is removed as a leftover.
-    func discard() {
-        unlink(temporaryPath)
-        unlink("\(directory)/\(name)")
-    }
+    /// Before it has its final name; a file that stays is removed as a leftover.
+    func discard() { unlink(temporaryPath) }
 }
 
 /// A file call of the spool that failed.

@@ -1,24 +1,42 @@
 import Jobs
 
-/// The name of a file in the spool: when it came and what nobody can guess, `m3x0k2a1-…`.
+/// The name of a file in the spool: when it came, what nobody can guess, and, once it is whole, a print of its content:
+/// `m3x0k2a1-…-…`.
 struct SpoolName: Hashable, Sendable {
     let text: String
     let keptAt: Timestamp
+    /// The same for files of the same content.
+    let print: String?
 
+    /// For a file that is yet to be written.
     init(keptAt: Timestamp) {
         self.keptAt = keptAt
         let secret = UInt128.random(in: UInt128.min...UInt128.max)
         text = String(keptAt.milliseconds, radix: 36) + "-" + String(secret, radix: 36)
+        print = nil
     }
 
     /// Nil for a name that the spool has not given, e.g. one that leads out of the folder.
     init?(_ text: String) {
         let stem = text.hasSuffix(SpoolFile.unfinished) ? text.dropLast(SpoolFile.unfinished.count) : text[...]
         let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let moment = Int64(parts[0], radix: 36), moment >= 0,
-            UInt128(parts[1], radix: 36) != nil, stem.utf8.allSatisfy({ $0 != UInt8(ascii: "+") })
+        guard parts.count == 2 || parts.count == 3, let moment = Int64(parts[0], radix: 36), moment >= 0,
+            parts.dropFirst().allSatisfy({ UInt128($0, radix: 36) != nil }),
+            stem.utf8.allSatisfy({ $0 != UInt8(ascii: "+") })
         else { return nil }
         self.text = text
         keptAt = Timestamp(milliseconds: moment)
+        print = parts.count == 3 ? String(parts[2]) : nil
+    }
+
+    private init(text: String, keptAt: Timestamp, print: String) {
+        self.text = text
+        self.keptAt = keptAt
+        self.print = print
+    }
+
+    func whole(_ content: Fingerprint) -> SpoolName {
+        let print = String(UInt64(bitPattern: content.value), radix: 36)
+        return SpoolName(text: text + "-" + print, keptAt: keptAt, print: print)
     }
 }

@@ -99,10 +99,11 @@ final class SpoolUsers: Sendable {
     static func files(in input: JSONText) -> [SpoolName] {
         // Most inputs name none; that is seen without reading them.
         guard input.bytes.contains("\"\(Spool.prefix)".utf8), let object = JSONObject(input) else { return [] }
-        return object.fields.compactMap { field in
-            guard let value = field.value.decodedString, value.hasPrefix(Spool.prefix) else { return nil }
-            return SpoolName(String(value.dropFirst(Spool.prefix.count)))
-        }
+        return object.fields.compactMap { $0.value.decodedString.flatMap(file) }
+    }
+
+    static func file(_ value: String) -> SpoolName? {
+        value.hasPrefix(Spool.prefix) ? SpoolName(String(value.dropFirst(Spool.prefix.count))) : nil
     }
 }
 

@@ -13,7 +13,8 @@ extension StoreControl {
         for submission in submissions {
             let problem: ControlProblem
             do throws(RequestProblem) {
-                let graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
+                var graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
+                graph.key = submission.keyByContent
                 guard let refusal = checker.problem(of: graph) else {
                     answers.append(nil)
                     graphs.append(graph)
@@ -32,7 +33,7 @@ extension StoreControl {
     /// What a request was answered that used the same key: it stands whatever has become of definitions and files since.
     /// The store looks for a key by itself, but only in what can still be planned.
     private func earlierAnswer(to submission: Submission) async throws(ControlProblem) -> SubmissionAnswer? {
-        guard let key = submission.idempotencyKey else { return nil }
+        guard let key = submission.keyByContent else { return nil }
         return try await asked { () throws(StoreError) in try await store.outcome(of: key) }.map(SubmissionAnswer.init)
     }
 

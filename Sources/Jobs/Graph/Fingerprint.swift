@@ -1,9 +1,15 @@
-/// A 64-bit FNV-1a over a request in its canonical form: it tells whether a key is used for the same request again. It
-/// guards against mistakes, not against malice.
-struct Fingerprint {
+/// A 64-bit FNV-1a, over a request in its canonical form or the content of a file: it tells whether a key is used for the
+/// same request again. It guards against mistakes, not against malice.
+public struct Fingerprint: Sendable {
     private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    var value: Int64 { Int64(bitPattern: hash) }
+    public init() {}
+
+    public var value: Int64 { Int64(bitPattern: hash) }
+
+    public mutating func add(_ bytes: [UInt8]) {
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+    }
 
     mutating func add(_ bytes: some Sequence<UInt8>) {
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }

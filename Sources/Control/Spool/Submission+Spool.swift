@@ -1,0 +1,25 @@
+import Jobs
+
+extension Submission {
+    /// The request's key, for which a spooled file counts by its content: whoever repeats a request hands the file over
+    /// anew, and it gets another name.
+    var keyByContent: IdempotencyKey? {
+        guard key != nil else { return nil }
+        var request = self
+        request.input = request.input.map(byContent)
+        if case .jobs(var jobs, let name) = request.work {
+            for index in jobs.indices { jobs[index].input = jobs[index].input.map(byContent) }
+            request.work = .jobs(jobs, name: name)
+        }
+        return request.idempotencyKey
+    }
+
+    private func byContent(_ input: JSONText) -> JSONText {
+        guard !SpoolUsers.files(in: input).isEmpty, var object = JSONObject(input) else { return input }
+        for (field, value) in object.fields {
+            guard let file = value.decodedString.flatMap(SpoolUsers.file), let print = file.print else { continue }
+            object[field] = JSONText(string: Spool.prefix + print)
+        }
+        return object.text
+    }
+}
