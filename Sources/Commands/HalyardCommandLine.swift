@@ -58,7 +58,8 @@ public enum HalyardCommandLine {
         var path = "halyard"
         for word in arguments {
             let verbs = command.configuration.subcommands
-            if verbs.isEmpty || word.hasPrefix("-") || word == "help" { return nil }
+            if verbs.isEmpty || word.hasPrefix("-") { return nil }
+            if word == "help" { continue }
             guard
                 let verb = verbs.first(where: {
                     $0.configuration.commandName == word || $0.configuration.aliases.contains(word)

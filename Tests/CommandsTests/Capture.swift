@@ -60,10 +60,13 @@ extension Surroundings {
     /// Streams that are kept, fixed variables and a fixed clock.
     static func captured(
         output: Capture, errors: Capture, input: Int32 = -1, terminal: (width: Int, height: Int)? = nil,
-        variables: [String: String] = [:], now: Timestamp = Samples.now
+        variables: [String: String] = [:], now: Timestamp = Samples.now,
+        lockPatience: Duration = .milliseconds(20)
     ) -> Surroundings {
-        Surroundings(
+        var surroundings = Surroundings(
             input: input, output: output.output(terminal: terminal), errors: errors.output(),
             variable: { variables[$0] }, workingDirectory: { "/nowhere" }, now: { now })
+        surroundings.lockPatience = lockPatience
+        return surroundings
     }
 }

@@ -33,7 +33,8 @@ import Testing
         ["enqueue", "a", "--at", "18:00", "--in", "5m"],
         ["enqueue", "--lines", "-", "--wait"], ["prune"], ["queues", "set", "a"],
         ["queues", "set", "a", "--limit", "0"],
-        ["list", "--limit", "0"], ["wait"], ["queues", "pouse", "x"], ["show", "\u{1B}[2J"],
+        ["list", "--limit", "0"], ["wait"], ["queues", "pouse", "x"], ["help", "wiat"], ["queues", "help", "pouse"],
+        ["show", "\u{1B}[2J"],
     ])
     func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
         let output = Capture()

@@ -15,7 +15,7 @@ extension ControlProblem {
                 .noDaemon, "No daemon listens on \(path): there is no such socket. Start halyardd, or give its socket.")
         case ECONNREFUSED:
             self.init(
-                .noDaemon, "No daemon listens on \(path) any more. Start halyardd (systemctl start halyardd).")
+                .noDaemon, "No daemon listens on \(path) any more. Start halyardd (systemctl start halyard).")
         case EACCES, EPERM:
             self.init(
                 .permission,

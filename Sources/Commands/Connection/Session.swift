@@ -38,7 +38,7 @@ struct Session: Sendable {
     func requireDaemon(_ what: String) throws {
         guard case .database(let path) = place else { return }
         throw CommandFailure(
-            .unavailable, "\(what) needs the daemon, and none runs for \(path). Start it with: systemctl start halyardd"
+            .unavailable, "\(what) needs the daemon, and none runs for \(path). Start it with: systemctl start halyard"
         )
     }
 

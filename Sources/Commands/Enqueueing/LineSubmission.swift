@@ -4,14 +4,14 @@ import Jobs
 /// Enqueues one submission for each line, and answers with a line for each, in order.
 ///
 /// What one read gives goes out as one batch, so that a file is fast and a slow pipe is answered at once. A bad line
-/// touches no other.
+/// touches no other. A long line, such as a graph of 100,000 jobs, goes alone.
 struct LineSubmission {
     var session: Session
     var surroundings: Surroundings
     var isJSON: Bool
 
-    /// An input may have 1 MiB, beside names and edges.
-    private static let lineLimit = 2 * JSONText.maxBytes
+    /// As much as the daemon takes in one submission.
+    private static let lineLimit = 16 << 20
     private static let batchSize = 1000
 
     func submit(_ file: InputFile) async throws -> ExitCode {
@@ -19,8 +19,11 @@ struct LineSubmission {
         var refusals = 0
         var accepted = 0
         while let lines = try reader.next() {
-            for start in stride(from: 0, to: lines.count, by: Self.batchSize) {
-                let batch = lines[start..<min(start + Self.batchSize, lines.count)]
+            var rest = lines[...]
+            while !rest.isEmpty {
+                let short = rest.prefix(Self.batchSize).prefix { $0.bytes.count <= JSONText.maxBytes }
+                let batch = short.isEmpty ? rest.prefix(1) : short
+                rest = rest.dropFirst(batch.count)
                 for (line, answer) in try await answers(to: batch) {
                     if case .refused = answer { refusals += 1 } else { accepted += 1 }
                     try tell(answer, line.number)

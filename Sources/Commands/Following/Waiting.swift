@@ -28,9 +28,7 @@ struct Waiting: Sendable {
         let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
         if !isDone {
-            try surroundings.note(
-                "the time ran out; \(AmountText.count(follower.lastStates.filter { !$0.isFinal }.count, "job")) still open. See: halyard why JOB"
-            )
+            try surroundings.note("the time ran out before every job was final. See: halyard why JOB")
             return .jobOpen
         }
         return ExitCode(states: follower.lastStates)

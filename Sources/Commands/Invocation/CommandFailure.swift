@@ -14,7 +14,8 @@ struct CommandFailure: Error, Hashable {
 
     /// A problem in the words of the model, with what to look at.
     init(_ exit: ExitCode, _ problem: some CustomStringConvertible, see remedy: String) {
-        let text = problem.description
+        let clause = problem.description
+        let text = clause.prefix(1).uppercased() + clause.dropFirst()
         self.init(exit, text + (text.last == "?" || text.last == "." ? " " : ". ") + "See: " + remedy)
     }
 

@@ -10,6 +10,8 @@ public struct Surroundings: Sendable {
     public var variable: @Sendable (String) -> String?
     public var workingDirectory: @Sendable () -> String?
     public var now: @Sendable () -> Timestamp
+    /// How long another holder of the database is waited for.
+    public var lockPatience = Duration.seconds(10)
 
     public init(
         input: Int32, output: Output, errors: Output, variable: @escaping @Sendable (String) -> String?,

@@ -26,6 +26,7 @@ extension Halyard {
                     try surroundings.output.json(answers.json)
                 } else {
                     for answer in answers { try surroundings.output.line(Self.line(answer)) }
+                    if answers.isEmpty { try surroundings.note("nothing to cancel: every job is final") }
                 }
                 if answers.contains(where: { $0.result == .cancelled || $0.result == .requested }) {
                     try session.noteWritten(in: surroundings)

@@ -83,9 +83,9 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let bytes = try InputFile(file, in: surroundings).readAll(limit: 16 << 20)
-                guard let document = String(validating: bytes, as: UTF8.self) else {
-                    throw CommandFailure(.data, "\(file) is not UTF-8. Save it as UTF-8.")
+                let source = try InputFile(file, in: surroundings)
+                guard let document = String(validating: try source.readAll(limit: 16 << 20), as: UTF8.self) else {
+                    throw CommandFailure(.data, "\(source.name) is not UTF-8. Save it as UTF-8.")
                 }
                 return try await Session.with(common, for: .writing, in: surroundings) { session in
                     let lines = try await session.control.apply(document, dryRun: dryRun)

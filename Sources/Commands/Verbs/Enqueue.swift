@@ -15,7 +15,7 @@ extension Halyard {
 
                 Prints the number of each job. When it returns, they are on the disk.
 
-                  halyard enqueue unfurl https://example.org/short max_hops=5
+                  halyard enqueue unfurl https://example.org/short max_redirects=5
                   halyard enqueue save-link https://example.org/page --priority high --wait
                   halyard enqueue upload photo.jpg https://files.example.org/photo.jpg --after 41:finished
                   halyard enqueue --lines jobs.jsonl
@@ -154,7 +154,11 @@ extension Halyard {
                 submission.input = input?.object.text
                 answer = try await self.answer(submission, session)
             }
-            return try tell(answer, in: surroundings)
+            let receipt = try tell(answer, in: surroundings)
+            if !session.isDaemon, let file = input?.files.first {
+                try surroundings.note("the daemon will read \(file.path) itself, which must lie beneath its roots")
+            }
+            return receipt
         }
 
         private func answer(_ submission: Submission, _ session: Session) async throws -> SubmissionAnswer {

@@ -35,7 +35,7 @@ extension Halyard {
                 let count = try await session.control.prune(
                     PruneRequest(finishedBefore: before, outcomes: outcomes))
                 if common.json {
-                    try surroundings.output.json(JSONText(trusted: Array("{\"pruned\":\(count)}".utf8)))
+                    try surroundings.output.json(PruneAnswer(deleted: count).json)
                 } else {
                     try surroundings.output.line("\(AmountText.count(count, "job")) deleted")
                 }

@@ -223,7 +223,7 @@ import Testing
         let run = try await shop.run(
             ["prune", "--older-than", "1s", "--yes", "--json"], now: Samples.now + .seconds(10))
         #expect(run.code == .success)
-        #expect(run.output == "{\"pruned\":1}\n")
+        #expect(run.output == "{\"deleted\":1}\n")
     }
 
     @Test(arguments: [
@@ -234,7 +234,7 @@ import Testing
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
         let run = try await shop.run(arguments)
         #expect(run.code == .unavailable)
-        #expect(run.errors.contains("needs the daemon") && run.errors.contains("systemctl start halyardd"))
+        #expect(run.errors.contains("needs the daemon") && run.errors.contains("systemctl start halyard"))
     }
 
     @Test func aHeldLockIsNoMystery() async throws {
@@ -249,6 +249,37 @@ import Testing
         )
         // Looking needs no lock.
         #expect(try await shop.run("list").code == .success)
+    }
+
+    @Test func callersWithoutADaemonWaitForEachOther() async throws {
+        let shop = try await Workshop()
+        let runs = try await withThrowingTaskGroup(of: Workshop.Run.self) { group in
+            for _ in 1...20 {
+                group.addTask { try await shop.run(["enqueue", "unfurl", "http://a/"], lockPatience: .seconds(30)) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(runs.allSatisfy { $0.code == .success })
+        #expect(Set(runs.map(\.output)) == Set((1...20).map { "\($0)\n" }))
+    }
+
+    @Test func aFileIsSaidToBeReadLater() async throws {
+        let shop = try await Workshop()
+        let photo = try shop.file("photo.jpg", "x")
+        let run = try await shop.run("enqueue", "upload", photo, "http://b/")
+        #expect(run.code == .success)
+        #expect(
+            run.errors.contains("the daemon will read DIRECTORY/photo.jpg itself, which must lie beneath its roots"))
+    }
+
+    @Test func nothingToCancelIsSaid() async throws {
+        let shop = try await Workshop()
+        #expect(
+            try await shop.run("enqueue", "save-link", "http://a/", "http://b/", "store.file=spool:x").code == .success)
+        #expect(try await shop.run("cancel", "graph:1").output == "1  ⊘ cancelled\n2  ⊘ cancelled\n")
+        let again = try await shop.run("cancel", "graph:1")
+        #expect(again.code == .success)
+        #expect(again.errors == "halyard: nothing to cancel: every job is final\n")
     }
 
     @Test func noDatabaseIsMade() async throws {

@@ -159,4 +159,23 @@ import Testing
             #expect(run.errors.contains("line 1000: ") && run.errors.contains("line 2000: "))
         }
     }
+
+    /// The server takes no such line among others, but alone.
+    @Test func aGraphLongerThanALineGoesAlone() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            let jobs = (1...12_000).map {
+                #"{"node":"n\#($0)","definition":"unfurl","input":{"url":"http://a.example.org/a/path/that/is/long/\#($0)"}}"#
+            }
+            let graph = #"{"name":"wide","jobs":["# + jobs.joined(separator: ",") + "]}"
+            #expect(graph.utf8.count > JSONText.maxBytes)
+            let small = #"{"definition":"unfurl","input":{"url":"http://a/"}}"#
+            let run = try await shop.run(
+                "enqueue", "--lines", "-", input: [small, graph, small].joined(separator: "\n"))
+            #expect(run.code == .success, "\(run.errors)")
+            let lines = run.output.split(separator: "\n")
+            #expect(lines.first == "1" && lines.last == "12002")
+            #expect(try await daemon.store.graph(GraphID(1))?.counts[.ready] == 12_000)
+        }
+    }
 }

@@ -76,7 +76,8 @@ final class Workshop: Sendable {
     /// - Parameter input: Standard input; nothing when nil.
     func run(
         _ arguments: [String], input: String? = nil, database: String? = nil,
-        terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now, output: Capture = Capture()
+        terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now, output: Capture = Capture(),
+        lockPatience: Duration = .milliseconds(20)
     ) async throws -> Run {
         let errors = Capture()
         // A file, since a pipe would hold up one of the few threads that the tests share.
@@ -85,7 +86,7 @@ final class Workshop: Sendable {
             arguments + ["--socket", socket, "--database", database ?? self.database],
             in: .captured(
                 output: output, errors: errors, input: standardInput.fileDescriptor, terminal: terminal,
-                now: now))
+                now: now, lockPatience: lockPatience))
         try standardInput.close()
         return Run(code: code, output: output.text, errors: errors.text.replacing(directory.path, with: "DIRECTORY"))
     }
