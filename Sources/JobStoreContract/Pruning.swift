@@ -13,13 +13,13 @@ extension Check {
             try await bench.runOne()
             let open = try await bench.enqueue(bench.job())
             let request = PruneRequest(finishedBefore: bench.now, outcomes: [.succeeded])
-            try expectEqual(try await bench.store.prune(request, limit: 10, now: bench.now), 1)
+            try expectEqual(try await bench.prune(request), 1)
             try expectEqual(
                 try await bench.store.jobs(JobFilter(order: .oldestFirst)).map(\.id), [failed, young, open])
             try expectEqual(try await bench.store.result(of: old), nil)
             try expectEqual(try await bench.store.attempts(of: old), [])
             let everything = PruneRequest(finishedBefore: bench.now + .seconds(1))
-            try expectEqual(try await bench.store.prune(everything, limit: 10, now: bench.now), 2)
+            try expectEqual(try await bench.prune(everything), 2)
             let queue = try unwrap(try await bench.store.queues().first { $0.settings.name == "default" })
             try expectEqual(queue.counts.total, 1)
         },
@@ -35,24 +35,79 @@ extension Check {
             }
             bench.advance(.seconds(1))
             let request = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.store.prune(request, limit: 10, now: bench.now), 0)
+            try expectEqual(try await bench.prune(request), 0)
             _ = try await bench.store.cancel([dependent], now: bench.now)
             try await bench.end(Lease(job: receipt.jobs[1], attempt: 1), .succeeded(JSONText("1")))
             bench.advance(.seconds(1))
             let later = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.store.prune(later, limit: 10, now: bench.now), 4)
+            try expectEqual(try await bench.prune(later), 4)
             try expectEqual(try await bench.store.graph(receipt.graph!), nil)
         },
-        Check("pruningStopsAtItsLimit") { source in
+        Check("pruningGoesOnWhereItStopped") { source in
             let bench = try await Workbench(source)
+            var jobs: [JobID] = []
             for _ in 0..<5 {
-                _ = try await bench.enqueue(bench.job())
+                jobs.append(try await bench.enqueue(bench.job()))
                 try await bench.runOne()
             }
             bench.advance(.seconds(1))
             let request = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.store.prune(request, limit: 3, now: bench.now), 3)
-            try expectEqual(try await bench.store.prune(request, limit: 3, now: bench.now), 2)
+            let first = try await bench.store.prune(request, below: nil, limit: 3)
+            try expectEqual(first, PruneStep(deleted: 3, next: jobs[2]))
+            let young = try await bench.enqueue(bench.job())
+            let second = try await bench.store.prune(request, below: first.next, limit: 3)
+            try expectEqual(second, PruneStep(deleted: 2, next: nil))
+            try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [young])
+        },
+        Check("aGraphIsPrunedWholeByItsOutcome") { source in
+            let bench = try await Workbench(source)
+            let receipt = try await bench.enqueue(
+                NewGraph(isGraph: true, jobs: Array(repeating: bench.job(), count: 3)))
+            for job in try await bench.claim() {
+                try await bench.end(
+                    job.lease,
+                    job.lease.job == receipt.jobs[1] ? .failed(.broken) : .succeeded(JSONText("1")))
+            }
+            bench.advance(.seconds(1))
+            var request = PruneRequest(finishedBefore: bench.now, outcomes: [.succeeded, .cancelled, .skipped])
+            try expectEqual(try await bench.prune(request), 0)
+            try expectEqual(try unwrap(try await bench.store.graph(receipt.graph!)).counts[.succeeded], 2)
+            request.outcomes = [.failed]
+            let step = try await bench.store.prune(request, below: nil, limit: 1)
+            try expectEqual(step.deleted, 3, "a graph is not divided:")
+            try expectEqual(try await bench.store.graph(receipt.graph!), nil)
+            try expectEqual(try unwrap(try await bench.store.queues().first).counts.total, 0)
+        },
+        Check("whatAKeptJobDependedOnIsKept") { source in
+            let bench = try await Workbench(source)
+            let graph = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job(), bench.job()]))
+            let lone = try await bench.enqueue(bench.job())
+            for job in try await bench.claim() { try await bench.end(job.lease, .succeeded(JSONText("1"))) }
+            let parents = [NewDependency(on: .existing(lone)), NewDependency(on: .existing(graph.jobs[0]))]
+            let dependent = try await bench.enqueue(bench.job(after: parents))
+            try await bench.runOne(.failed(.broken))
+            bench.advance(.seconds(1))
+            let succeeded = PruneRequest(finishedBefore: bench.now, outcomes: [.succeeded])
+            try expectEqual(try await bench.prune(succeeded), 0)
+            try expectEqual(try await bench.store.dependencies(of: dependent).count, 2)
+            // Dependents go before what they depend on, so that one walk is enough.
+            try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 4)
+        },
+        Check("aClockThatOnceJumpedForwardDoesNotStopPruning") { source in
+            let bench = try await Workbench(source)
+            let old = try await bench.enqueue(bench.job())
+            try await bench.runOne()
+            bench.advance(.seconds(1_000_000))
+            let future = try await bench.enqueue(bench.job())
+            try await bench.runOne()
+            bench.advance(.seconds(-1_000_000 + 1))
+            let next = try await bench.enqueue(bench.job())
+            try await bench.runOne(.failed(.broken))
+            bench.advance(.seconds(1))
+            try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 2)
+            try expectEqual(try await bench.store.job(old), nil)
+            try expectEqual(try await bench.store.job(next), nil)
+            try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [future])
         },
         Check("aPrunedNumberIsNeverUsedAgain") { source in
             var bench = try await Workbench(source)
@@ -60,7 +115,7 @@ extension Check {
             try await bench.runOne()
             bench.advance(.seconds(1))
             try expectEqual(
-                try await bench.store.prune(PruneRequest(finishedBefore: bench.now), limit: 9, now: bench.now), 1)
+                try await bench.prune(PruneRequest(finishedBefore: bench.now)), 1)
             bench = try await bench.restarted()
             let next = try await bench.enqueue(NewGraph(isGraph: true, jobs: [bench.job()]))
             try expect(next.jobs[0] > receipt.jobs[0], "the job's number \(next.jobs[0]) is new")
@@ -75,13 +130,13 @@ extension Check {
             try await bench.runOne()
             bench.advance(.seconds(1))
             let request = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.store.prune(request, limit: 9, now: bench.now), 1)
+            try expectEqual(try await bench.prune(request), 1)
             try expectEqual(try await bench.store.enqueue([graph], now: bench.now), [.duplicate(receipt)])
             bench.advance(.seconds(60))
             try await bench.runOne()
             bench.advance(.seconds(1))
             let later = PruneRequest(finishedBefore: bench.now)
-            try expectEqual(try await bench.store.prune(later, limit: 9, now: bench.now), 1)
+            try expectEqual(try await bench.prune(later), 1)
             let again = try await bench.enqueue(graph)
             try expect(again.jobs[0] > receipt.jobs[1], "the key is free again")
         },

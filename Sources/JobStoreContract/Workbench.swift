@@ -92,6 +92,17 @@ final class Workbench: Sendable {
         return claimed.lease.job
     }
 
+    /// Every step of a prune.
+    func prune(_ request: PruneRequest, limit: Int = 100) async throws -> Int {
+        var step = try await store.prune(request, below: nil, limit: limit)
+        var deleted = step.deleted
+        while let next = step.next {
+            step = try await store.prune(request, below: next, limit: limit)
+            deleted += step.deleted
+        }
+        return deleted
+    }
+
     // MARK: Looking
 
     func record(_ job: JobID) async throws -> JobRecord { try unwrap(try await store.job(job), "job \(job)") }

@@ -118,18 +118,15 @@ public final class SQLiteJobStore: JobStore {
     }
 
     /// Looks for the jobs on a connection of its own first, so that a long walk does not hold up the writer.
-    public func prune(_ request: PruneRequest, limit: Int, now: Timestamp) async throws(StoreError) -> Int {
-        var deleted = 0
-        while deleted < limit {
-            let wanted = limit - deleted
-            let found = try await listing.perform { (reader) throws(SQLiteError) in
-                try reader.prunable(request, limit: wanted)
-            }
-            if found.isEmpty { break }
-            deleted += try await write { (writer) throws(SQLiteError) in try writer.prune(found) }
-            if found.count < wanted { break }
+    public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
+        let found = try await listing.perform { (reader) throws(SQLiteError) in
+            try reader.prunable(request, below: below, limit: limit)
         }
-        return deleted
+        var step = PruneStep(deleted: 0, next: found.next)
+        if !found.units.isEmpty {
+            step.deleted = try await write { (writer) throws(SQLiteError) in try writer.prune(found.units) }
+        }
+        return step
     }
 
     // MARK: Settings

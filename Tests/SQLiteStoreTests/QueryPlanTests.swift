@@ -20,11 +20,6 @@ import Testing
     }
 
     static let byNumber = "SEARCH job USING INTEGER PRIMARY KEY (rowid=?)"
-    static let hasOpenDependents = [
-        "CORRELATED SCALAR SUBQUERY", "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
-        "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
-    ]
-
     static let plans: [Plan] = [
         Plan("ready", ClaimStatements.readySQL, ["SEARCH job USING INDEX job_ready (queue_id=? AND priority=?)"]),
         Plan("start", ClaimStatements.startSQL, [byNumber]),
@@ -50,7 +45,29 @@ import Testing
         Plan("setTally", FlushStatements.setTallySQL, ["SEARCH tally USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("addToGraph", FlushStatements.addToGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("delete", PruneStatements.deleteSQL, [byNumber]),
-        Plan("prunableJob", PruneStatements.jobSQL, [byNumber] + hasOpenDependents),
+        Plan(
+            "prunableJob", PruneStatements.jobSQL,
+            [
+                byNumber, "CORRELATED SCALAR SUBQUERY",
+                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+            ]),
+        Plan(
+            "hasDependents", PruneStatements.hasDependentsSQL,
+            [
+                "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
+                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+                "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
+            ]),
+        Plan("jobsOfAGraph", PruneStatements.jobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
+        Plan("deleteJobs", PruneStatements.deleteJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
+        Plan("deleteGraph", PruneStatements.deleteGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
+        Plan("units", PrunableStatements.unitsSQL, ["SEARCH job USING INTEGER PRIMARY KEY (rowid<?)"]),
+        Plan(
+            "prunableGraph", PrunableStatements.graphSQL,
+            [
+                "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)", "CORRELATED SCALAR SUBQUERY",
+                "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
+            ]),
         Plan(
             "deleteKey", PruneStatements.deleteKeySQL,
             [
@@ -95,10 +112,6 @@ import Testing
         Plan(
             "unsuccessfulNewest", ListingStatements.unsuccessfulNewestSQL,
             ["SEARCH job USING INDEX job_unsuccessful (state=? AND rowid>? AND rowid<?)"]),
-        Plan("prunableSucceeded", ListingStatements.prunableSucceededSQL, ["SCAN job"]),
-        Plan(
-            "prunableUnsuccessful", ListingStatements.prunableUnsuccessfulSQL,
-            ["SEARCH job USING INDEX job_unsuccessful (state=?)"]),
     ]
 
     private func steps(_ sql: StaticString) throws -> [String] {

@@ -7,7 +7,8 @@ extension Halyard {
     struct Prune: Verb {
         static let configuration = CommandConfiguration(
             commandName: "prune", abstract: "Delete finished jobs with their results, for good.",
-            discussion: "A job stays while another job of its graph, or one that depends on it, is open.")
+            discussion: "A graph goes as a whole, and what another job depends on stays."
+        )
 
         @Option(help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"))
         var olderThan: DurationArgument

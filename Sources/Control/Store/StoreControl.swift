@@ -82,13 +82,15 @@ public final class StoreControl: JobControl {
     /// Deletes in small transactions, so that running jobs need not wait for long.
     public func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int {
         var deleted = 0
-        while true {
-            let count = try await asked { () throws(StoreError) in
-                try await store.prune(request, limit: Self.pruneChunk, now: now())
+        var below: JobID?
+        repeat {
+            let step = try await asked { () throws(StoreError) in
+                try await store.prune(request, below: below, limit: Self.pruneChunk)
             }
-            deleted += count
-            if count < Self.pruneChunk || Task.isCancelled { return deleted }
-        }
+            deleted += step.deleted
+            below = step.next
+        } while below != nil && !Task.isCancelled
+        return deleted
     }
 
     private static let pruneChunk = 1000

@@ -28,7 +28,10 @@ public struct JobFilter: Sendable, Hashable {
     }
 }
 
-/// Which finished jobs to delete.
+/// Which finished jobs to delete: a graph as a whole, or a job without one, when all of it is final since before the
+/// moment, its outcome is among the outcomes, and no job outside of it depends on it.
+///
+/// A graph's outcome is `failed` if a job failed, else `cancelled` if one was, else `skipped` if one was, else `succeeded`.
 public struct PruneRequest: Sendable, Hashable {
     public var finishedBefore: Timestamp
     public var outcomes: Set<Outcome>
@@ -36,6 +39,19 @@ public struct PruneRequest: Sendable, Hashable {
     public init(finishedBefore: Timestamp, outcomes: Set<Outcome> = Set(Outcome.allCases)) {
         self.finishedBefore = finishedBefore
         self.outcomes = outcomes
+    }
+}
+
+/// What one step of pruning came to.
+public struct PruneStep: Sendable, Hashable {
+    /// Jobs.
+    public var deleted: Int
+    /// Where the next step begins: below this job. Nil when there is nothing more to look at.
+    public var next: JobID?
+
+    public init(deleted: Int, next: JobID?) {
+        self.deleted = deleted
+        self.next = next
     }
 }
 

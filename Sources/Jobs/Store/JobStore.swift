@@ -37,11 +37,13 @@ public protocol JobStore: Sendable {
     /// The same for every open job of a graph. Nil when there is no such graph.
     func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]?
 
-    /// Deletes finished jobs with their results, attempts and edges, at most `limit` in one transaction. A job stays
-    /// while another job of its graph, or a dependent, is open.
+    /// Deletes finished jobs with their results, attempts and edges, the newest first, in one transaction. To delete all,
+    /// go on from each step's ``PruneStep/next`` until that is nil.
     ///
-    /// - Returns: How many were deleted; fewer than `limit` when none are left.
-    func prune(_ request: PruneRequest, limit: Int, now: Timestamp) async throws(StoreError) -> Int
+    /// - Parameters:
+    ///   - below: Only jobs with lower numbers.
+    ///   - limit: Ends the step at so many jobs; a graph is never divided.
+    func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep
 
     // MARK: Settings
 

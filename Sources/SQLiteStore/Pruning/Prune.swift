@@ -2,30 +2,15 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Deletes jobs that a reader found to be prunable. Final states never change, so only new dependents are looked for
-    /// again; results, attempts, inputs and edges go with their job.
-    func prune(_ jobs: [JobID]) throws(SQLiteError) -> Int {
+    /// Deletes units that a reader found to be final, in its order. Final states never change, so only dependents are
+    /// looked for here; results, attempts, inputs and edges go with their jobs.
+    func prune(_ units: [PruneUnit]) throws(SQLiteError) -> Int {
         var deleted = 0
-        for job in jobs {
-            pruning.job.bind(1, job.rawValue)
-            guard try pruning.job.step() else { continue }
-            let state = JobState(rawValue: Int(pruning.job.integer(0)))
-            let queue = memory.queueIndex(id: pruning.job.integer(1))
-            let graph = pruning.job.optionalInteger(2).map(GraphID.init(_:))
-            let hasOpenDependents = pruning.job.integer(3) != 0
-            pruning.job.reset()
-            guard let state, state.isFinal, !hasOpenDependents else { continue }
-            pruning.delete.bind(1, job.rawValue)
-            try pruning.delete.run()
-            pruning.deleteKey.bind(1, job.rawValue)
-            try pruning.deleteKey.run()
-            memory.queues[queue].tally[state] -= 1
-            memory.queues[queue].isTallyChanged = true
-            if let graph {
-                graphChanges[graph, default: GraphChange(at: Timestamp(milliseconds: 0))].tally[state] -= 1
-                prunedGraphs.insert(graph)
+        for unit in units {
+            switch unit {
+            case .job(let job): deleted += try prune(job)
+            case .graph(let graph): deleted += try prune(graph)
             }
-            deleted += 1
         }
         // The highest numbers may be gone from the tables now, and are not given again.
         pruning.keepNumbers.bind(1, memory.nextJob)
@@ -33,21 +18,89 @@ extension Writer {
         if deleted > 0 { try pruning.keepNumbers.run() }
         return deleted
     }
+
+    private func prune(_ job: JobID) throws(SQLiteError) -> Int {
+        pruning.job.bind(1, job.rawValue)
+        // Another prune was faster.
+        guard try pruning.job.step() else { return 0 }
+        let gone = Gone(
+            job: job.rawValue, state: Int(pruning.job.integer(0)), queue: pruning.job.integer(1))
+        let hasDependents = pruning.job.integer(2) != 0
+        pruning.job.reset()
+        if hasDependents { return 0 }
+        pruning.delete.bind(1, job.rawValue)
+        try pruning.delete.run()
+        try forget([gone])
+        return 1
+    }
+
+    private func prune(_ graph: GraphID) throws(SQLiteError) -> Int {
+        pruning.hasDependents.bind(1, graph.rawValue)
+        let hasDependents = try pruning.hasDependents.step()
+        pruning.hasDependents.reset()
+        if hasDependents { return 0 }
+        var gone: [Gone] = []
+        pruning.jobs.bind(1, graph.rawValue)
+        while try pruning.jobs.step() {
+            gone.append(
+                Gone(
+                    job: pruning.jobs.integer(0), state: Int(pruning.jobs.integer(1)), queue: pruning.jobs.integer(2)))
+        }
+        pruning.deleteJobs.bind(1, graph.rawValue)
+        try pruning.deleteJobs.run()
+        pruning.deleteGraph.bind(1, graph.rawValue)
+        try pruning.deleteGraph.run()
+        try forget(gone)
+        return gone.count
+    }
+
+    private struct Gone {
+        let job: Int64
+        let state: Int
+        let queue: Int64
+    }
+
+    /// Takes the jobs of a unit from the counts, and their key when no job of it is left.
+    private func forget(_ jobs: [Gone]) throws(SQLiteError) {
+        for job in jobs {
+            // The schema admits no other states.
+            guard let state = JobState(rawValue: job.state) else { continue }
+            let queue = memory.queueIndex(id: job.queue)
+            memory.queues[queue].tally[state] -= 1
+            memory.queues[queue].isTallyChanged = true
+        }
+        guard let first = jobs.first else { return }
+        pruning.deleteKey.bind(1, first.job)
+        try pruning.deleteKey.run()
+    }
 }
 
 struct PruneStatements: ~Copyable {
     static let jobSQL: StaticString = """
-        SELECT state, queue_id, graph_id,
-               EXISTS (
-                   SELECT 1
-                   FROM   dependency INDEXED BY dependency_parent
-                   JOIN   job AS dependent ON dependent.id = dependency.job_id
-                   WHERE  dependency.parent_id = job.id
-                   AND    dependent.state < 4)
+        SELECT state, queue_id,
+               EXISTS (SELECT 1 FROM dependency INDEXED BY dependency_parent WHERE parent_id = job.id)
         FROM   job
         WHERE  id = :job
         """
     static let deleteSQL: StaticString = "DELETE FROM job WHERE id = :job"
+    /// Gives a row when a job outside of the graph depends on one inside.
+    static let hasDependentsSQL: StaticString = """
+        SELECT     1
+        FROM       job INDEXED BY job_graph
+        CROSS JOIN dependency INDEXED BY dependency_parent ON dependency.parent_id = job.id
+        CROSS JOIN job AS dependent ON dependent.id = dependency.job_id
+        WHERE      job.graph_id = ?1
+        AND        dependent.graph_id IS NOT ?1
+        LIMIT      1
+        """
+    static let jobsSQL: StaticString = """
+        SELECT   id, state, queue_id
+        FROM     job INDEXED BY job_graph
+        WHERE    graph_id = :graph
+        ORDER BY id
+        """
+    static let deleteJobsSQL: StaticString = "DELETE FROM job INDEXED BY job_graph WHERE graph_id = :graph"
+    static let deleteGraphSQL: StaticString = "DELETE FROM graph WHERE id = :graph"
     /// The key under which the job was enqueued, if it was the last of its jobs.
     static let deleteKeySQL: StaticString = """
         DELETE FROM idempotency
@@ -64,12 +117,20 @@ struct PruneStatements: ~Copyable {
 
     let job: Statement
     let delete: Statement
+    let hasDependents: Statement
+    let jobs: Statement
+    let deleteJobs: Statement
+    let deleteGraph: Statement
     let deleteKey: Statement
     let keepNumbers: Statement
 
     init(_ connection: Connection) {
         job = connection.prepare(Self.jobSQL)
         delete = connection.prepare(Self.deleteSQL)
+        hasDependents = connection.prepare(Self.hasDependentsSQL)
+        jobs = connection.prepare(Self.jobsSQL)
+        deleteJobs = connection.prepare(Self.deleteJobsSQL)
+        deleteGraph = connection.prepare(Self.deleteGraphSQL)
         deleteKey = connection.prepare(Self.deleteKeySQL)
         keepNumbers = connection.prepare(Self.keepNumbersSQL)
     }

@@ -121,35 +121,6 @@ struct ListingStatements: ~Copyable {
         AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
         AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         """
-    static let prunableSucceededSQL: StaticString = """
-        SELECT id, enqueued_ms,
-               finished_ms < ?1
-               AND (graph_id IS NULL OR (SELECT finished_ms FROM graph WHERE graph.id = job.graph_id) IS NOT NULL)
-               AND NOT EXISTS (
-                   SELECT 1
-                   FROM   dependency INDEXED BY dependency_parent
-                   JOIN   job AS dependent ON dependent.id = dependency.job_id
-                   WHERE  dependency.parent_id = job.id
-                   AND    dependent.state < 4)
-        FROM     job NOT INDEXED
-        WHERE    state = 4
-        ORDER BY id
-        """
-    static let prunableUnsuccessfulSQL: StaticString = """
-        SELECT id, enqueued_ms,
-               finished_ms < ?1
-               AND (graph_id IS NULL OR (SELECT finished_ms FROM graph WHERE graph.id = job.graph_id) IS NOT NULL)
-               AND NOT EXISTS (
-                   SELECT 1
-                   FROM   dependency INDEXED BY dependency_parent
-                   JOIN   job AS dependent ON dependent.id = dependency.job_id
-                   WHERE  dependency.parent_id = job.id
-                   AND    dependent.state < 4)
-        FROM     job INDEXED BY job_unsuccessful
-        WHERE    state >= 5
-        AND      state = ?2
-        ORDER BY id
-        """
 
     let allNewest: Statement
     let allOldest: Statement
@@ -161,8 +132,6 @@ struct ListingStatements: ~Copyable {
     let scheduled: Statement
     let ready: Statement
     let running: Statement
-    let prunableSucceeded: Statement
-    let prunableUnsuccessful: Statement
 
     init(_ connection: Connection) {
         allNewest = connection.prepare(Self.allNewestSQL)
@@ -175,7 +144,5 @@ struct ListingStatements: ~Copyable {
         scheduled = connection.prepare(Self.scheduledSQL)
         ready = connection.prepare(Self.readySQL)
         running = connection.prepare(Self.runningSQL)
-        prunableSucceeded = connection.prepare(Self.prunableSucceededSQL)
-        prunableUnsuccessful = connection.prepare(Self.prunableUnsuccessfulSQL)
     }
 }

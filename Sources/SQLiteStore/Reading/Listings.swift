@@ -62,34 +62,4 @@ extension Reader {
         while try statement.step() { found.append(JobID(statement.integer(0))) }
         return found
     }
-
-    // MARK: Pruning
-
-    /// The oldest jobs that may be deleted. Jobs are walked in order of acceptance, up to the first that was accepted too
-    /// late to have finished in time.
-    func prunable(_ request: PruneRequest, limit: Int) throws(SQLiteError) -> [JobID] {
-        try snapshot { () throws(SQLiteError) in
-            var found: [JobID] = []
-            for outcome in request.outcomes.sorted(by: { $0.rawValue < $1.rawValue }) {
-                if outcome == .succeeded {
-                    try collectPrunable(listings.prunableSucceeded, request, limit, into: &found)
-                } else {
-                    listings.prunableUnsuccessful.bind(2, outcome.rawValue)
-                    try collectPrunable(listings.prunableUnsuccessful, request, limit, into: &found)
-                }
-            }
-            return found
-        }
-    }
-
-    private func collectPrunable(
-        _ statement: borrowing Statement, _ request: PruneRequest, _ limit: Int, into found: inout [JobID]
-    ) throws(SQLiteError) {
-        statement.bind(1, request.finishedBefore.milliseconds)
-        while found.count < limit, try statement.step() {
-            if statement.integer(1) >= request.finishedBefore.milliseconds { break }
-            if statement.integer(2) != 0 { found.append(JobID(statement.integer(0))) }
-        }
-        statement.reset()
-    }
 }

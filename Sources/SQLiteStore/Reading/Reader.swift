@@ -10,6 +10,7 @@ final class Reader {
     let graphs: GraphStatements
     let definitions: DefinitionStatements
     let keys: KeyLookup
+    let pruning: PrunableStatements
 
     init(_ connection: Connection) throws(SQLiteError) {
         self.connection = connection
@@ -19,6 +20,7 @@ final class Reader {
         graphs = GraphStatements(connection)
         definitions = DefinitionStatements(connection)
         keys = KeyLookup(connection)
+        pruning = PrunableStatements(connection)
         try connection.checkPreparations()
     }
 

@@ -17,12 +17,7 @@ extension Writer {
             flushing.addToGraph.bind(counts: change.tally, from: 3)
             try flushing.addToGraph.run()
         }
-        for graph in prunedGraphs {
-            flushing.deleteEmptyGraph.bind(1, graph.rawValue)
-            try flushing.deleteEmptyGraph.run()
-        }
         graphChanges.removeAll(keepingCapacity: true)
-        prunedGraphs.removeAll()
     }
 }
 
@@ -55,19 +50,11 @@ struct FlushStatements: ~Copyable {
         WHERE  id = ?1
         """
 
-    static let deleteEmptyGraphSQL: StaticString = """
-        DELETE FROM graph
-        WHERE  id = :graph
-        AND    max(blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped) = 0
-        """
-
     let setTally: Statement
     let addToGraph: Statement
-    let deleteEmptyGraph: Statement
 
     init(_ connection: Connection) {
         setTally = connection.prepare(Self.setTallySQL)
         addToGraph = connection.prepare(Self.addToGraphSQL)
-        deleteEmptyGraph = connection.prepare(Self.deleteEmptyGraphSQL)
     }
 }

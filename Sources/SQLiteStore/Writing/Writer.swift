@@ -28,8 +28,6 @@ final class Writer {
 
     /// Changes of graphs' counts, written at the end.
     var graphChanges: [GraphID: GraphChange] = [:]
-    /// Graphs that may have no jobs left.
-    var prunedGraphs: Set<GraphID> = []
     /// What observers will be told; jobs only when there are any observers.
     var isObserved = false
     var jobChanges: [JobChange] = []
@@ -85,7 +83,6 @@ final class Writer {
 
     private func forgetChanges() {
         graphChanges.removeAll(keepingCapacity: true)
-        prunedGraphs.removeAll()
         jobChanges.removeAll(keepingCapacity: true)
         queuesChanged = false
         definitionsChanged = false

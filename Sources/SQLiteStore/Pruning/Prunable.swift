@@ -1,0 +1,90 @@
+import Jobs
+import SQLite
+
+/// What is pruned together.
+enum PruneUnit: Sendable {
+    case job(JobID)
+    case graph(GraphID)
+}
+
+extension Reader {
+    /// Where one walk ended.
+    struct Prunable: Sendable {
+        var units: [PruneUnit] = []
+        /// The lowest job that was looked at; nil when there are none below.
+        var next: JobID?
+    }
+
+    /// How many units one walk looks at, so that other listings get their turn.
+    static let unitsPerWalk = 10_000
+
+    /// The newest units that are final and wanted. Whether others depend on them is left to the writer.
+    ///
+    /// A job depends only on older jobs and on jobs of its own graph, so dependents come before what they depend on. A
+    /// graph's jobs have numbers in a row, so a graph is seen once.
+    func prunable(_ request: PruneRequest, below: JobID?, limit: Int) throws(SQLiteError) -> Prunable {
+        try snapshot { () throws(SQLiteError) in
+            var found = Prunable()
+            let outcomes = request.outcomes.reduce(0) { $0 | 1 << $1.rawValue }
+            pruning.units.bind(1, below?.rawValue ?? .max)
+            pruning.units.bind(2, request.finishedBefore.milliseconds)
+            pruning.units.bind(3, outcomes)
+            pruning.graph.bind(2, request.finishedBefore.milliseconds)
+            pruning.graph.bind(3, outcomes)
+            var jobs = 0
+            for _ in 0..<Self.unitsPerWalk {
+                guard try pruning.units.step() else {
+                    found.next = nil
+                    return found
+                }
+                let id = pruning.units.integer(0)
+                found.next = JobID(id)
+                if let graph = pruning.units.optionalInteger(1) {
+                    pruning.units.reset()
+                    pruning.graph.bind(1, graph)
+                    if try pruning.graph.step() {
+                        found.next = JobID(pruning.graph.integer(0))
+                        if pruning.graph.integer(1) != 0 {
+                            found.units.append(.graph(GraphID(graph)))
+                            jobs += Int(pruning.graph.integer(2))
+                        }
+                        pruning.graph.reset()
+                    }
+                    pruning.units.bind(1, found.next?.rawValue)
+                } else if pruning.units.integer(2) != 0 {
+                    found.units.append(.job(JobID(id)))
+                    jobs += 1
+                }
+                if jobs >= limit { break }
+            }
+            pruning.units.reset()
+            return found
+        }
+    }
+}
+
+struct PrunableStatements: ~Copyable {
+    static let unitsSQL: StaticString = """
+        SELECT   id, graph_id, state >= 4 AND finished_ms < ?2 AND (?3 >> state) & 1
+        FROM     job NOT INDEXED
+        WHERE    id < ?1
+        ORDER BY id DESC
+        """
+    /// A graph's outcome is the one that the view `graphs` shows.
+    static let graphSQL: StaticString = """
+        SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = graph.id),
+               finished_ms < ?2
+               AND (?3 >> CASE WHEN failed > 0 THEN 5 WHEN cancelled > 0 THEN 6 WHEN skipped > 0 THEN 7 ELSE 4 END) & 1,
+               succeeded + failed + cancelled + skipped
+        FROM   graph
+        WHERE  id = ?1
+        """
+
+    let units: Statement
+    let graph: Statement
+
+    init(_ connection: Connection) {
+        units = connection.prepare(Self.unitsSQL)
+        graph = connection.prepare(Self.graphSQL)
+    }
+}
