@@ -17,6 +17,8 @@ public final class LinearOperationQueue: Sendable {
     public static let defaultMaxConcurrentOperationCount = -1
 
     let state: Mutex<QueueState>
+    /// Held to count in the progress, which many threads do and which has no lock of its own.
+    private let counting = Mutex(())
 
     public init() { state = Mutex(QueueState()) }
 
@@ -163,8 +165,11 @@ extension LinearOperationQueue {
 
     /// An operation of ours has finished.
     func finished(_ place: QueueState.Place) {
-        let (waits, progress) = state.withLock { $0.remove(place) }
-        progress?.completedUnitCount += 1
+        // Before it leaves, so that whoever waits for the empty queue finds all counted.
+        if let progress = state.withLock({ $0.progress(countedBy: place) }) {
+            counting.withLock { _ in progress.completedUnitCount += 1 }
+        }
+        let waits = state.withLock { $0.remove(place) }
         for wait in waits { wait.signal() }
         // The worker that ran the operation looks for the next one itself.
         if let worker = Worker.current, worker.queue === self, worker.place == place { return }

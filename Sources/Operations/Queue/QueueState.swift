@@ -142,9 +142,14 @@ struct QueueState: Sendable {
         askUnreadyAgain()
     }
 
+    /// The progress, if somebody looks at it and the operation counts.
+    func progress(countedBy place: Place) -> Progress? {
+        isCurrent(place) && !slots[place.index].isBarrier ? progress : nil
+    }
+
     /// Frees the place, and returns whom to tell.
-    mutating func remove(_ place: Place) -> ([DispatchSemaphore], Progress?) {
-        guard isCurrent(place), let operation = slots[place.index].operation else { return ([], nil) }
+    mutating func remove(_ place: Place) -> [DispatchSemaphore] {
+        guard isCurrent(place), let operation = slots[place.index].operation else { return [] }
         let slot = slots[place.index]
         if slot.stage == .executing { executing -= 1 }
         if slot.stage != .held { admitted -= 1 }
@@ -154,9 +159,9 @@ struct QueueState: Sendable {
         count -= 1
         if !awaited.isEmpty { dependencyFinished(ObjectIdentifier(operation)) } else { askUnreadyAgain() }
         passBarriers()
-        guard count == 0 else { return ([], slot.isBarrier ? nil : progress) }
+        guard count == 0 else { return [] }
         defer { waits = [] }
-        return (waits, slot.isBarrier ? nil : progress)
+        return waits
     }
 
     private mutating func askUnreadyAgain() {

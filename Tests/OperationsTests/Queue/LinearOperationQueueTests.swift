@@ -217,6 +217,9 @@ import Testing
         await onThread { queue.waitUntilAllOperationsAreFinished() }
         #expect(queue.progress.completedUnitCount == 3)
         #expect(queue.progress.fractionCompleted == 0.75)
+        await onThread { queue.addOperations((0..<5000).map { _ in BlockOperation {} }, waitUntilFinished: false) }
+        await onThread { queue.waitUntilAllOperationsAreFinished() }
+        #expect(queue.progress.completedUnitCount == 5003)
     }
 
     @Test func underlyingQueueNameAndCurrent() async {
