@@ -1,9 +1,11 @@
 import Foundation
+import Kinds
 
 /// `halyard-bench [engine|operations|kinds]`; exit status 1: a limit was missed, 64: another word, 70: a measurement failed.
 @main
 struct Main {
     static func main() async {
+        DocumentHelper.runIfAsked()
         do {
             try await measure()
         } catch {
@@ -23,9 +25,11 @@ struct Main {
             for row in try measureProcesses() { report.add(row) }
         case "operations":
             for row in await measureOperations() { report.add(row) }
+        case "kinds":
+            for row in try await measureEnrich() { report.add(row) }
         case let other:
             FileHandle.standardError.write(
-                Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations\n".utf8))
+                Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations, kinds\n".utf8))
             exit(64)
         }
         try report.print()

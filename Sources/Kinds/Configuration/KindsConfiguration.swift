@@ -41,7 +41,7 @@ public func builtInKinds(_ configuration: KindsConfiguration, client: OutgoingCl
     let documents = DocumentReader(configuration.documents)
     return [
         Upload(client: client, configuration: configuration.upload),
-        Unfurl(client: client, configuration: configuration.unfurl),
+        Unfurl(client: client, configuration: configuration.unfurl, documents: documents),
         Enrich(client: client, configuration: configuration.enrich, documents: documents),
     ]
 }

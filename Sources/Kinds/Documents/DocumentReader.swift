@@ -43,6 +43,29 @@ public final class DocumentReader: Sendable {
         threads.shutdownGracefully { _ in }
     }
 
+    /// Tells what a document at hand says about itself, as `enrich` does with one it fetched.
+    ///
+    /// - Parameters:
+    ///   - address: Where it comes from; what it points to is resolved against it.
+    ///   - contentType: As the server named it; nil to let the bytes tell.
+    /// - Throws: `invalid_url`, `document_unreadable`, `helper_failed`. Nothing was changed; asking again is safe.
+    public func describe(
+        _ bytes: [UInt8], from address: String, contentType: String?
+    ) async throws(KindFailure) -> Enrich.Output {
+        let url = try WebURL(input: address, field: "address")
+        return try await read(DescribeTask(url: "\(url)", contentType: contentType), bytes, at: url)
+    }
+
+    /// Ends the helpers that have nothing to do, and waits until they are gone. The next document starts another one.
+    public func endIdleHelpers() {
+        let ended = idle.withLock { idle in
+            defer { idle = [] }
+            return idle
+        }
+        // Outside of the lock.
+        withExtendedLifetime(ended) {}
+    }
+
     /// Idle helpers, for tests.
     var idleHelpers: [Int32] { idle.withLock { $0.map(\.id) } }
 

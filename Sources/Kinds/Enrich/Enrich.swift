@@ -107,6 +107,7 @@ public struct Enrich: Kind {
                 let output = try await documents.read(task, bytes, at: url)
                 guard output.saysAllInHead else { return false }
                 headOutput = output
+                isCut = true
             }
             return true
         }

@@ -27,24 +27,4 @@ struct PageHead: Codable, Sendable {
         let type = contentType.prefix { $0 != ";" }.trimmingSpaces.lowercased()
         return type == "text/html" || type == "application/xhtml+xml" || type.isEmpty
     }
-
-    /// Whether the head is over, so that nothing more need be read.
-    static func isComplete(_ bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBufferPointer { bytes in
-            var reader = TagReader(bytes)
-            while let token = reader.next() {
-                switch token {
-                case .start(let name):
-                    if reader.equals(name, "body") { return true }
-                    for raw in ["script", "style", "title", "noscript"] as [StaticString] where reader.equals(name, raw)
-                    {
-                        _ = reader.rawText(until: raw)
-                    }
-                case .end(let name): if reader.equals(name, "head") { return true }
-                case .text, .other: break
-                }
-            }
-            return false
-        }
-    }
 }

@@ -15,11 +15,16 @@ public struct Unfurl: Kind {
 
     let client: OutgoingClient
     let configuration: UnfurlConfiguration
+    let documents: DocumentReader
     private let resolutions: Resolutions
 
-    public init(client: OutgoingClient, configuration: UnfurlConfiguration = UnfurlConfiguration()) {
+    public init(
+        client: OutgoingClient, configuration: UnfurlConfiguration = UnfurlConfiguration(),
+        documents: DocumentReader = DocumentReader()
+    ) {
         self.client = client
         self.configuration = configuration
+        self.documents = documents
         resolutions = Resolutions(configuration)
     }
 
@@ -34,8 +39,8 @@ public struct Unfurl: Kind {
         return try await withDeadline(timeout, failure: failure) { () async throws(KindFailure) in
             try await resolutions.answer(key) {
                 let chain = UnfurlChain(
-                    client: client, configuration: configuration, limit: limit, readsPage: key.readsPage,
-                    context: context)
+                    client: client, configuration: configuration, documents: documents, limit: limit,
+                    readsPage: key.readsPage, context: context)
                 do throws(KindFailure) { return .success(try await chain.resolve(start)) } catch {
                     return .failure(error)
                 }

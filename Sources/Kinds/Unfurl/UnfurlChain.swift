@@ -5,6 +5,7 @@ import OperationTypes
 struct UnfurlChain: Sendable {
     let client: OutgoingClient
     let configuration: UnfurlConfiguration
+    let documents: DocumentReader
     let limit: Int
     let readsPage: Bool
     let context: OperationContext
@@ -127,9 +128,11 @@ struct UnfurlChain: Sendable {
         var final = Final(status: response.status, contentType: type)
         let wantsPage = readsPage || !response.isSuccess
         if wantsPage, PageHead.isPage(type) {
+            var head = HeadScanner()
             let body = try await response.readDecoded(
-                upTo: configuration.pageBytes, received: configuration.pageBytes * 2, until: PageHead.isComplete)
-            final.page = PageHead(body.bytes, contentType: type)
+                upTo: configuration.pageBytes, received: configuration.pageBytes * 2
+            ) { bytes in head.advance(to: bytes) }
+            final.page = try await documents.read(HeadTask(contentType: type), body.bytes, at: url)
         }
         if let wall = Wall.failure(response, title: final.page.title) { throw wall }
         guard response.isSuccess || response.status == 304 || response.status == 300 else {

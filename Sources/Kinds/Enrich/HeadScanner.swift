@@ -1,0 +1,66 @@
+/// Finds the end of a page's head in bytes that come piece by piece. Each byte is looked at once.
+///
+/// A comment or a script that holds `</head>` or `<body` is passed over; text that only looks like either makes an early find
+/// at worst, after which the head is asked whether it says all.
+struct HeadScanner {
+    private enum State {
+        case text
+        case tag
+        case comment
+        case raw
+    }
+
+    private var state = State.text
+    private var at = 0
+    /// The name of the tag being read, in lower case, with its slash; and the end tag of raw text.
+    private var name: [UInt8] = []
+    private var rawEnd: [UInt8] = []
+
+    private static let rawNames: Set<[UInt8]> = Set(
+        ["script", "style", "title", "noscript", "template"].map { Array($0.utf8) })
+    private static let body = Array("body".utf8)
+    private static let headEnd = Array("/head".utf8)
+    private static let commentStart = Array("!--".utf8)
+
+    /// - Returns: Whether the end of the head lies in `bytes`.
+    mutating func advance(to bytes: [UInt8]) -> Bool {
+        while at < bytes.count {
+            let byte = bytes[at]
+            at += 1
+            switch state {
+            case .text, .raw:
+                if byte == 0x3C {
+                    name.removeAll(keepingCapacity: true)
+                    if state == .text { state = .tag } else { name = [0x3C] }
+                } else if state == .raw, !name.isEmpty {
+                    name.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
+                    if name.dropFirst().elementsEqual(rawEnd) {
+                        state = .text
+                        name.removeAll(keepingCapacity: true)
+                    } else if name.count > rawEnd.count {
+                        name.removeAll(keepingCapacity: true)
+                    }
+                }
+            case .tag:
+                if byte.isSpace || byte == 0x3E || byte == UInt8(ascii: "/") && !name.isEmpty || name.count > 16 {
+                    if name == Self.headEnd || name == Self.body { return true }
+                    if Self.rawNames.contains(name) {
+                        rawEnd = Array("/".utf8) + name
+                        state = .raw
+                    } else {
+                        state = .text
+                    }
+                    name.removeAll(keepingCapacity: true)
+                } else {
+                    name.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
+                    if name == Self.commentStart { state = .comment }
+                }
+            case .comment:
+                if byte == 0x3E, at >= 3, bytes[at - 2] == UInt8(ascii: "-"), bytes[at - 3] == UInt8(ascii: "-") {
+                    state = .text
+                }
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,207 @@
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// What `enrich` asks of a server, and how much of the answer it waits for.
+@Suite struct FetchTests {
+    /// A head that says all, and says it where the body has no say.
+    private static let wholeHead = """
+        <!doctype html><html lang=en><head><title>Story</title><meta property="og:title" content="Story">
+        <meta property="og:type" content="article"><meta property="og:site_name" content="The Rigger">
+        <meta property="og:description" content="D"><meta property="og:image" content="/p.png">
+        <meta property="og:image:width" content="10"><meta property="og:image:height" content="10">
+        <meta property="article:tag" content="rope"><meta property="article:section" content="Rigging">
+        <script type="application/ld+json">{"@type":"Article","headline":"Story","author":{"name":"Ada Lovelace"},
+        "datePublished":"2024-02-03","dateModified":"2024-02-04","wordCount":9}</script></head>
+        """
+
+    private func enrich(
+        _ handler: @escaping LoopbackServer.Handler, _ input: (String) -> Enrich.Input
+    ) async throws -> (Enrich.Output, [LoopbackServer.Request]) {
+        try await LoopbackServer.with(handler) { server in
+            try await withClient { client in
+                let output = try await Enrich(client: client).result(input(server.origin))
+                return (output, server.requests)
+            }
+        }
+    }
+
+    /// The body never comes: only a download that ends with the head can succeed.
+    @Test func downloadEndsWithAHeadThatSaysAll() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 1000000\r\n\r\n".utf8)
+        let (output, _) = try await enrich { _ in
+            .raw(head + Array((Self.wholeHead + "<body>" + String(repeating: " ", count: 512)).utf8), closes: false)
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.isHeadOnly == true)
+        #expect(output.isTruncated)
+        #expect(output.title == "Story")
+        #expect(output.author == "Ada Lovelace")
+        #expect(output.wordCount == 9)
+    }
+
+    @Test(
+        arguments: [
+            "", wholeHead.replacing("\"wordCount\":9", with: "\"x\":9"), wholeHead.replacing("og:site_name", with: "x"),
+            wholeHead.replacing("\"headline\":\"Story\"", with: "\"headline\":\"Else\""),
+            "<!-- </head> -->" + wholeHead.replacing("og:image\"", with: "x\""),
+            "<script>'</head><body>'</script>" + wholeHead.replacing("\"author\"", with: "\"x\""),
+        ])
+    func bodyIsReadWhereTheHeadLeavesSomethingOpen(head: String) async throws {
+        let page = head + String(repeating: "<p>word</p>", count: 1000) + "<h1>Last</h1>"
+        let (output, _) = try await enrich { _ in
+            .text(page)
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.isHeadOnly == nil)
+        #expect(!output.isTruncated)
+        #expect(output.bytes == page.utf8.count)
+    }
+
+    @Test func headAndWholePageGiveTheSame() async throws {
+        let page = Self.wholeHead + "<body>" + String(repeating: "<p>word</p>", count: 100_000) + "<h1>Last</h1>"
+        let (output, _) = try await enrich { _ in
+            .text(page)
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.isHeadOnly == true)
+        var whole = Enrich.describe(
+            Array(page.utf8), url: try WebURL(parsing: output.url), contentType: output.contentType)
+        (whole.isHeadOnly, whole.isTruncated, whole.bytes) = (true, true, output.bytes)
+        whole.disagreements = output.disagreements
+        #expect(output == whole)
+    }
+
+    @Test func unchangedPageIsNotSentAgain() async throws {
+        let handler: LoopbackServer.Handler = { request in
+            request.header("if-none-match") == "\"v1\""
+                ? .respond(304, [("etag", "\"v1\"")])
+                : .respond(
+                    200,
+                    [
+                        ("content-type", "text/html"), ("etag", "\"v1\""),
+                        ("last-modified", "Sat, 03 Feb 2024 04:05:06 GMT"),
+                    ],
+                    Array("<title>T</title>".utf8))
+        }
+        let (first, _) = try await enrich(handler) { Enrich.Input(url: $0) }
+        #expect(first.etag == "\"v1\"")
+        #expect(first.lastModified == "Sat, 03 Feb 2024 04:05:06 GMT")
+        let (second, requests) = try await enrich(handler) {
+            Enrich.Input(url: $0, etag: first.etag, lastModified: first.lastModified)
+        }
+        #expect(second.isUnchanged == true)
+        #expect(second.status == 304)
+        #expect(second.title == nil)
+        #expect(requests.first?.header("if-modified-since") == first.lastModified)
+    }
+
+    @Test func notModifiedThatNobodyAskedForIsAFailure() async throws {
+        let problem = await #expect(throws: KindFailure.self) {
+            _ = try await enrich { _ in
+                .respond(304, [])
+            } _: {
+                Enrich.Input(url: $0)
+            }
+        }
+        #expect(problem?.status == 304)
+    }
+
+    private static let png: [UInt8] =
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8) + [
+            0, 0, 4, 176, 0, 0, 2, 118,
+        ]
+
+    @Test func picturesSizeIsReadFromItsBeginning() async throws {
+        // The picture never ends.
+        let start = Array("HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 99999999\r\n\r\n".utf8)
+        let picture = Self.png + [UInt8](repeating: 0, count: 70 << 10)
+        let (output, requests) = try await enrich { request in
+            switch request.path {
+            case "/": .text("<meta property=og:image content=/moved.png>")
+            case "/moved.png": .redirect(302, to: "/p.png")
+            default: .raw(start + picture, closes: false)
+            }
+        } _: {
+            Enrich.Input(url: $0 + "/")
+        }
+        #expect(output.images?.first?.width == 1200)
+        #expect(output.images?.first?.height == 630)
+        #expect(output.images?.first?.type == "image/png")
+        #expect(output.sources["image_size"] == "file")
+        #expect(requests.last?.header("range") == "bytes=0-65535")
+    }
+
+    @Test(arguments: [
+        LoopbackServer.Answer.close, .respond(404), .text("<title>no picture</title>"),
+        .redirect(302, to: "http://10.0.0.1/"),
+    ])
+    func pictureThatCannotBeMeasuredSpoilsNothing(answer: LoopbackServer.Answer) async throws {
+        let (output, _) = try await enrich { request in
+            request.path == "/" ? .text("<title>T</title><meta property=og:image content=/p.png>") : answer
+        } _: {
+            Enrich.Input(url: $0 + "/")
+        }
+        #expect(output.title == "T")
+        #expect(output.images?.first?.width == nil)
+    }
+
+    @Test func pictureIsNotFetchedWithoutNeed() async throws {
+        let page = "<meta property=og:image content=/p.png>"
+        let (_, asked) = try await enrich { _ in
+            .text(page)
+        } _: {
+            Enrich.Input(url: $0 + "/", measuresImage: false)
+        }
+        #expect(asked.count == 1)
+        let sized = page + "<meta property=og:image:width content=10><meta property=og:image:height content=10>"
+        let (_, known) = try await enrich { _ in
+            .text(sized)
+        } _: {
+            Enrich.Input(url: $0 + "/")
+        }
+        #expect(known.count == 1)
+    }
+
+    /// A picture, or a film, is told by its beginning; the rest is not waited for.
+    @Test func fileIsToldByItsFirst64KiB() async throws {
+        let start = Array("HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 99999999\r\n\r\n".utf8)
+        let (output, _) = try await enrich { _ in
+            .raw(start + Self.png + [UInt8](repeating: 0, count: 80 << 10), closes: false)
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.width == 1200)
+        #expect(output.isTruncated)
+        #expect(output.image == output.url)
+    }
+
+    @Test func headIsFoundWhereItEnds() {
+        func isFound(_ text: String) -> Bool {
+            var whole = HeadScanner()
+            var piecewise = HeadScanner()
+            let bytes = Array(text.utf8)
+            var found = false
+            for count in bytes.indices where !found { found = piecewise.advance(to: Array(bytes[...count])) }
+            let answer = whole.advance(to: bytes)
+            #expect(answer == found)
+            return answer
+        }
+        for text in [
+            "<head></head>", "<BODY class=x>", "<title></head></title><body>", "<!-- <body> --></HEAD >",
+            "<style>a<b</style><body>",
+        ] {
+            #expect(isFound(text), "\(text)")
+        }
+        for text in [
+            "", "<head>", "<!-- </head> <body>", "<script>'<body>'</script>", "<title><body></title", "<bodyguard>",
+            "<style></head>",
+            "</ head>",
+        ] { #expect(!isFound(text), "\(text)") }
+    }
+}
