@@ -53,6 +53,7 @@ static inline int halyard_lock_down(void) {
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0), HALYARD_ALLOW, HALYARD_KILL,
     };
     struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    if (prctl(PR_SET_NAME, "halyard-reader", 0, 0, 0) != 0) return errno;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return errno;
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) return errno;

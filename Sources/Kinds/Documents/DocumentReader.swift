@@ -28,7 +28,13 @@ public final class DocumentReader: Sendable {
     private let deadline: Duration
     /// One thread for each helper that may be at work.
     private let threads: NIOThreadPool
-    private let idle = Mutex<[HelperProcess]>([])
+    private struct Idle {
+        var helpers: [HelperProcess] = []
+        /// Whether somebody will look for those that were idle for long.
+        var isWatched = false
+    }
+
+    private let idle = Mutex(Idle())
 
     /// - Parameter deadline: For one document. 5 s unless set; an honest one takes milliseconds.
     public init(_ place: Place = .here, deadline: Duration = .seconds(5)) {
@@ -59,15 +65,15 @@ public final class DocumentReader: Sendable {
     /// Ends the helpers that have nothing to do, and waits until they are gone. The next document starts another one.
     public func endIdleHelpers() {
         let ended = idle.withLock { idle in
-            defer { idle = [] }
-            return idle
+            defer { idle.helpers = [] }
+            return idle.helpers
         }
         // Outside of the lock.
         withExtendedLifetime(ended) {}
     }
 
     /// Idle helpers, for tests.
-    var idleHelpers: [Int32] { idle.withLock { $0.map(\.id) } }
+    var idleHelpers: [Int32] { idle.withLock { $0.helpers.map(\.id) } }
 
     func read<Task: DocumentTask>(_ task: Task, _ bytes: [UInt8], at url: WebURL) async throws(KindFailure)
         -> Task.Answer
@@ -102,7 +108,7 @@ public final class DocumentReader: Sendable {
     }
 
     private func ask(_ command: [String], _ question: [UInt8], _ bytes: [UInt8]) throws(HelperProblem) -> [UInt8] {
-        let kept = idle.withLock { $0.popLast() }
+        let kept = idle.withLock { $0.helpers.popLast() }
         do throws(HelperProblem) {
             let helper = if let kept { kept } else { try HelperProcess(command) }
             let answer = try helper.exchange(question, bytes, within: deadline)
@@ -120,25 +126,27 @@ public final class DocumentReader: Sendable {
 
     private func keep(_ helper: HelperProcess) {
         guard helper.documents < Self.documentsPerHelper else { return }
-        let isFirst = idle.withLock { idle in
-            idle.append(helper)
-            return idle.count == 1
+        let needsWatch = idle.withLock { idle in
+            idle.helpers.append(helper)
+            defer { idle.isWatched = true }
+            return !idle.isWatched
         }
-        if isFirst { endIdleHelpersLater() }
+        if needsWatch { endIdleHelpersLater() }
     }
 
     private func endIdleHelpersLater() {
         MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.idleLimit) { [weak self] in
             guard let self else { return }
             let limit = ContinuousClock.now - .nanoseconds(Self.idleLimit.nanoseconds)
-            let (ended, isEmpty) = idle.withLock { idle in
-                let ended = idle.filter { $0.usedAt <= limit }
-                idle.removeAll { $0.usedAt <= limit }
-                return (ended, idle.isEmpty)
+            let (ended, isWatched) = idle.withLock { idle in
+                let ended = idle.helpers.filter { $0.usedAt <= limit }
+                idle.helpers.removeAll { $0.usedAt <= limit }
+                idle.isWatched = !idle.helpers.isEmpty
+                return (ended, idle.isWatched)
             }
             // Ends them outside of the lock.
             withExtendedLifetime(ended) {}
-            if !isEmpty { endIdleHelpersLater() }
+            if isWatched { endIdleHelpersLater() }
         }
     }
 }

@@ -19,6 +19,9 @@ struct DocumentWatch {
 
     init(contentType: String?) { self.contentType = contentType }
 
+    /// Whether it is a document that is wanted to its end: a PDF.
+    var isWhole: Bool { sort == .whole }
+
     /// - Parameter bytes: All that has come so far.
     mutating func look(at bytes: [UInt8]) -> Sight {
         if sort == nil, bytes.count >= 512 { sort = Self.sort(of: bytes, contentType) }

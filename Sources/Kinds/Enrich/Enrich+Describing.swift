@@ -1,5 +1,3 @@
-import NIOHTTP1
-
 extension Enrich {
     /// Tells what a document says about itself.
     ///
@@ -48,15 +46,6 @@ extension Enrich.Output {
             sources[field] = "file"
             confidence[field] = .high
         }
-    }
-
-    /// What is known when the server answers 304.
-    init(unchanged response: OutgoingResponse) {
-        self.init(url: "\(response.url)")
-        status = response.status
-        isUnchanged = true
-        etag = response.headers["etag"].first
-        lastModified = response.headers["last-modified"].first
     }
 
     /// Whether a page's body could change none of the fields: each comes from a source in the head that the body's sources

@@ -37,12 +37,14 @@ public struct Enrich: Kind {
         if let etag = input.etag { validators.add(name: "if-none-match", value: etag) }
         if let date = input.lastModified { validators.add(name: "if-modified-since", value: date) }
         let page = PageRequest(start: start, validators: validators, maxRedirects: limit, maxBytes: maxBytes)
-        return try await withDeadline(timeout, failure: .timeout("fetching the page", after: timeout, at: start)) {
-            () async throws(KindFailure) in
-            var output = try await fetch(page, context: context)
-            if input.measuresImage ?? true { try await measureImage(of: &output) }
-            return output
+        let end = ContinuousClock.now + timeout
+        var output = try await withDeadline(timeout, failure: .timeout("fetching the page", after: timeout, at: start))
+        {
+            () async throws(KindFailure) in try await fetch(page, context: context)
         }
+        // Within what is left of the time; running out of it is no reason to lose the page.
+        if input.measuresImage ?? true { try await measureImage(of: &output, within: end - .now) }
+        return output
     }
 
     private struct PageRequest: Sendable {
@@ -56,6 +58,8 @@ public struct Enrich: Kind {
     private enum Step: Sendable {
         case follow(WebURL, RedirectTrail)
         case done(Output)
+        /// The beginning of a PDF whose end is wanted too.
+        case pdf(Output, start: [UInt8])
     }
 
     private func fetch(_ page: PageRequest, context: OperationContext) async throws(KindFailure) -> Output {
@@ -77,10 +81,18 @@ public struct Enrich: Kind {
                     return .follow(try Redirect.target(of: response), trail)
                 }
                 if response.status == 304, !page.validators.isEmpty { return .done(Output(unchanged: response)) }
-                return .done(try await describe(response, maxBytes: page.maxBytes, context: context))
+                return try await describe(response, maxBytes: page.maxBytes, context: context)
             }
             switch step {
             case .done(let output): return output
+            case .pdf(let output, let start):
+                let tail = try await pdfTail(at: url)
+                if tail.isEmpty { return output }
+                let task = DescribeTask(url: output.url, contentType: output.contentType)
+                var whole = try await documents.read(task, start + [0x0A] + tail, at: url)
+                (whole.status, whole.etag, whole.lastModified) = (output.status, output.etag, output.lastModified)
+                (whole.bytes, whole.isTruncated) = (start.count + tail.count, true)
+                return whole
             case .follow(let next, let recorded):
                 trail = recorded
                 try trail.follow(from: url, to: next, via: .location)
@@ -91,7 +103,7 @@ public struct Enrich: Kind {
 
     private func describe(
         _ response: OutgoingResponse, maxBytes: Int, context: OperationContext
-    ) async throws(KindFailure) -> Output {
+    ) async throws(KindFailure) -> Step {
         let url = response.url
         let task = DescribeTask(url: "\(url)", contentType: response.headers["content-type"].first)
         var watch = DocumentWatch(contentType: task.contentType)
@@ -125,6 +137,19 @@ public struct Enrich: Kind {
         output.isTruncated = body.isTruncated || isCut
         output.etag = response.headers["etag"].first
         output.lastModified = response.headers["last-modified"].first
-        return output
+        // Most PDF keep their facts at the end.
+        let wantsTail = body.isTruncated && response.headers[canonicalForm: "accept-ranges"].contains("bytes")
+        return watch.isWhole && wantsTail ? .pdf(output, start: body.bytes) : .done(output)
+    }
+}
+
+extension Enrich.Output {
+    /// What is known when the server answers 304.
+    init(unchanged response: OutgoingResponse) {
+        self.init(url: "\(response.url)")
+        status = response.status
+        isUnchanged = true
+        etag = response.headers["etag"].first
+        lastModified = response.headers["last-modified"].first
     }
 }

@@ -27,12 +27,17 @@ extension Ranking {
             found.append(("byline", lines))
         }
         let site = siteNames.lazy.compactMap { $0.value?.tidied.lowercased() }.first { !$0.isEmpty }
+        var chosen: [String]?
         var fallback: (String, [String])?
         for (source, values) in found {
             var names: [String] = []
             for name in values.flatMap(Self.people)
             where !names.contains(where: { $0.lowercased() == name.lowercased() }) { names.append(name) }
             if names.isEmpty { continue }
+            if let chosen {
+                if Set(names) != Set(chosen) { disagree("author", names.joined(separator: ", "), from: source) }
+                continue
+            }
             // The site as its own author says little; a person named elsewhere says more.
             if names.allSatisfy({ $0.lowercased() == site || Self.looksLike($0, host: hostLabel) }) {
                 fallback = fallback ?? (source, names)
@@ -45,8 +50,9 @@ extension Ranking {
                 continue
             }
             note("author", from: source)
-            return Array(people.prefix(20))
+            chosen = Array(people.prefix(20))
         }
+        if let chosen { return chosen }
         guard let fallback else { return nil }
         note("author", from: fallback.0)
         return fallback.1

@@ -37,9 +37,7 @@ struct Ranking {
             guard let value = candidate.value.map(Entities.decode)?.tidied, !value.isEmpty else { continue }
             if let chosen {
                 guard keepingOthers else { break }
-                if value != chosen, disagreements[field, default: [:]].count < 8 {
-                    disagreements[field, default: [:]][candidate.source] = String(value.prefix(500))
-                }
+                if value != chosen { disagree(field, value, from: candidate.source) }
             } else {
                 chosen = value
                 sources[field] = candidate.source
@@ -61,6 +59,12 @@ struct Ranking {
         if let old = sources[field] { disagreements[field, default: [:]][old] = String(chosen.prefix(500)) }
         disagreements[field]?[source] = nil
         sources[field] = source
+    }
+
+    /// Keeps another value than the chosen one.
+    mutating func disagree(_ field: String, _ value: String, from source: String) {
+        guard disagreements[field, default: [:]].count < 8 else { return }
+        disagreements[field, default: [:]][source] = String(value.prefix(500))
     }
 
     /// Leaves out what disagrees only in how it is written.

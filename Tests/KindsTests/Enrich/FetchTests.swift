@@ -168,6 +168,24 @@ import Testing
         #expect(known.count == 1)
     }
 
+    /// Of a PDF longer than what is read, the end is asked for: its facts stand there.
+    @Test func longPDFIsReadAtBothEnds() async throws {
+        let pdf =
+            Array("%PDF-1.4\n".utf8) + [UInt8](repeating: 0x20, count: 3 << 20)
+            + Array("1 0 obj<</Type/Pages/Count 12>>endobj 2 0 obj<</Title(Long)>>endobj".utf8)
+        let (output, requests) = try await enrich { request in
+            let type = [("content-type", "application/pdf"), ("accept-ranges", "bytes")]
+            return request.header("range") == nil
+                ? .respond(200, type, pdf) : .respond(206, type, Array(pdf.suffix(Enrich.pdfTailBytes)))
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.title == "Long")
+        #expect(output.pages == 12)
+        #expect(output.isTruncated)
+        #expect(requests.count == 2)
+    }
+
     /// A picture, or a film, is told by its beginning; the rest is not waited for.
     @Test func fileIsToldByItsFirst64KiB() async throws {
         let start = Array("HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 99999999\r\n\r\n".utf8)

@@ -9,15 +9,16 @@ extension Enrich {
     /// Finds out how large the page's picture is where the page does not say, from the picture's first 64 KiB.
     ///
     /// A picture that cannot be fetched or measured leaves the output as it is.
-    func measureImage(of output: inout Output) async throws(KindFailure) {
+    func measureImage(of output: inout Output, within left: Duration) async throws(KindFailure) {
+        let limit = min(left, Self.imageTimeout)
         guard let picture = output.images?.first, picture.width == nil || picture.height == nil,
-            let url = try? WebURL(parsing: picture.url)
+            let url = try? WebURL(parsing: picture.url), limit > .zero
         else { return }
         let found: MediaFacts?
         do throws(KindFailure) {
-            found = try await withDeadline(
-                Self.imageTimeout, failure: .timeout("fetching the picture", after: Self.imageTimeout, at: url)
-            ) { () async throws(KindFailure) in try await measure(url) }
+            found = try await withDeadline(limit, failure: .timeout("fetching the picture", after: limit, at: url)) {
+                () async throws(KindFailure) in try await measure(url)
+            }
         } catch {
             if error.reason == .cancelled { throw error }
             return
@@ -56,5 +57,23 @@ extension Enrich {
             }
         }
         return nil
+    }
+
+    /// Of a PDF that is longer than what is read of it.
+    static let pdfTailBytes = 256 << 10
+
+    /// The end of a PDF; empty when the server does not send it.
+    func pdfTail(at url: WebURL) async throws(KindFailure) -> [UInt8] {
+        var request = OutgoingRequest(method: .GET, url: url)
+        request.headers = ["accept-encoding": "identity", "range": "bytes=-\(Self.pdfTailBytes)"]
+        do throws(KindFailure) {
+            return try await client.exchange(request) { response throws(KindFailure) -> [UInt8] in
+                guard response.status == 206 else { return [] }
+                return try await response.readDecoded(upTo: Self.pdfTailBytes, received: Self.pdfTailBytes).bytes
+            }
+        } catch {
+            if error.reason == .cancelled { throw error }
+            return []
+        }
     }
 }
