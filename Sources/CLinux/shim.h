@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
-#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -12,14 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// The C library of Debian 12 has no openat2, and syscall() takes variable arguments, which Swift does not call.
-static inline int halyard_openat2(int folder, const char *path, const struct open_how *how) {
-    return (int)syscall(SYS_openat2, folder, path, how, sizeof(*how));
-}
-
 // The C library has these, but declares them only for sources that ask for them.
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
-enum { halyard_limit_of_processes = __RLIMIT_NPROC };
+enum { halyard_limit_of_processes = __RLIMIT_NPROC, halyard_open_path = __O_PATH };
 
 /// Allows this thread what reading documents takes, and ends the process at the first call of anything else.
 ///

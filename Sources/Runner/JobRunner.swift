@@ -115,6 +115,11 @@ public final class JobRunner: Sendable {
                 "job failed: it was running in too many crashes",
                 metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-crashed"])
         }
+        for job in rescued.returned + rescued.cancelled {
+            report.logger.info(
+                "job rescued: it was running when the last process ended",
+                metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-rescued"])
+        }
         let count = rescued.returned.count + rescued.cancelled.count
         if count > 0 {
             report.logger.notice(
@@ -244,6 +249,7 @@ public final class JobRunner: Sendable {
         case .queues: handle(.wake)
         // Jobs keep the revision they were enqueued with.
         case .definitions: break
+        case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
             events.publish(changes)

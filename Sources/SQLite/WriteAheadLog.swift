@@ -21,4 +21,12 @@ extension Connection {
         let code = methods.pointee.xSync(file, SQLITE_SYNC_NORMAL)
         guard code == SQLITE_OK else { throw SQLiteError(code: code, message: "cannot sync the WAL") }
     }
+
+    /// Closing copies the WAL into the database as ever, but leaves it and its index in place: who may only read can make
+    /// neither, and could not open the database without them.
+    public func leaveWALFilesOnClose() throws(SQLiteError) {
+        var isOn: Int32 = 1
+        let code = sqlite3_file_control(handle, nil, SQLITE_FCNTL_PERSIST_WAL, &isOn)
+        guard code == SQLITE_OK else { throw SQLiteError(code: code, message: "the WAL would not stay") }
+    }
 }

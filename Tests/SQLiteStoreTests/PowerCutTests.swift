@@ -21,7 +21,8 @@ import Testing
         let store = try directory.open()
         try await store.change(DefinitionChange(definitions: [Definition(name: "a", kind: "b")]), now: Self.now)
         await store.close()
-        let before = try Array(Data(contentsOf: URL(filePath: path)))
+        var before: [String: [UInt8]] = [:]
+        for file in [path, path + "-wal"] { before[file] = try Array(Data(contentsOf: URL(filePath: file))) }
         await #expect(processExitsWith: .success) { [path = path as String, synchronous = synchronous as String] in
             guard halyard_powercut_record(path + ".log") == 0 else { exit(2) }
             let options = StoreOptions(walBytes: 512 << 10, minimumFreeBytes: 0, checkedBytes: 0)
@@ -96,9 +97,10 @@ private struct Recording {
     private var steps: [Step] = []
     private var paths: [UInt8: String] = [:]
     private let database: String
-    private let contents: [UInt8]
+    /// Of the files that were there before.
+    private let contents: [String: [UInt8]]
 
-    init(log: [UInt8], database: String, contents: [UInt8]) throws {
+    init(log: [UInt8], database: String, contents: [String: [UInt8]]) throws {
         self.database = database
         self.contents = contents
         var at = 0
@@ -132,7 +134,7 @@ private struct Recording {
         var random = SplitMix64(seed: seed)
         var images: [Image] = []
         var durable: [UInt8: [UInt8]] = [:]
-        for (file, path) in paths { durable[file] = path == database ? contents : [] }
+        for (file, path) in paths { durable[file] = contents[path] ?? [] }
         var pending: [Step] = []
         var acknowledged: [Int64] = []
         let share = Double(limit) / Double(steps.count * 4)

@@ -18,7 +18,7 @@ final class CurrentCatalog: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .definitions, .queues: self?.forget()
-            case .jobs: break
+            case .jobs, .stopped: break
             }
         }
         state.withLock { $0.observation = observation }

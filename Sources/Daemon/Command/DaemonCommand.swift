@@ -66,6 +66,8 @@ public struct DaemonCommand: ParsableCommand {
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
         DocumentHelper.runIfAsked()
         umask(0o027)
+        // libdispatch would write to the system log that it may not raise the priority of a thread, for every thread.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
         let service = ServiceEnvironment.take()
         let command = parseOrExit()

@@ -11,7 +11,7 @@ struct DefinitionService: Service {
         let observation = store.observe { change in
             switch change {
             case .definitions, .queues: changes.wake()
-            case .jobs: break
+            case .jobs, .stopped: break
             }
         }
         defer { observation.cancel() }

@@ -20,6 +20,9 @@ public enum Daemon {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
         surroundings.notifier.status("starting; opening \(configuration.database)")
+        // A large database may take longer than the unit's TimeoutStartSec= to be checked, brought up to date and
+        // recovered. After this a start that hangs is ended.
+        surroundings.notifier.send(.extendTimeout(by: .seconds(600)))
         let lock = try DatabaseLock.acquire(forDatabaseAt: configuration.database)
         defer { lock.release() }
         let store = try SQLiteJobStore.open(lock)
@@ -89,9 +92,10 @@ public enum Daemon {
         }
         let handle = DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
         let isReady: @Sendable () -> Void = {
+            // In this order, so that the journal tells it before the manager's own word.
+            logger.notice("ready", metadata: ["HALYARD_EVENT": "daemon-ready"])
             notifier.send(.ready)
             status.wake()
-            logger.notice("ready", metadata: ["HALYARD_EVENT": "daemon-ready"])
             surroundings.onReady(handle)
         }
         if surroundings.runsOnce {

@@ -133,4 +133,6 @@ public enum StoreChange: Sendable, Hashable {
     /// A queue's limit, weight or pause.
     case queues
     case definitions
+    /// The store writes nothing any more, since what the disk holds is unknown: only a new start can tell.
+    case stopped(StoreError)
 }

@@ -84,7 +84,7 @@ public protocol JobStore: Sendable {
     // MARK: Observing
 
     /// Calls `observer` after each commit that changed something, in the order of the commits, until the observation is
-    /// cancelled or dropped. It must return quickly and must not wait for the store.
+    /// cancelled or dropped; and once when the store stops by itself. It must return quickly and must not wait for the store.
     func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation
 }
 

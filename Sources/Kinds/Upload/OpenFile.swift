@@ -31,11 +31,7 @@ final class OpenFile: Sendable {
                     + "configuration.")
         }
         defer { close(folder) }
-        // O_NONBLOCK: opening a FIFO must not wait for its writer.
-        var how = open_how(
-            flags: UInt64(O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), mode: 0,
-            resolve: UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS))
-        let opened = halyard_openat2(folder, path, &how)
+        let opened = Self.openFile(path, beneath: folder)
         guard opened >= 0 else { throw Self.failure(errno, path: path, root: root) }
         var facts = stat()
         guard fstat(opened, &facts) == 0 else {
@@ -92,6 +88,41 @@ final class OpenFile: Sendable {
             .fileUnreadable,
             "\(name.printable) cannot be read (\(Self.reason(code))); check the disk and the file's rights.",
             isRetryable: code == EIO || code == EAGAIN)
+    }
+
+    /// Opens name by name, so that no name on the way can be a link. openat2 would do it in one call, but systemd's
+    /// RestrictSUIDSGID= denies it to a service.
+    ///
+    /// - Returns: -1 with `errno`: `ELOOP` for a link, `EXDEV` for a way out.
+    private static func openFile(_ path: String, beneath root: Int32) -> Int32 {
+        let names = path.split(separator: "/").filter { $0 != "." }.map(String.init)
+        guard !path.hasPrefix("/"), !names.contains(".."), let last = names.last else {
+            errno = path.isEmpty ? ENOENT : EXDEV
+            return -1
+        }
+        var folder = root
+        for name in names.dropLast() {
+            let next = openat(folder, name, Int32(halyard_open_path) | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            var code = errno
+            if next < 0, code == ENOTDIR, isLink(name, in: folder) { code = ELOOP }
+            if folder != root { close(folder) }
+            guard next >= 0 else {
+                errno = code
+                return -1
+            }
+            folder = next
+        }
+        // O_NONBLOCK: opening a FIFO must not wait for its writer.
+        let file = openat(folder, last, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let code = errno
+        if folder != root { close(folder) }
+        errno = code
+        return file
+    }
+
+    private static func isLink(_ name: String, in folder: Int32) -> Bool {
+        var facts = stat()
+        return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_mode & S_IFMT == S_IFLNK
     }
 
     private static func failure(_ code: Int32, path: String, root: String) -> KindFailure {

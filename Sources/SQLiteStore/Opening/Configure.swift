@@ -12,6 +12,7 @@ extension Connection {
             try enable(.foreignKeys)
             if isWriter {
                 checkpointByHand()
+                try leaveWALFilesOnClose()
                 _ = try text("PRAGMA journal_mode = WAL")
                 // Debian's SQLite overwrites what it deletes; nothing here rests on that, and it costs writes.
                 _ = try integer("PRAGMA secure_delete = OFF")

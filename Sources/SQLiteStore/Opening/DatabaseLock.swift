@@ -34,6 +34,7 @@ public final class DatabaseLock: Sendable {
             if code == EWOULDBLOCK { throw .locked(path: location.path, pid: holder) }
             throw .system(operation: "lock", path: location.lockPath, code: code)
         }
+        location.giveToOwner(descriptor)
         // The number is only for people: without it the lock is as good.
         let text = Array("\(getpid())\n".utf8)
         _ = ftruncate(descriptor, 0)

@@ -107,8 +107,9 @@ private final class CommitLoop {
             try writer.rollBack()
         } catch {
             // What is in memory may not be what is on disk.
-            stop = storeError(error, .running)
-            return answer(batch, stop)
+            let failure = storeError(error, .running)
+            answer(batch, failure)
+            return halt(failure)
         }
         if batch.count == 1 { return answer(batch, storeError(error, .running)) }
         for request in batch { carryOut([request]) }
@@ -120,7 +121,8 @@ private final class CommitLoop {
             return undo(batch, error)
         }
         answer(batch, failure)
-        halt(.closed)
+        // What comes later is certainly not stored.
+        halt(failure, answer: .closed)
     }
 
     /// After the callers have been answered, so that none of them waits for it.
@@ -144,11 +146,13 @@ private final class CommitLoop {
         }
     }
 
-    private func halt(_ reason: StoreError) {
-        stop = reason
+    /// - Parameter answer: What later callers are told, the reason unless given.
+    private func halt(_ reason: StoreError, answer: StoreError? = nil) {
+        stop = answer ?? reason
         // The WAL stays for the next start to recover from. This setting cannot fail on an open connection, and if it
         // did the WAL would be checkpointed as at any close.
         try? writer.connection.enable(.keepsWALOnClose)
+        observers.tell([.stopped(reason)])
     }
 
     private func storeError(_ error: SQLiteError, _ phase: StoreError.Phase) -> StoreError {

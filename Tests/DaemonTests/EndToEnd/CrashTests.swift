@@ -94,9 +94,9 @@ import Testing
             await bed.server.requests.first { $0.hasSuffix("/gate/1") }
             await bed.server.requests.first { $0.hasSuffix("/gate/2") }
         }
-        let from = bed.manager.heard.all.count
+        let from = bed.notifications.heard.all.count
         try await bed.withDaemon { daemon in
-            let heard = bed.manager.heard.all[from...]
+            let heard = bed.notifications.heard.all[from...]
             let ready = try #require(heard.firstIndex(of: "READY=1"))
             let starting = try #require(heard.firstIndex { $0.hasPrefix("STATUS=starting") })
             #expect(starting < ready)

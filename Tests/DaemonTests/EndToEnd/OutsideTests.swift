@@ -29,8 +29,8 @@ import Testing
         #expect(await missing.waitForEnd() == .exited(78))
         #expect(missing.errors.text.contains("\\x1b]0;owned\\x07\\u{202e}"))
         #expect(!missing.errors.text.contains("\u{1b}"))
-        #expect(await bed.manager.heard.first { $0.hasPrefix("ERRNO=") } != nil)
-        #expect(!bed.manager.heard.all.contains("READY=1"))
+        #expect(await bed.notifications.heard.first { $0.hasPrefix("ERRNO=") } != nil)
+        #expect(!bed.notifications.heard.all.contains("READY=1"))
         try await bed.withDaemon { daemon in
             try bed.folder.write(
                 "{\"definition\": \"visit\", \"input\": {\"url\": \"http://127.0.0.1:\(bed.server.port)/\\u001b]0;owned\\u0007\"}}\n",
@@ -42,8 +42,29 @@ import Testing
                 #expect(!(shown.output + shown.errors).contains("\u{1b}"))
             }
             #expect(!daemon.errors.text.contains("\u{1b}"))
-            #expect(!bed.manager.heard.text.contains("\u{1b}"))
+            #expect(!bed.notifications.heard.text.contains("\u{1b}"))
         }
+    }
+
+    /// The group may connect and read, others nothing, also where the daemon's surroundings are careless or strict.
+    @Test(.timeLimit(.minutes(1)), arguments: ["000", "077"])
+    func modesDoNotDependOnTheUmask(umask: String) async throws {
+        let bed = try TestBed()
+        let daemon = try bed.spawn(
+            "sh", ["-c", "umask \(umask); exec \"$0\" --config \"$1\"", binary("halyardd"), bed.configuration],
+            environment: ["NOTIFY_SOCKET": bed.notifications.address])
+        try #require(await bed.notifications.heard.first { $0 == "READY=1" } != nil)
+        try await bed.enqueue("visit", "\(bed.server.site)/page/1")
+        func mode(_ path: String) throws -> mode_t {
+            var status = stat()
+            try #require(stat(path, &status) == 0)
+            return status.st_mode & 0o7777
+        }
+        #expect(try mode(bed.socket) == 0o660)
+        for suffix in ["", "-wal", "-shm", "-lock"] { #expect(try mode(bed.database + suffix) == 0o640) }
+        #expect(try mode(bed.folder.path + "/spool") == 0o700)
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -60,7 +81,7 @@ import Testing
             try await bed.waitForAllJobs()
             #expect(bed.server.headers.text.contains(canary))
             let shown = try await bed.halyard("show", "1", "--json")
-            #expect(!(shown.output + shown.errors + daemon.errors.text + bed.manager.heard.text).contains(canary))
+            #expect(!(shown.output + shown.errors + daemon.errors.text + bed.notifications.heard.text).contains(canary))
             daemon.signal(SIGTERM)
             #expect(await daemon.waitForEnd() == .exited(0))
         }
@@ -101,7 +122,7 @@ import Testing
             // Its first environment is fixed by the kernel; what a child would inherit is not readable from outside,
             // so the proof of scrubbing is in SystemdTests. Here: levels are told as a manager wants them.
             #expect(await daemon.errors.first { $0.hasPrefix("<5>ready") } != nil)
-            #expect(await bed.manager.heard.first { $0 == "WATCHDOG=1" } != nil)
+            #expect(await bed.notifications.heard.first { $0 == "WATCHDOG=1" } != nil)
         }
     }
 
@@ -117,7 +138,7 @@ import Testing
             var wakeups: [Int] = []
             for _ in 1...15 {
                 let before = try Self.sleeps(of: daemon.pid)
-                _ = await bed.manager.silence()
+                _ = await bed.notifications.silence()
                 let after = try Self.sleeps(of: daemon.pid)
                 let byThread = after.map { $0.value - (before[$0.key] ?? 0) }.sorted()
                 wakeups.append(byThread.dropLast().reduce(0, +))

@@ -11,11 +11,12 @@ import Testing
             try await bed.waitForAllJobs()
             #expect(bed.server.requests.all.isEmpty)
             try bed.configure()
-            let from = bed.manager.heard.all.count
+            let from = bed.notifications.heard.all.count
             daemon.signal(SIGHUP)
-            let reloading = try #require(await bed.manager.heard.first(from: from) { $0 == "RELOADING=1" })
-            let clock = try #require(await bed.manager.heard.first(from: from) { $0.hasPrefix("MONOTONIC_USEC=") })
-            let ready = try #require(await bed.manager.heard.first(from: from) { $0 == "READY=1" })
+            let reloading = try #require(await bed.notifications.heard.first(from: from) { $0 == "RELOADING=1" })
+            let clock = try #require(
+                await bed.notifications.heard.first(from: from) { $0.hasPrefix("MONOTONIC_USEC=") })
+            let ready = try #require(await bed.notifications.heard.first(from: from) { $0 == "READY=1" })
             #expect(reloading.index < clock.index)
             #expect(clock.index < ready.index)
             try await bed.enqueue("visit", "\(bed.server.site)/page/2")
@@ -32,7 +33,7 @@ import Testing
             #expect(refused.status == .exited(78))
             #expect(refused.errors.contains("halyard.yaml:7: unknown key \"slotz\"; did you mean \"slots\"?"))
             #expect(daemon.errors.text.contains("reload refused"))
-            let ready = bed.manager.heard.all.count { $0 == "READY=1" }
+            let ready = bed.notifications.heard.all.count { $0 == "READY=1" }
             #expect(ready == 2)
             // The old rules still hold: the server may be reached.
             try await bed.enqueue("visit", "\(bed.server.site)/page/1")

@@ -9,7 +9,7 @@ import Testing
             let second = try bed.launch(["--socket", bed.folder.path + "/second.sock"])
             #expect(await second.waitForEnd() == .exited(75))
             #expect(second.errors.text.contains("in use by process \(daemon.pid)"))
-            #expect(await bed.manager.heard.first { $0 == "ERRNO=16" } != nil)
+            #expect(await bed.notifications.heard.first { $0 == "ERRNO=16" } != nil)
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
         #expect(await refused.waitForEnd() == .exited(78))
         #expect(refused.errors.text.contains("is not an SQLite database"))
         #expect(try await ChildProcess.run("cat", [bed.database]).output == "no database, but somebody's words")
-        #expect(await bed.manager.heard.first { $0.hasPrefix("STATUS=") && $0.contains("not an SQLite") } != nil)
+        #expect(await bed.notifications.heard.first { $0.hasPrefix("STATUS=") && $0.contains("not an SQLite") } != nil)
     }
 
     @Test(.timeLimit(.minutes(2)))
@@ -84,14 +84,14 @@ import Testing
         let activator = try bed.spawn(
             "systemd-socket-activate",
             [
-                "--listen=\(bed.socket)", "--setenv=NOTIFY_SOCKET=\(bed.manager.address)", binary("halyardd"),
+                "--listen=\(bed.socket)", "--setenv=NOTIFY_SOCKET=\(bed.notifications.address)", binary("halyardd"),
                 "--config", bed.configuration,
             ])
         await activator.errors.first(containing: "Listening on")
         // Nothing runs yet: the connection starts it, and waits.
         #expect(access(bed.database, F_OK) != 0)
         try await bed.enqueue("visit", "\(bed.server.site)/page/1")
-        #expect(await bed.manager.heard.first { $0 == "READY=1" } != nil)
+        #expect(await bed.notifications.heard.first { $0 == "READY=1" } != nil)
         try await bed.waitForAllJobs()
         #expect(try await bed.ask("SELECT state FROM job") == "4")
         // The activator has become the daemon. Its descriptor 3 is the socket, which no child may inherit.

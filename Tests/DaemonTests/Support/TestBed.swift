@@ -6,7 +6,7 @@ import Testing
 final class TestBed: Sendable {
     let folder: TemporaryFolder
     let server: WebServer
-    let manager: ServiceManager
+    let notifications: NotificationListener
     private let launched = Mutex([ChildProcess]())
 
     var database: String { folder.path + "/halyard.db" }
@@ -37,7 +37,7 @@ final class TestBed: Sendable {
     init() throws {
         folder = try TemporaryFolder()
         server = try WebServer()
-        manager = try ServiceManager(in: folder)
+        notifications = try NotificationListener(in: folder)
         try folder.write(Self.definitions, to: "definitions.yaml")
         try configure()
     }
@@ -66,7 +66,7 @@ final class TestBed: Sendable {
     // MARK: The daemon
 
     func launch(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> ChildProcess {
-        var variables = ["NOTIFY_SOCKET": manager.address, "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no"]
+        var variables = ["NOTIFY_SOCKET": notifications.address, "TZ": "UTC", "SWIFT_BACKTRACE": "enable=no"]
         variables.merge(environment) { _, new in new }
         return try spawn(binary("halyardd"), ["--config", configuration] + arguments, environment: variables)
     }
@@ -84,12 +84,12 @@ final class TestBed: Sendable {
     func withDaemon<T>(
         _ arguments: [String] = [], environment: [String: String] = [:], _ body: (ChildProcess) async throws -> T
     ) async throws -> T {
-        let from = manager.heard.all.count
+        let from = notifications.heard.all.count
         let daemon = try launch(arguments, environment: environment)
         do {
             // Either it is ready, or it ended and the test learns why.
             let ready = await withTaskGroup(of: Bool.self) { group in
-                group.addTask { await self.manager.heard.first(from: from) { $0 == "READY=1" } != nil }
+                group.addTask { await self.notifications.heard.first(from: from) { $0 == "READY=1" } != nil }
                 group.addTask {
                     _ = await daemon.waitForEnd()
                     return false

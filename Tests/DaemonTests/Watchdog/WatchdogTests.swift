@@ -18,7 +18,7 @@ import Testing
         configuration.socket = bed.socket
         configuration.definitions = nil
         var surroundings = DaemonSurroundings()
-        surroundings.notifier = Notifier(bed.manager.address)
+        surroundings.notifier = Notifier(bed.notifications.address)
         surroundings.watchdogInterval = .milliseconds(40)
         surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         surroundings.beforeEachTurn = { await barrier.pass() }
@@ -28,14 +28,14 @@ import Testing
             group.addTask { [configuration, surroundings] in try await Daemon.run(configuration, in: surroundings) }
             var iterator = handles.makeAsyncIterator()
             let handle = try #require(await iterator.next())
-            let first = try #require(await bed.manager.heard.first { $0 == "WATCHDOG=1" })
-            #expect(await bed.manager.heard.first(from: first.index + 1) { $0 == "WATCHDOG=1" } != nil)
+            let first = try #require(await bed.notifications.heard.first { $0 == "WATCHDOG=1" })
+            #expect(await bed.notifications.heard.first(from: first.index + 1) { $0 == "WATCHDOG=1" } != nil)
             barrier.close()
             // The manager hears nothing for many intervals, and would restart the daemon.
-            let silence = try #require(await bed.manager.silence())
-            #expect(bed.manager.heard.all.count == silence)
+            let silence = try #require(await bed.notifications.silence())
+            #expect(bed.notifications.heard.all.count == silence)
             barrier.open()
-            #expect(await bed.manager.heard.first(from: silence) { $0 == "WATCHDOG=1" } != nil)
+            #expect(await bed.notifications.heard.first(from: silence) { $0 == "WATCHDOG=1" } != nil)
             handle.stop()
             try await group.waitForAll()
         }
@@ -45,15 +45,15 @@ import Testing
     func noPingWithoutAProof() async throws {
         let bed = try TestBed()
         let proofs = Mutex(3)
-        let service = WatchdogService(interval: .milliseconds(2), notifier: Notifier(bed.manager.address)) {
+        let service = WatchdogService(interval: .milliseconds(2), notifier: Notifier(bed.notifications.address)) {
             proofs.withLock { left in
                 left -= 1
                 return left >= 0
             }
         }
         try await service.run()
-        #expect(bed.manager.heard.all.filter { $0 == "WATCHDOG=1" }.count <= 3)
-        await bed.manager.heard.first { $0 == "WATCHDOG=1" }
+        #expect(bed.notifications.heard.all.filter { $0 == "WATCHDOG=1" }.count <= 3)
+        await bed.notifications.heard.first { $0 == "WATCHDOG=1" }
         #expect(proofs.withLock { $0 } == -1)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// The service manager's side of the notification socket: every line that a service sends.
-final class ServiceManager: Sendable {
+final class NotificationListener: Sendable {
     /// For `NOTIFY_SOCKET`.
     let address: String
     let heard = Lines()
