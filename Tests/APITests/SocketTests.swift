@@ -9,13 +9,20 @@ import Testing
 @testable import API
 
 /// Opening the socket, and taking over one that systemd opened.
-@Suite struct SocketTests {
+@Suite final class SocketTests {
+    /// Of each test.
+    private let directory: String
+
+    init() throws { directory = try TestServer.temporaryDirectory() }
+
+    // A leftover in the temporary directory harms nobody.
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
     private func mode(_ path: String) throws -> Int {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
     @Test func socketHasItsModeWhateverTheUmask() throws {
-        let directory = try TestServer.temporaryDirectory()
         let socket = try ControlSocket(path: directory + "/a.sock")
         #expect(try mode(directory + "/a.sock") == 0o660)
         close(socket.descriptor)
@@ -26,7 +33,7 @@ import Testing
     }
 
     @Test func socketFileThatNobodyAnswersOnIsReplaced() throws {
-        let path = try TestServer.temporaryDirectory() + "/a.sock"
+        let path = directory + "/a.sock"
         close(try ControlSocket(path: path).descriptor)
         let socket = try ControlSocket(path: path)
         _ = try RawPeer(path)
@@ -36,7 +43,6 @@ import Testing
     }
 
     @Test func livingSocketAndOtherFilesAreLeftAlone() throws {
-        let directory = try TestServer.temporaryDirectory()
         let living = try ControlSocket(path: directory + "/a.sock")
         #expect(throws: SocketProblem.inUse(path: directory + "/a.sock")) {
             try ControlSocket(path: directory + "/a.sock")

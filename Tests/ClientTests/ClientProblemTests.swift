@@ -5,22 +5,27 @@ import Jobs
 import Testing
 
 /// What is told where no daemon answers.
-@Suite struct ClientProblemTests {
-    private func directory() throws -> String {
-        let path = FileManager.default.temporaryDirectory.path + "/halyard-client-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        return path
+@Suite final class ClientProblemTests {
+    /// Of each test.
+    private let directory: String
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.path + "/halyard-client-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     }
 
+    // A leftover in the temporary directory harms nobody.
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
     @Test func absentSocketMeansNoDaemon() async throws {
-        let path = try directory() + "/none.sock"
+        let path = directory + "/none.sock"
         let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
         #expect(error?.code == .noDaemon)
         #expect(error?.message.contains(path) == true)
     }
 
     @Test func socketThatNobodyListensOnMeansNoDaemon() async throws {
-        let path = try directory() + "/stale.sock"
+        let path = directory + "/stale.sock"
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
