@@ -92,8 +92,26 @@ import Testing
         #expect(try await bed.ask("SELECT state FROM job") == "4")
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func p12APrivateAddressIsReachedOnlyWhereAllowed() async throws {
+        let bed = try TestBed()
+        try bed.configure(allow: [])
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/page/1"])
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT outcome, error ->> 'code' FROM results").hasPrefix("failed|"))
+            #expect(bed.server.requests.all.isEmpty)
+        }
+        try bed.configure()
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/page/2"])
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT outcome FROM results ORDER BY job DESC LIMIT 1") == "succeeded")
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
-    func aFileOutsideTheRootsIsRefusedOrStreamed() async throws {
+    func p12AFileOutsideTheRootsIsRefusedOrStreamed() async throws {
         let bed = try TestBed()
         try bed.folder.write("content of a user", to: "own.txt")
         try await bed.withDaemon { _ in
