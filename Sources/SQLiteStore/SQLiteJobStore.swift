@@ -70,7 +70,7 @@ public final class SQLiteJobStore: JobStore {
         } catch {
             throw StoreOpenError(error, path: location.path)
         }
-        return try Lane(named: name, path: location.path, Handover(reader))
+        return try Lane(named: name, Handover(ReadLoop(reader: reader, path: location.path)))
     }
 
     /// Carries out what was asked for before, closes the file and gives the lock back. Later requests fail with

@@ -1,29 +1,25 @@
 import Jobs
 import SQLite
 
-/// Carries out requests in order on a thread of its own, each by itself: for reading.
+/// Carries out requests in order on a thread of its own, which alone touches the resource.
 final class Lane<Resource>: Sendable {
     private let mailbox = Mailbox<any Request<Resource>>()
     private let closed = Gate()
 
-    init(named name: String, path: String, _ resource: Handover<Resource>) throws(StoreOpenError) {
+    /// - Parameter atEnd: Done on the thread once the resource is gone, before anybody is told so.
+    init(
+        named name: String, _ worker: Handover<any LaneWorker<Resource>>, atEnd: @escaping @Sendable () -> Void = {}
+    ) throws(StoreOpenError) {
         let (mailbox, closed) = (mailbox, closed)
         try startThread(named: name) {
-            var resource: Resource? = resource.take()
+            var worker: (any LaneWorker<Resource>)? = worker.take()
             var batch: [any Request<Resource>] = []
-            while mailbox.takeAll(into: &batch), let resource {
-                for request in batch {
-                    do throws(SQLiteError) {
-                        try request.run(with: resource)
-                        request.answer(nil)
-                    } catch {
-                        request.answer(StoreError(error, path: path, phase: .running))
-                    }
-                }
+            while mailbox.takeAll(into: &batch) {
+                worker?.carryOut(batch)
                 batch.removeAll(keepingCapacity: true)
             }
-            // Closes the connection before anybody is told so.
-            resource = nil
+            worker = nil
+            atEnd()
             closed.open()
         }
     }
@@ -39,8 +35,34 @@ final class Lane<Resource>: Sendable {
         }.get()
     }
 
+    /// Carries out what was asked for before.
     func close() async {
         mailbox.close()
         await closed.pass()
+    }
+}
+
+/// Owns what a lane works with.
+protocol LaneWorker<Resource> {
+    associatedtype Resource
+
+    /// Answers every request of those that waited together.
+    func carryOut(_ batch: [any Request<Resource>])
+}
+
+/// Carries out each request by itself.
+struct ReadLoop: LaneWorker {
+    let reader: Reader
+    let path: String
+
+    func carryOut(_ batch: [any Request<Reader>]) {
+        for request in batch {
+            do throws(SQLiteError) {
+                try request.run(with: reader)
+                request.answer(nil)
+            } catch {
+                request.answer(StoreError(error, path: path, phase: .running))
+            }
+        }
     }
 }

@@ -11,44 +11,24 @@ import Synchronization
 /// - G3: after a COMMIT or a checkpoint that failed, nothing is written any more: what the disk holds is unknown.
 /// - G4: observers hear of each commit once, in order, before its callers go on.
 final class GroupCommit: Sendable {
-    private let mailbox = Mailbox<any Request<Writer>>()
-    private let closed = Gate()
+    private let lane: Lane<Writer>
     let observers = Observers()
     let logPages = LogPages()
 
-    /// - Parameter lock: Given back when the connection is closed.
+    /// - Parameter lock: Given back when the connection is closed, and before whoever waits for that may open the database
+    ///   again.
     init(_ writer: Handover<Writer>, lock: DatabaseLock, options: StoreOptions) throws(StoreOpenError) {
-        let (mailbox, closed, observers, logPages) = (mailbox, closed, observers, logPages)
-        try startThread(named: "halyard-writer") {
-            var loop: CommitLoop? = CommitLoop(
-                writer.take(), observers: observers, logPages: logPages, options: options)
-            var batch: [any Request<Writer>] = []
-            while mailbox.takeAll(into: &batch) {
-                loop?.carryOut(batch)
-                batch.removeAll(keepingCapacity: true)
-            }
-            // First the connection, then the lock, and then whoever waits may open the database again.
-            loop = nil
-            lock.release()
-            closed.open()
-        }
+        let loop = CommitLoop(writer.take(), observers: observers, logPages: logPages, options: options)
+        lane = try Lane(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
     }
-
-    deinit { mailbox.close() }
 
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
-        try await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, StoreError>, Never>) in
-            let request = PendingRequest(continuation, body)
-            if !mailbox.put(request) { request.answer(.closed) }
-        }.get()
+        try await lane.perform(body)
     }
 
-    func close() async {
-        mailbox.close()
-        await closed.pass()
-    }
+    func close() async { await lane.close() }
 }
 
 /// Pages in the write-ahead log after the last commit.
@@ -57,7 +37,7 @@ final class LogPages: Sendable {
 }
 
 /// The writer's thread's own state.
-private final class CommitLoop {
+private final class CommitLoop: LaneWorker {
     private let writer: Writer
     private let observers: Observers
     private let logPages: LogPages
