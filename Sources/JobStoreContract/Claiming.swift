@@ -18,7 +18,7 @@ extension Check {
             try expectEqual(record.startedAt, bench.now)
             try expectEqual(try await bench.claim(), [])
         },
-        Check("withinAQueueHigherPrioritiesGoFirstAndThenLowerNumbers") { source in
+        Check("withinAQueueHigherPrioritiesGoFirstAndThenThoseReadyForLonger") { source in
             let bench = try await Workbench(source)
             var jobs: [Priority: [JobID]] = [:]
             for priority in [Priority.normal, .veryLow, .veryHigh, .low, .high, .veryHigh, .normal] {
@@ -37,6 +37,16 @@ extension Check {
             try await bench.end(Lease(job: normal, attempt: 1), .interrupted)
             bench.advance(.seconds(1))
             try expectEqual(try await bench.claim(1, ageing: .seconds(100)).map(\.lease.job), [old])
+        },
+        Check("aJobThatBecomesReadyLaterHidesNoneThatWaits") { source in
+            let bench = try await Workbench(source)
+            let later = try await bench.enqueue(bench.job(priority: .low, dueAt: bench.now + .seconds(10)))
+            let waiting = try await bench.enqueue(bench.job(priority: .low))
+            bench.advance(.seconds(10))
+            let normal = try await bench.enqueue(bench.job(priority: .normal))
+            var order: [JobID] = []
+            for _ in 0..<3 { order += try await bench.claim(1, ageing: .seconds(10)).map(\.lease.job) }
+            try expectEqual(order, [waiting, normal, later])
         },
         Check("ageingEndsAtTheHighestPriority") { source in
             let bench = try await Workbench(source)

@@ -177,7 +177,8 @@ public final class JobRunner: Sendable {
         guard let stored = try await store.definition(id) else {
             throw .damaged(message: "job refers to revision \(id.rawValue) of a definition, which is not there")
         }
-        let definition = PreparedDefinition(stored.definition, kind: kinds[stored.definition.kind])
+        let definition = PreparedDefinition(
+            stored.definition, kind: kinds[stored.definition.kind], unreadable: stored.unreadable)
         // Revisions that nobody uses any more must not pile up in a process that runs for years.
         if cache.count >= 10_000 { cache = [:] }
         cache[id] = definition
@@ -317,7 +318,8 @@ extension JobRunner {
     /// Proves that the claim loop makes progress: returns true after it has turned and the store has answered a request
     /// made after this call. Does not return while either hangs, unless the calling task is cancelled.
     ///
-    /// - Returns: False when the runner has ended or the calling task was cancelled. A store that answers "busy" or "disk
+    /// - Returns: False when the runner has ended, the calling task was cancelled, or every slot is held by an attempt
+    ///   that was given up (``RunnerSettings/grace``). A store that answers "busy" or "disk
     ///   full" is progress; ``snapshot`` tells of it.
     public func proveProgress() async -> Bool {
         let proof = Signal()

@@ -56,6 +56,9 @@ import Testing
             let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: definition)])
             _ = try await store.enqueue([graph], now: CrashTests.now)
             guard try failSyncsOfThisProcess() else { exit(7) }
+            let (told, stops) = AsyncStream.makeStream(of: StoreChange.self)
+            let observation = store.observe { stops.yield($0) }
+            defer { observation.cancel() }
             do throws(StoreError) {
                 _ = try await store.enqueue([graph], now: CrashTests.now)
                 exit(2)
@@ -68,6 +71,9 @@ import Testing
             } catch {
                 if error != .closed { exit(5) }
             }
+            // The runner, which may have nothing to ask for, is told.
+            var iterator = told.makeAsyncIterator()
+            guard case .stopped(.commitUnknown) = await iterator.next() else { exit(8) }
             // Reading goes on.
             guard try await store.job(JobID(1)) != nil else { exit(6) }
             exit(EXIT_SUCCESS)

@@ -1,8 +1,8 @@
 import Jobs
 
 extension DefinitionDocument {
-    /// Writes everything as a document that ``parse(_:)`` reads back to the same, in order of name. Also what cannot be
-    /// used now is in it.
+    /// Writes everything as a document that ``parse(_:)`` reads back to the same, in order of name. What cannot be used
+    /// now is in it, too; what cannot even be read is named in a comment.
     public static func export(_ definitions: DefinitionSet) -> String {
         var lines: [String] = []
         if !definitions.queues.isEmpty {
@@ -14,17 +14,21 @@ extension DefinitionDocument {
         if !definitions.definitions.isEmpty {
             lines += ["", "definitions:"]
             for stored in definitions.definitions.sorted(by: { $0.definition.name < $1.definition.name }) {
-                lines += self.lines(stored.definition)
+                lines += stored.unreadable.map { leftOut(stored.definition.name, $0) } ?? self.lines(stored.definition)
             }
         }
         if !definitions.graphs.isEmpty {
             lines += ["", "graphs:"]
             for stored in definitions.graphs.sorted(by: { $0.definition.name < $1.definition.name }) {
-                lines += self.lines(stored.definition)
+                lines += stored.unreadable.map { leftOut(stored.definition.name, $0) } ?? self.lines(stored.definition)
             }
         }
         if lines.isEmpty { return "{}\n" }
         return lines.drop { $0.isEmpty }.joined(separator: "\n") + "\n"
+    }
+
+    private static func leftOut(_ name: String, _ reason: String) -> [String] {
+        ["  # Left out, since what is stored cannot be read: \(YAMLText.name(name)) \(YAMLText.string(reason))"]
     }
 
     private static func lines(_ definition: Definition) -> [String] {

@@ -37,6 +37,10 @@ public struct Catalog: Sendable {
         var entries: [String: DefinitionEntry] = [:]
         var checker = DefinitionChecker(kinds: kinds, queueNames: queueNames)
         for stored in definitions.definitions {
+            if let reason = stored.unreadable {
+                problems.append(DefinitionProblem(.definition(stored.definition.name), .unreadable(reason)))
+                continue
+            }
             let (entry, found) = checker.check(stored)
             problems += found.map { DefinitionProblem(.definition(stored.definition.name), $0) }
             if let entry { entries[stored.definition.name] = entry }
@@ -46,6 +50,10 @@ public struct Catalog: Sendable {
         checker.graphNames = Set(definitions.graphs.map(\.definition.name))
         var graphs: [String: GraphDefinition] = [:]
         for stored in definitions.graphs {
+            if let reason = stored.unreadable {
+                problems.append(DefinitionProblem(.graph(stored.definition.name), .unreadable(reason)))
+                continue
+            }
             let found = checker.check(stored.definition)
             problems += found.map { DefinitionProblem(.graph(stored.definition.name), $0) }
             if found.isEmpty { graphs[stored.definition.name] = stored.definition }

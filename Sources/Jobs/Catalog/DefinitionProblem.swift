@@ -20,6 +20,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case badTimeout(Duration)
         case badInput(InputProblem)
         case noNodes
+        /// What is stored is not what this release writes.
+        case unreadable(String)
         case badGraph(GraphProblem)
         case badNode(String, NodeReason)
         case badParameter(String, ParameterReason)
@@ -91,6 +93,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
             "timeout: expected 1ms to 365d, found \(timeout.human); leave it out for no limit"
         case .badInput(let problem): "input: \(problem)"
         case .noNodes: "it has no nodes; add at least one"
+        case .unreadable(let reason): "what is stored cannot be read (\(reason)); apply the definition anew"
         case .badGraph(let problem): problem.description
         case .badNode(let node, let reason): "node \"\(node)\": \(reason)"
         case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"

@@ -1,6 +1,7 @@
 /// Why an input does not fit its kind.
 public enum InputProblem: Hashable, Sendable {
     case notAnObject(found: JSONShape)
+    case tooLarge(bytes: Int)
     case unknownField(String, known: [String])
     /// `accepts` is the type that a dependency could give to fill it.
     case missingField(String, accepts: String?)
@@ -13,6 +14,8 @@ extension InputProblem: CustomStringConvertible {
         switch self {
         case .notAnObject(let found):
             "the input must be a JSON object, found \(found.phrase)"
+        case .tooLarge(let bytes):
+            "the input has \(bytes) bytes; at most \(JSONText.maxBytes) are stored. Put what is large into a file and give its path"
         case .unknownField(let name, let known):
             NearestName.unknown("field", name, among: known, listing: "the fields are")
         case .missingField(let name, nil):

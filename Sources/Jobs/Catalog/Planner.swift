@@ -77,6 +77,9 @@ struct Planner {
         if !catalog.queueNames.contains(queue) {
             throw .unknownQueue(queue, job: label(index), known: catalog.sortedQueueNames)
         }
+        if let bytes = request.input?.bytes.count, bytes > JSONText.maxBytes {
+            throw .badInput(.tooLarge(bytes: bytes), job: label(index))
+        }
         let dependencies = try dependencies(index)
         let isRoot = !dependencies.contains { if case .new = $0.job { true } else { false } }
         return NewJob(

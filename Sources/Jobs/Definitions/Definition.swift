@@ -107,13 +107,19 @@ public struct StoredDefinition: Hashable, Sendable {
     public var updatedAt: Timestamp
     /// Why it cannot be used now, e.g. its kind is unknown to this daemon.
     public var problem: String?
+    /// What of the stored row cannot be read; `definition` then says something else there, and nothing runs by it.
+    public var unreadable: String?
 
-    public init(id: DefinitionID, revision: Int, definition: Definition, updatedAt: Timestamp, problem: String? = nil) {
+    public init(
+        id: DefinitionID, revision: Int, definition: Definition, updatedAt: Timestamp, problem: String? = nil,
+        unreadable: String? = nil
+    ) {
         self.id = id
         self.revision = revision
         self.definition = definition
         self.updatedAt = updatedAt
         self.problem = problem
+        self.unreadable = unreadable
     }
 }
 
@@ -122,11 +128,17 @@ public struct StoredGraphDefinition: Hashable, Sendable {
     public var definition: GraphDefinition
     public var updatedAt: Timestamp
     public var problem: String?
+    /// Why the stored row cannot be read; `definition` then has a name and no nodes.
+    public var unreadable: String?
 
-    public init(revision: Int, definition: GraphDefinition, updatedAt: Timestamp, problem: String? = nil) {
+    public init(
+        revision: Int, definition: GraphDefinition, updatedAt: Timestamp, problem: String? = nil,
+        unreadable: String? = nil
+    ) {
         self.revision = revision
         self.definition = definition
         self.updatedAt = updatedAt
         self.problem = problem
+        self.unreadable = unreadable
     }
 }

@@ -133,6 +133,6 @@ public enum StoreChange: Sendable, Hashable {
     /// A queue's limit, weight or pause.
     case queues
     case definitions
-    /// The store writes nothing any more, since what the disk holds is unknown: only a new start can tell.
+    /// The last one: nothing is written any more, and what the disk holds is unknown. A new start finds out.
     case stopped(StoreError)
 }

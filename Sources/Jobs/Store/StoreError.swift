@@ -10,7 +10,7 @@ public enum StoreError: Error, Sendable, Hashable {
     /// and look. An idempotency key makes repeating an enqueue harmless.
     case commitUnknown(code: Int32, message: String)
     case damaged(message: String)
-    /// The store is closed, or stopped after ``commitUnknown(code:message:)``.
+    /// The store is closed, or has stopped: see ``StoreChange/stopped(_:)``.
     case closed
     /// A statement failed as only a defect of ours can make it fail.
     case internalError(code: Int32, message: String)

@@ -6,6 +6,12 @@ extension JobRunner {
     /// Runs one attempt: input, operation, output, children.
     func result(of attempt: RunningAttempt) async -> AttemptResult {
         let definition = attempt.definition
+        if let reason = definition.unreadable {
+            let message =
+                "the definition \(definition.definition.name) it was enqueued with cannot be read (\(reason)); apply the definition anew, then retry the job"
+            return .threw(
+                FailedTry(JobFailure(code: JobFailure.Code.badDefinition, message: message), isRetryable: false))
+        }
         guard let kind = definition.kind else {
             let message =
                 "this daemon has no kind \(definition.definition.kind); use one that has, then run the job again"

@@ -6,9 +6,12 @@ final class PreparedDefinition: Sendable {
     let defaults: JSONObject
     /// Nil when this process does not have the kind.
     let kind: RunnableKind?
+    /// Why its jobs fail without having run.
+    let unreadable: String?
 
-    init(_ definition: Definition, kind: RunnableKind?) {
+    init(_ definition: Definition, kind: RunnableKind?, unreadable: String? = nil) {
         self.definition = definition
+        self.unreadable = unreadable
         self.kind = kind
         // The store takes only objects here.
         defaults = JSONObject(definition.input) ?? JSONObject()

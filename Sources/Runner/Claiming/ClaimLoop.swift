@@ -37,7 +37,7 @@ struct ClaimLoop {
         case abandon(RunningAttempt, StopReason)
         /// Its operation returned after it was given up.
         case dropLateEnd(RunningAttempt)
-        /// The store answered after these were asked for; false when the loop has ended instead.
+        /// The store answered after these were asked for; false when the loop has ended instead, or no slot is left.
         case prove([Signal], Bool)
         /// The last action of all. With an error when ends could not be recorded.
         case end(StoreError?)
@@ -240,7 +240,9 @@ extension ClaimLoop {
         inFlight = nil
         hasTurned = true
         backoff = Backoff()
-        if !done.proofs.isEmpty { actions.append(.prove(done.proofs, true)) }
+        // With every slot held by an attempt that was given up, turning is no progress: nothing will ever be claimed.
+        let isStuck = abandonedCount >= settings.slots && isRunning
+        if !done.proofs.isEmpty { actions.append(.prove(done.proofs, !isStuck)) }
         dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()
         if let asked = done.turn.claim?.slots, claimed.count == asked { mayClaim = true }
         for attempt in claimed {

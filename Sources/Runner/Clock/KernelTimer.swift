@@ -7,12 +7,14 @@ final class KernelTimer: Sendable {
     private let descriptor: Int32
     // SAFETY: libdispatch allows any thread to use a source.
     nonisolated(unsafe) private let source: any DispatchSourceRead
+    private let ring: @Sendable () -> Void
 
     /// - Throws: ``KernelTimerError`` when the process may open no more files.
     init(clock: clockid_t, ring: @escaping @Sendable () -> Void) throws {
         let descriptor = timerfd_create(clock, Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC))
         guard descriptor >= 0 else { throw KernelTimerError(errorNumber: errno) }
         self.descriptor = descriptor
+        self.ring = ring
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
         source.setEventHandler {
             var expirations: UInt64 = 0
@@ -32,8 +34,11 @@ final class KernelTimer: Sendable {
         if moment != nil, value.tv_sec == 0, value.tv_nsec == 0 { value.tv_nsec = 1 }
         var setting = itimerspec(it_interval: timespec(), it_value: value)
         let flags = Int32(TFD_TIMER_ABSTIME) | Int32(TFD_TIMER_CANCEL_ON_SET)
-        let result = timerfd_settime(descriptor, flags, &setting, nil)
-        precondition(result == 0, "the descriptor is a timer and the time is valid")
+        if timerfd_settime(descriptor, flags, &setting, nil) == 0 { return }
+        // The timer is set. The clock was set too, since the last read; this call, in its place, was told of it:
+        // timerfd_create(2), notes on ECANCELED.
+        precondition(errno == ECANCELED, "the descriptor is a timer and the time is valid")
+        ring()
     }
 }
 

@@ -38,8 +38,9 @@ extension Writer {
             for (level, head) in heads.enumerated() {
                 guard let head else { continue }
                 let priority = claiming.ready[level].priority.aged(readySince: head.readySince, now: now, step: ageing)
-                // The older of two equals goes first; without ageing a lower level never gets here as an equal.
-                if let found = best, (found.priority, head.id) >= (priority, found.job.id) { continue }
+                // Of two equals the one that is ready for longer goes first; without ageing a lower level never gets here
+                // as an equal.
+                if let found = best, !isBetter(priority, head, than: found) { continue }
                 best = (level, priority, head)
             }
             guard let best else { break }
@@ -48,6 +49,13 @@ extension Writer {
         }
         for cursor in claiming.ready { cursor.reset() }
         return selected
+    }
+
+    private func isBetter(
+        _ priority: Priority, _ job: ReadyJob, than other: (level: Int, priority: Priority, job: ReadyJob)
+    ) -> Bool {
+        if priority != other.priority { return priority > other.priority }
+        return (job.readySince, job.id) < (other.job.readySince, other.job.id)
     }
 
     private func start(
@@ -84,7 +92,7 @@ struct ReadyJob {
     let hasDependencies: Bool
 }
 
-/// Walks the ready jobs of one queue and one priority, the oldest first.
+/// Walks the ready jobs of one queue and one priority, the one that is ready for longest first.
 final class ReadyCursor {
     let priority: Priority
     private let statement: Statement

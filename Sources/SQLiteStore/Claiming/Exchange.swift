@@ -75,7 +75,7 @@ struct ClaimStatements: ~Copyable {
         WHERE    state = 2
         AND      queue_id = :queue
         AND      priority = :priority
-        ORDER BY id
+        ORDER BY due_ms, id
         """
     static let startSQL: StaticString = """
         UPDATE job

@@ -172,9 +172,10 @@ struct FinishStatements: ~Copyable {
         AND    state = 3
         AND    attempt = ?2
         """
+    /// A job that used up no try keeps its place among the ready ones.
     static let returnJobSQL: StaticString = """
         UPDATE job
-        SET    state = ?3, due_ms = ?4, tries = tries + ?5, rescues = rescues + ?6
+        SET    state = ?3, due_ms = iif(?5, ?4, due_ms), tries = tries + ?5, rescues = rescues + ?6
         WHERE  id = ?1
         AND    state = 3
         AND    attempt = ?2

@@ -201,7 +201,7 @@ extension Migration {
         CREATE UNIQUE INDEX definition_current ON definition (name) WHERE replaced_ms IS NULL;
         CREATE UNIQUE INDEX graph_definition_current ON graph_definition (name) WHERE replaced_ms IS NULL;
         -- Each ends with the job's number. Jobs that succeeded are in none but their graph's.
-        CREATE INDEX job_ready ON job (queue_id, priority) WHERE state = 2;
+        CREATE INDEX job_ready ON job (queue_id, priority, due_ms) WHERE state = 2;
         CREATE INDEX job_due ON job (due_ms) WHERE state = 1;
         CREATE INDEX job_blocked ON job (state) WHERE state = 0;
         CREATE INDEX job_running ON job (state) WHERE state = 3;

@@ -14,6 +14,7 @@ extension DatabaseLocation {
             if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
             if access(path, W_OK) != 0 { throw .readOnlyFile(path: path) }
         } else {
+            try refuseStrayLog()
             try create()
             size = 0
         }
@@ -67,6 +68,11 @@ extension DatabaseLocation {
             default: throw error
             }
         }
+    }
+
+    /// SQLite would replay a log that another database left into the new one.
+    private func refuseStrayLog() throws(StoreOpenError) {
+        for log in [path + "-wal", path + "-journal"] where access(log, F_OK) == 0 { throw .strayLog(path: log) }
     }
 
     /// Makes a complete database under another name and then gives it its own, so that a database is there whole or not

@@ -11,6 +11,8 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case locked(path: String, pid: Int32?)
     case diskFull(path: String, freeBytes: Int64, neededBytes: Int64)
     case emptyFile(path: String)
+    /// A log without its database.
+    case strayLog(path: String)
     case notADatabase(path: String)
     case foreignDatabase(path: String, applicationID: Int64)
     case schemaTooNew(path: String, found: Int64, supported: Int64)
@@ -48,9 +50,11 @@ extension StoreOpenError: CustomStringConvertible {
         case .diskFull(let path, let free, let needed):
             "The disk that holds \(path) has \(free / 1024) KiB free; the job database needs \(needed / 1024) KiB to start. Free some space, then start again."
         case .emptyFile(let path):
-            "\(path) is an empty file, not a job database, and Halyard does not begin with a fresh one in its place. Restore a backup, or move the file away to start anew."
+            "\(path) is an empty file, not a job database, and Halyard does not begin with a fresh one in its place. Restore a backup, or move it away, with its -wal and -shm files, to start anew."
+        case .strayLog(let path):
+            "\(path) is there without its database; a new database would take it for its own. Move the database back to its side, or move it away, too, to start anew."
         case .notADatabase(let path):
-            "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move the file away to start anew."
+            "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move it away, with its -wal and -shm files, to start anew."
         case .foreignDatabase(let path, let applicationID):
             "\(path) is an SQLite database of another program (application id \(applicationID)). Set another path for the job database."
         case .schemaTooNew(let path, let found, let supported):

@@ -48,7 +48,7 @@ extension Writer {
         if try settings.currentDefinition.step() {
             let current = try settings.currentDefinition.storedDefinition()
             settings.currentDefinition.reset()
-            if current.definition == definition { return }
+            if current.definition == definition, current.unreadable == nil { return }
         }
         try retire(definition.name, now: now)
         try settings.insertDefinition.bind(1, definition.name)
@@ -71,7 +71,7 @@ extension Writer {
         if try settings.currentGraph.step() {
             let current = try settings.currentGraph.storedGraphDefinition()
             settings.currentGraph.reset()
-            if current.definition == graph { return }
+            if current.definition == graph, current.unreadable == nil { return }
         }
         try retire(graph.name, now: now)
         try settings.insertGraph.bind(1, graph.name)
@@ -105,40 +105,38 @@ private func encode(_ fields: [InputField]) throws(SQLiteError) -> [UInt8] {
     }
 }
 
-private func unreadable(_ what: String, _ error: any Error) -> SQLiteError {
-    SQLiteError(code: SQLiteError.Primary.corrupt.rawValue, message: "\(what) cannot be read: \(error)")
-}
-
 extension Statement {
     /// Columns: id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem.
     func storedDefinition() throws(SQLiteError) -> StoredDefinition {
-        let name = string(1)
-        let retry: RetryPolicy
-        do {
+        var retry = RetryPolicy.never
+        var unreadable: String?
+        do throws(ShapeProblem) {
             retry = try RetryPolicy(json: json(7) ?? .emptyObject, at: [])
         } catch {
-            throw unreadable("the retry policy of definition \(name)", error)
+            unreadable = "retry: \(error)"
         }
         return StoredDefinition(
             id: DefinitionID(integer(0)), revision: Int(integer(2)),
             definition: Definition(
-                name: name, kind: string(3), summary: optionalString(4), queue: string(5),
+                name: string(1), kind: string(3), summary: optionalString(4), queue: string(5),
                 priority: Priority(rawValue: Int(integer(6))) ?? .normal,
                 retry: retry, timeout: optionalInteger(8).map { .milliseconds($0) }, input: json(9) ?? .emptyObject),
-            updatedAt: Timestamp(milliseconds: integer(10)), problem: optionalString(11))
+            updatedAt: Timestamp(milliseconds: integer(10)), problem: optionalString(11), unreadable: unreadable)
     }
 
     /// Columns: name, revision, body, updated_ms, problem.
     func storedGraphDefinition() throws(SQLiteError) -> StoredGraphDefinition {
         let definition: GraphDefinition
-        do {
+        var unreadable: String?
+        do throws(ShapeProblem) {
             definition = try GraphDefinition(json: json(2) ?? .emptyObject, at: [])
         } catch {
-            throw unreadable("graph definition \(string(0))", error)
+            definition = GraphDefinition(name: string(0), nodes: [])
+            unreadable = "\(error)"
         }
         return StoredGraphDefinition(
             revision: Int(integer(1)), definition: definition, updatedAt: Timestamp(milliseconds: integer(3)),
-            problem: optionalString(4))
+            problem: optionalString(4), unreadable: unreadable)
     }
 
     /// Columns: name, summary, input_type, output_type, accepts, offers, fields.
@@ -147,7 +145,9 @@ extension Statement {
         do {
             fields = try JSONDecoder().decode([InputField].self, from: Data(bytes(6) ?? []))
         } catch {
-            throw unreadable("the fields of kind \(string(0))", error)
+            throw SQLiteError(
+                code: SQLiteError.Primary.corrupt.rawValue,
+                message: "the fields of kind \(string(0)) cannot be read: \(error)")
         }
         return KindDescription(
             name: string(0), summary: string(1), inputType: string(2), outputType: string(3),

@@ -8,8 +8,9 @@ import Synchronization
 /// - G1: a caller hears of success only after COMMIT returned success.
 /// - G2: a write that fails leaves no trace and does not touch the others: the transaction is rolled back and each write
 ///   runs again by itself.
-/// - G3: after a COMMIT or a checkpoint that failed, nothing is written any more: what the disk holds is unknown.
-/// - G4: observers hear of each commit once, in order, before its callers go on.
+/// - G3: after a COMMIT or a checkpoint that failed for another reason than a full disk or a lock, nothing is written any
+///   more: what the disk holds is unknown.
+/// - G4: observers hear of each commit once, in order, before its callers go on; and at last of G3, if it comes to that.
 final class GroupCommit: Sendable {
     private let lane: Lane<Writer>
     let observers = Observers()
@@ -42,8 +43,7 @@ private final class CommitLoop: LaneWorker {
     private let observers: Observers
     private let logPages: LogPages
     private let options: StoreOptions
-    /// Why nothing is written any more.
-    private var stop: StoreError?
+    private var hasStopped = false
     private var lastLogPages = 0
     private var checkpointAt: Int
 
@@ -56,7 +56,7 @@ private final class CommitLoop: LaneWorker {
     }
 
     func carryOut(_ batch: [any Request<Writer>]) {
-        if let stop { return answer(batch, stop) }
+        if hasStopped { return answer(batch, .closed) }
         do throws(SQLiteError) {
             try writer.begin(isObserved: !observers.isEmpty)
         } catch {
@@ -89,7 +89,7 @@ private final class CommitLoop: LaneWorker {
             // What is in memory may not be what is on disk.
             let failure = storeError(error, .running)
             answer(batch, failure)
-            return halt(failure)
+            return stop(failure)
         }
         if batch.count == 1 { return answer(batch, storeError(error, .running)) }
         for request in batch { carryOut([request]) }
@@ -97,12 +97,12 @@ private final class CommitLoop: LaneWorker {
 
     private func commitFailed(_ batch: [any Request<Writer>], _ error: SQLiteError) {
         let failure = storeError(error, .committing)
-        if case .busy = failure {
-            return undo(batch, error)
+        switch failure {
+        case .busy, .diskFull: return undo(batch, error)
+        default: break
         }
         answer(batch, failure)
-        // What comes later is certainly not stored.
-        halt(failure, answer: .closed)
+        stop(failure)
     }
 
     /// After the callers have been answered, so that none of them waits for it.
@@ -118,17 +118,18 @@ private final class CommitLoop: LaneWorker {
         do throws(SQLiteError) {
             try writer.connection.checkpoint()
         } catch {
-            // Somebody else's checkpoint or recovery.
-            if error.primary == .busy || error.primary == .locked { return }
+            switch error.primary {
+            // Somebody else's checkpoint or recovery; or no room for what it copies, which stays in the log.
+            case .busy, .locked, .full: return
             // A sync that failed may have dropped what it was to write: only a new start, which copies the log again, is
             // safe.
-            halt(storeError(error, .running))
+            default: stop(storeError(error, .running))
+            }
         }
     }
 
-    /// - Parameter answer: What later callers are told, the reason unless given.
-    private func halt(_ reason: StoreError, answer: StoreError? = nil) {
-        stop = answer ?? reason
+    private func stop(_ reason: StoreError) {
+        hasStopped = true
         // The WAL stays for the next start to recover from. This setting cannot fail on an open connection, and if it
         // did the WAL would be checkpointed as at any close.
         try? writer.connection.enable(.keepsWALOnClose)

@@ -11,8 +11,9 @@ extension StoreError {
         switch (error.primary, phase) {
         // A commit that could not get the lock has not begun.
         case (.busy, _), (.locked, _): self = .busy(waitedMilliseconds: Int(waited.milliseconds))
-        case (_, .committing): self = .commitUnknown(code: error.code, message: error.message)
+        // Frames of the log that found no room. What marks a commit is the last of them, and is synced after that.
         case (.full, _): self = .diskFull(path: path)
+        case (_, .committing): self = .commitUnknown(code: error.code, message: error.message)
         case (.readOnly, _), (.permission, _): self = .readOnly(path: path)
         case (.inputOutput, _), (.cannotOpen, _): self = .inputOutput(code: error.code, message: error.message)
         case (.corrupt, _), (.notADatabase, _): self = .damaged(message: error.message)

@@ -68,6 +68,28 @@ import Testing
         }
     }
 
+    /// P1: after a failed sync nobody knows what the disk holds. The daemon says so and ends, though it has nothing to
+    /// run; the next start finds out.
+    @Test(.timeLimit(.minutes(1)), .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
+    func anIdleDaemonEndsWhenItsDiskFails() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { daemon in
+            let strace = try bed.spawn(
+                "/usr/bin/strace",
+                ["-f", "-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO", "-p", "\(daemon.pid)"])
+            try #require(await strace.errors.first { $0.contains("attached") } != nil)
+            let told = try await bed.halyard("enqueue", "visit", "\(bed.server.site)/page/1", "--in", "1h")
+            #expect(told.status != .exited(0))
+            #expect(told.errors.contains("may or may not be stored"), "\(told.errors)")
+            #expect(await daemon.waitForEnd() == .exited(74))
+            #expect(daemon.errors.text.contains("A commit failed"), "\(daemon.errors.text)")
+        }
+        try await bed.withDaemon { _ in
+            let answer = try await bed.ask("PRAGMA integrity_check")
+            #expect(answer == "ok")
+        }
+    }
+
     /// P6: a job that is running whenever the daemon dies is given up after its limit.
     @Test(.timeLimit(.minutes(2)))
     func aJobThatKeepsTakingTheDaemonDownIsGivenUp() async throws {

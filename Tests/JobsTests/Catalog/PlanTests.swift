@@ -19,6 +19,18 @@ import Testing
                     ]))
     }
 
+    /// The store would refuse it as a defect of ours.
+    @Test func anInputTooLargeToStoreIsRefusedWithItsSizeAndTheLimit() {
+        let input = json("{\"url\":\"\(String(repeating: "x", count: 1 << 20))\"}")
+        let problem = #expect(throws: RequestProblem.self) {
+            try catalog.plan(Submission(.definition("fetch"), input: input), now: now)
+        }
+        #expect(problem == .badInput(.tooLarge(bytes: (1 << 20) + 10), job: nil))
+        #expect(problem?.description.contains("1048586 bytes; at most 1048576 are stored") == true)
+        let child = ChildJob(definition: "fetch", input: input)
+        #expect(throws: RequestProblem.self) { try catalog.plan(child, now: now) }
+    }
+
     @Test func whatIsAskedForWinsOverTheDefinition() throws {
         let submission = Submission(
             .definition("fetch"), input: json(#"{"url":"x"}"#), queue: "default", priority: .veryLow,

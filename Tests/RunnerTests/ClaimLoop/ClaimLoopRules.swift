@@ -114,6 +114,41 @@ import Testing
         #expect(probe.after(.exchangeFailed(.diskFull(path: "x"))) == "end with error, ended")
     }
 
+    /// A watchdog must not be told of progress that nothing will come of.
+    @Test func noProofWhileEverySlotIsHeldByAnAttemptGivenUp() {
+        let one = LoopProbe.attempt(1)
+        var probe = LoopProbe(settings: RunnerSettings(slots: 1))
+        probe.turn(claimed: [one])
+        if let moment = probe.loop.uptimeAlarmAt { probe.now = moment }
+        probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0))
+        if let moment = probe.loop.uptimeAlarmAt { probe.now = moment }
+        probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0))
+        probe.turn(claimed: [])
+        #expect(probe.loop.snapshot(now: probe.now).abandoned == 1)
+        probe.send(.proofWanted(Signal()))
+        #expect(proof(in: answer(&probe)) == false)
+        probe.send(LoopProbe.ended(one))
+        probe.turn(claimed: [])
+        probe.send(.proofWanted(Signal()))
+        #expect(proof(in: answer(&probe)) == true)
+    }
+
+    private func answer(_ probe: inout LoopProbe) -> [ClaimLoop.Action] {
+        _ = probe.loop.takeTurn()
+        return probe.loop.handle(LoopProbe.exchange(), now: probe.now)
+    }
+
+    private func proof(in actions: [ClaimLoop.Action]) -> Bool? {
+        for case .prove(_, let isProof) in actions { return isProof }
+        return nil
+    }
+
+    @Test func stoppedStoreEndsAnIdleLoop() {
+        var probe = LoopProbe()
+        probe.turn(claimed: [])
+        #expect(probe.after(.storeFailed(.commitUnknown(code: 1, message: "x"))) == "end with error, ended")
+    }
+
     @Test func unknownCommitEndsTheLoopAtOnce() {
         let one = LoopProbe.attempt(1)
         var probe = LoopProbe()

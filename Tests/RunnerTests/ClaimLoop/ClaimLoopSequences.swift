@@ -34,6 +34,11 @@ private struct LoopModel {
     var unproved = 0
     var isDraining = false
     var hasEnded = false
+    /// Every slot is held by an attempt that was given up.
+    var isStuck: Bool {
+        let snapshot = loop.snapshot(now: now)
+        return snapshot.abandoned >= snapshot.slots
+    }
     var violations: [String] = []
 
     init(seed: UInt64) { random = SplitMix(state: seed) }
@@ -52,7 +57,7 @@ private struct LoopModel {
             case .abandon, .dropLateEnd: break
             case .prove(let proofs, let isProof):
                 unproved -= proofs.count
-                check(isProof || hasEnded || isDraining, "a proof was refused")
+                check(isProof || hasEnded || isDraining || isStuck, "a proof was refused")
             case .end(let error):
                 check(!hasEnded, "ended twice")
                 check(error == nil, "ended with an error")
