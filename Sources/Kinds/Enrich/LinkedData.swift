@@ -69,7 +69,7 @@ struct LinkedData: Sendable {
         }
 
         fileprivate static func letters(_ text: String) -> String {
-            String(Entities.decode(text).lowercased().filter { $0.isLetter || $0.isNumber })
+            Entities.decode(text).bareLetters
         }
 
         /// Whether it is one of the titles, one of them begins with it, or it with one of them.

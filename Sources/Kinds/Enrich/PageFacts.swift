@@ -106,12 +106,13 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     /// Words count where they begin: at the start, after `-`, `_` or space, or at a capital letter.
     mutating func read(_ text: UnsafeBufferPointer<UInt8>) {
         var previous: UInt8 = 0x20
+        let initials = Self.initials
         for index in text.indices {
             let byte = text[index]
             let isStart =
                 previous == 0x20 || previous == 0x2D || previous == 0x5F
                 || (0x41...0x5A).contains(byte) && !(0x41...0x5A).contains(previous)
-            if isStart, Self.initials & 1 << UInt32(byte & 31) != 0 { readWord(text, index) }
+            if isStart, initials & 1 << UInt32(byte & 31) != 0 { readWord(text, index) }
             previous = byte
         }
     }

@@ -82,9 +82,11 @@ extension Ranking {
     static func people(in line: String) -> [String] {
         var text = Entities.decode(line).tidied
         if text.contains("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return [] }
-        for prefix in prefixes where text.lowercased().hasPrefix(prefix + " ") {
+        let start = text.prefix(40).lowercased()
+        if let prefix = prefixes.first(where: {
+            start.utf8.starts(with: $0.utf8) && start.dropFirst($0.count).first == " "
+        }) {
             text = text.dropFirst(prefix.count).tidied
-            break
         }
         if let end = text.firstIndex(where: { "|•·–—\u{2022}".contains($0) }) { text = text[..<end].tidied }
         if let end = text.ranges(of: " on ").first ?? text.ranges(of: ", Updated").first ?? dayWord(in: text) {

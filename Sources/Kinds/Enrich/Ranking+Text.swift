@@ -29,12 +29,10 @@ extension Ranking {
 
     /// The same but for case, marks and an end that was cut off.
     private static func isSame(_ one: String, _ other: String) -> Bool {
-        let (one, other) = (letters(one), letters(other))
+        let (one, other) = (one.bareLetters, other.bareLetters)
         return one == other
             || min(one.utf8.count, other.utf8.count) >= 30 && (one.hasPrefix(other) || other.hasPrefix(one))
     }
-
-    private static func letters(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0.isNumber } }
 
     static let titleSeparators = [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " ∣ "]
 
@@ -66,7 +64,7 @@ extension Ranking {
 
     /// Whether the letters of a name are those of the host, or begin with them.
     static func looksLike(_ name: String, host: String) -> Bool {
-        let letters = name.lowercased().filter { $0.isLetter || $0.isNumber }
+        let letters = name.bareLetters
         return host.utf8.count >= 3 && (letters == host || host.utf8.count >= 5 && letters.hasPrefix(host))
             || letters == host + "com"
             || letters == "the" + host
@@ -91,11 +89,11 @@ extension Ranking {
             guard parts.count > 1 else { continue }
             for part in [parts[parts.count - 1], parts[0]] where Self.looksLike(part, host: hostLabel) { return part }
             // `Story | Site`, where the page names `Story` elsewhere too.
-            let head = Self.letters(parts.dropLast().joined(separator: " "))
+            let head = parts.dropLast().joined(separator: " ").bareLetters
             let titles: [String?] = [
                 facts.meta("og:title"), facts.meta("twitter:title"), linked.text(subject, "headline"),
             ]
-            if parts[parts.count - 1].utf8.count <= 40, titles.contains(where: { $0.map(Self.letters) == head }) {
+            if parts[parts.count - 1].utf8.count <= 40, titles.contains(where: { $0?.bareLetters == head }) {
                 return parts[parts.count - 1]
             }
         }

@@ -44,6 +44,26 @@ extension StringProtocol {
         }
     }
 
+    /// Letters and digits only, in lower case: for comparing names that are written in different ways.
+    var bareLetters: String {
+        var copy = String(self)
+        let ascii = copy.withUTF8 { bytes -> [UInt8]? in
+            var kept: [UInt8] = []
+            kept.reserveCapacity(bytes.count)
+            for byte in bytes {
+                switch byte {
+                case 0x30...0x39, 0x61...0x7A: kept.append(byte)
+                case 0x41...0x5A: kept.append(byte | 0x20)
+                case 0x80...: return nil
+                default: break
+                }
+            }
+            return kept
+        }
+        if let ascii { return String(decoding: ascii, as: UTF8.self) }
+        return copy.lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+
     /// What stands before and after each occurrence of `separator`, white space trimmed.
     func parts(separatedBy separator: String) -> [String] {
         let (text, mark) = (Array(utf8), Array(separator.utf8))

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Finds out how a page is encoded and turns it into UTF-8.
 ///
 /// In order: byte order mark, the header, a `meta` in the head (all of it, not only the first 1,024 bytes), whether the bytes
@@ -8,7 +10,9 @@ enum Charset {
         let (name, skip) = find(in: bytes, contentType: contentType)
         var utf8 = decode(bytes[skip...], from: name)
         // libxml2 ends at a NUL; the standard replaces it.
-        if utf8.contains(0) { utf8 = utf8.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] } }
+        if utf8.withUnsafeBytes({ bytes in bytes.baseAddress.flatMap { memchr($0, 0, bytes.count) } != nil }) {
+            utf8 = utf8.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] }
+        }
         return (utf8, name)
     }
 
