@@ -45,7 +45,11 @@ public final class DatabaseLock: Sendable {
     /// Gives the lock back. The store must be closed before.
     public func release() {
         descriptor.withLock { descriptor in
-            if let open = descriptor { Glibc.close(open) }
+            if let open = descriptor {
+                // Closing alone gives nothing back while a child that is about to start a program has a copy.
+                flock(open, LOCK_UN)
+                Glibc.close(open)
+            }
             descriptor = nil
         }
     }
