@@ -235,8 +235,8 @@ let package = Package(
         executable(
             "Bench",
             [
-                "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations", "Runner",
-                "SQLite", "SQLiteStore",
+                "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations",
+                "OperationTypes", "Runner", "SQLite", "SQLiteStore",
             ]),
     ]
 )

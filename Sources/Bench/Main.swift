@@ -26,7 +26,10 @@ struct Main {
         case "operations":
             for row in await measureOperations() { report.add(row) }
         case "kinds":
-            for row in try await measureEnrich() { report.add(row) }
+            for row in try await measureKinds() { report.add(row) }
+        case "upload" where CommandLine.arguments.count == 4:
+            // Started by the measurement of memory.
+            return try await uploadOnce(CommandLine.arguments[2], to: CommandLine.arguments[3])
         case let other:
             FileHandle.standardError.write(
                 Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations, kinds\n".utf8))

@@ -17,15 +17,14 @@ enum Program {
                 nil
             ]
         defer { for pointer in argv + envp { free(pointer) } }
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = ContinuousClock.now
         let code = posix_spawn(&pid, path, &actions, nil, &argv, &envp)
         guard code == 0 else { throw BenchError("cannot start \(path): \(String(cString: strerror(code)))") }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 {
             guard errno == EINTR else { throw BenchError("waitpid: \(String(cString: strerror(errno)))") }
         }
-        let milliseconds = (clock.now - start) / .milliseconds(1)
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         guard status == 0 else {
             throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)")
         }
@@ -33,13 +32,34 @@ enum Program {
     }
 
     /// The resident memory of a process in megabytes (10^6 bytes).
-    static func residentMegabytes(_ pid: Int32) throws -> Double {
-        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-        for line in status.split(separator: "\n") where line.hasPrefix("VmRSS:") {
+    static func residentMegabytes(_ pid: Int32) throws -> Double { try megabytes("VmRSS:", of: "\(pid)") }
+
+    /// The most resident memory that this process has had, in megabytes (10^6 bytes).
+    static func peakMegabytes() throws -> Double { try megabytes("VmHWM:", of: "self") }
+
+    private static func megabytes(_ field: String, of process: String) throws -> Double {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        for line in status.split(separator: "\n") where line.hasPrefix(field) {
             let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]
             return (Double(kibibytes) ?? 0) * 1024 / 1_000_000
         }
-        throw BenchError("no VmRSS in /proc/\(pid)/status")
+        throw BenchError("no \(field) in /proc/\(process)/status")
+    }
+
+    /// Runs this program with other words, and reads the number that it prints.
+    static func own(_ arguments: [String]) throws -> Double {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = arguments
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0,
+            let number = Double(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        else { throw BenchError("halyard-bench \(arguments.joined(separator: " ")) gave no number") }
+        return number
     }
 
     /// Where a program of this package stands: beside this one.

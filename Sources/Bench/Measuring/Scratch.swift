@@ -4,8 +4,8 @@ import Foundation
 struct Scratch: ~Copyable {
     let path: String
 
-    init() throws {
-        var template = Array("\(FileManager.default.temporaryDirectory.path)/halyard-bench-XXXXXX".utf8CString)
+    init(in folder: String = FileManager.default.temporaryDirectory.path) throws {
+        var template = Array("\(folder)/halyard-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw BenchError("cannot make a folder: \(String(cString: strerror(errno)))")
         }

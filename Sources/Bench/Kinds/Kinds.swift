@@ -1,0 +1,9 @@
+/// `upload` beside curl, `unfurl` beside curl, and what `enrich` makes of pages.
+func measureKinds() async throws -> [Row] {
+    var rows: [Row] = []
+    try await DavServer.with { server in
+        rows += try await measureUploads(to: server)
+        rows.append(try await measureUnfurl(at: server))
+    }
+    return rows + (try await measureEnrich())
+}
