@@ -1,9 +1,10 @@
+import Glibc
 import NIOHTTP1
 
 /// The cookies of one chain of redirects, in memory, and gone with it.
 ///
 /// A cookie goes back to the host that set it, or beneath the `Domain` it named when that is a parent of this host with at
-/// least two labels. Expiry is only heeded as deletion (`Max-Age=0`): a chain takes seconds.
+/// least two labels. Expiry is only heeded as deletion (`Max-Age=0`, or `Expires` in the past): a chain takes seconds.
 struct CookieJar: Sendable {
     private struct Cookie: Sendable {
         var name: String
@@ -20,7 +21,7 @@ struct CookieJar: Sendable {
         for line in response.headers["set-cookie"].prefix(50) { take(line, from: response.url) }
     }
 
-    mutating func take(_ line: String, from url: WebURL) {
+    mutating func take(_ line: String, from url: WebURL, now: Int64 = Int64(time(nil))) {
         guard line.utf8.count <= 4096, cookies.count < 100 else { return }
         let parts = line.split(separator: ";", omittingEmptySubsequences: false).map(\.trimmingSpaces)
         guard let equals = parts[0].firstIndex(of: "=") else { return }
@@ -31,6 +32,7 @@ struct CookieJar: Sendable {
         var cookie = Cookie(
             name: name, value: value, domain: host, isHostOnly: true, path: Self.folder(of: url.path), isSecure: false)
         var isDeleted = false
+        var hasMaxAge = false
         for part in parts.dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
             let argument = pair.count == 2 ? pair[1] : ""
@@ -44,7 +46,10 @@ struct CookieJar: Sendable {
                 cookie.isHostOnly = false
             case "path": if argument.hasPrefix("/") { cookie.path = argument }
             case "secure": cookie.isSecure = true
-            case "max-age": isDeleted = Int(argument).map { $0 <= 0 } ?? isDeleted
+            case "max-age":
+                guard let age = Int(argument) else { break }
+                (isDeleted, hasMaxAge) = (age <= 0, true)
+            case "expires" where !hasMaxAge: isDeleted = HTTPDate.parse(argument).map { $0 <= now } ?? isDeleted
             default: break
             }
         }

@@ -13,6 +13,7 @@ final class Resolutions: Sendable {
     typealias Answer = Result<Unfurl.Output, KindFailure>
 
     private struct Flight {
+        let id: UInt64
         let task: Task<Answer, Never>
         var waiting: Int
     }
@@ -20,12 +21,19 @@ final class Resolutions: Sendable {
     private struct State {
         var answers: [Key: (answer: Answer, until: ContinuousClock.Instant)] = [:]
         var flights: [Key: Flight] = [:]
+        var lastID: UInt64 = 0
     }
 
     private let state = Mutex(State())
     private let configuration: UnfurlConfiguration
+    private let now: @Sendable () -> ContinuousClock.Instant
 
-    init(_ configuration: UnfurlConfiguration) { self.configuration = configuration }
+    init(
+        _ configuration: UnfurlConfiguration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.configuration = configuration
+        self.now = now
+    }
 
     func answer(
         _ key: Key, resolve: @escaping @Sendable () async -> Answer
@@ -37,13 +45,15 @@ final class Resolutions: Sendable {
                 state.flights[key] = flight
                 return flight.task
             }
+            state.lastID += 1
+            let id = state.lastID
             // Awaited by everybody who asked; cancelled when the last of them is.
             let task = Task {
                 let answer = await resolve()
-                self.land(key, answer)
+                self.land(key, id, answer)
                 return answer
             }
-            state.flights[key] = Flight(task: task, waiting: 1)
+            state.flights[key] = Flight(id: id, task: task, waiting: 1)
             return task
         }
         let answer = await withTaskCancellationHandler {
@@ -55,30 +65,34 @@ final class Resolutions: Sendable {
         return try answer.get()
     }
 
+    /// How many wait for the answer that is being found, for tests.
+    func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting ?? 0 } }
+
     private func kept(_ key: Key) -> Answer? {
         state.withLock { state in
             guard let entry = state.answers[key] else { return nil }
-            if entry.until > .now { return entry.answer }
+            if entry.until > now() { return entry.answer }
             state.answers[key] = nil
             return nil
         }
     }
 
-    private func land(_ key: Key, _ answer: Answer) {
+    private func land(_ key: Key, _ id: UInt64, _ answer: Answer) {
         let lifetime: Duration
         switch answer {
         case .success: lifetime = configuration.keeps
         case .failure(let failure): lifetime = failure.isRetryable ? .zero : min(configuration.keeps, .seconds(30))
         }
         state.withLock { state in
-            state.flights[key] = nil
+            // One that everybody left may end after the next one has begun.
+            if state.flights[key]?.id == id { state.flights[key] = nil }
             guard lifetime > .zero else { return }
             if state.answers.count >= 1024 {
-                let now = ContinuousClock.now
+                let now = now()
                 state.answers = state.answers.filter { $0.value.until > now }
                 if state.answers.count >= 1024 { state.answers.removeAll() }
             }
-            state.answers[key] = (answer, .now + lifetime)
+            state.answers[key] = (answer, now() + lifetime)
         }
     }
 

@@ -67,7 +67,10 @@ final class ResumableServer: Sendable {
                     body[0] ^= 1
                     state.damagesNextPiece = false
                 }
-                if state.knowsChecksums {
+                if !isTus {
+                    let sum = "sha-256=:\(Data(SHA256.hash(data: body)).base64EncodedString()):"
+                    guard request.header("content-digest") == sum else { return .respond(400) }
+                } else if state.knowsChecksums {
                     let sum = "sha256 " + Data(SHA256.hash(data: body)).base64EncodedString()
                     guard request.header("upload-checksum") == sum else { return .respond(460) }
                 }

@@ -151,6 +151,10 @@ import Testing
         #expect(jar.header(for: try WebURL(parsing: "https://sub.example.org/a/")) == "wide=2")
         #expect(jar.header(for: try WebURL(parsing: "https://example.net/")) == nil)
         jar.take("wide=; Domain=example.org; Path=/; Max-Age=0", from: site)
+        jar.take("host=; Expires=Thu, 01-Jan-1970 00:00:00 GMT", from: site)
+        #expect(jar.header(for: try WebURL(parsing: "https://www.example.org/a/c")) == "safe=5")
+        jar.take("kept=6; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", from: site)
+        #expect(jar.header(for: try WebURL(parsing: "https://www.example.org/a/c")) == "safe=5; kept=6")
         #expect(jar.header(for: try WebURL(parsing: "https://sub.example.org/")) == nil)
     }
 }

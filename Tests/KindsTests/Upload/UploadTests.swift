@@ -64,6 +64,8 @@ import Testing
                 let output = try await Upload(client: client).run(input, context: OperationContext())
                 #expect(output.bytes == 7)
                 #expect(server.requests.first?.header("content-type") == "application/json")
+                let digest = Data(SHA256.hash(data: Array(#"{"a":1}"#.utf8))).base64EncodedString()
+                #expect(server.requests.first?.header("repr-digest") == "sha-256=:\(digest):")
                 #expect(server.requests.first?.body == Array(#"{"a":1}"#.utf8))
             }
         }

@@ -1,4 +1,5 @@
 import Crypto
+import FoundationEssentials
 import NIOHTTP1
 
 /// One request with everything in it: PUT, POST, or POST of a form with a file.
@@ -17,6 +18,12 @@ struct PlainUpload: Sendable {
 
     func run() async throws(KindFailure) -> Upload.Output {
         var url = transfer.url
+        var headers = headers
+        // Larger ones would be read twice for it.
+        if transfer.source.size <= 1 << 20, !isForm {
+            let digest = try await transfer.digest(of: 0..<transfer.source.size, by: .sha256)
+            headers.replaceOrAdd(name: "repr-digest", value: "sha-256=:\(digest.base64EncodedString()):")
+        }
         for _ in 0...5 {
             var hash = SHA256()
             let reply = try await transfer.send(
@@ -60,6 +67,8 @@ struct PlainUpload: Sendable {
         let md5 = try await transfer.digest(of: 0..<transfer.source.size, by: .md5)
         return reply.response.headers["etag"].first?.unquoted == md5.hexadecimal ? (reply, hash) : nil
     }
+
+    private var isForm: Bool { if case .form = shape { true } else { false } }
 
     private var method: HTTPMethod { if case .put = shape { .PUT } else { .POST } }
 

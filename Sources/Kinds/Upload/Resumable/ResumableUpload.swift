@@ -208,6 +208,8 @@ struct ResumableUpload: Sendable {
         if dialect == .draft {
             headers.replaceOrAdd(name: "upload-complete", value: range.upperBound == transfer.source.size ? "?1" : "?0")
             headers.replaceOrAdd(name: "want-repr-digest", value: "sha-256=10")
+            let digest = try await transfer.digest(of: range, by: .sha256)
+            headers.replaceOrAdd(name: "content-digest", value: "sha-256=:\(digest.base64EncodedString()):")
         }
         if let checksum {
             let digest = try await transfer.digest(of: range, by: checksum)

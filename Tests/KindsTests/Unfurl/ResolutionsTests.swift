@@ -1,0 +1,80 @@
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// What is kept of answers, and for how long.
+@Suite struct ResolutionsTests {
+    private let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true)
+    private let output = Unfurl.Output(
+        finalURL: "http://h/", status: 200, cleanedURL: "http://h/", isDowngraded: false, hops: [])
+
+    private final class Clock: Sendable {
+        private let moment = Mutex(ContinuousClock.now)
+        var now: ContinuousClock.Instant { moment.withLock { $0 } }
+        func advance(by duration: Duration) { moment.withLock { $0 += duration } }
+    }
+
+    /// How often a link was really resolved, when it is asked for twice with so much time in between.
+    private func resolutions(_ answer: Resolutions.Answer, after duration: Duration) async -> Int {
+        let clock = Clock()
+        var configuration = UnfurlConfiguration()
+        configuration.keeps = .seconds(300)
+        let resolutions = Resolutions(configuration, now: { clock.now })
+        let count = Mutex(0)
+        for _ in 0..<2 {
+            let given: Resolutions.Answer
+            do throws(KindFailure) {
+                given = .success(
+                    try await resolutions.answer(key) {
+                        count.withLock { $0 += 1 }
+                        return answer
+                    })
+            } catch {
+                given = .failure(error)
+            }
+            #expect(given == answer)
+            clock.advance(by: duration)
+        }
+        return count.withLock { $0 }
+    }
+
+    @Test func answerServesUntilItExpires() async {
+        #expect(await resolutions(.success(output), after: .seconds(299)) == 1)
+        #expect(await resolutions(.success(output), after: .seconds(300)) == 2)
+    }
+
+    @Test func finalFailureServesForAShortTime() async {
+        let failure = Resolutions.Answer.failure(KindFailure(.httpStatus, "", status: 404))
+        #expect(await resolutions(failure, after: .seconds(29)) == 1)
+        #expect(await resolutions(failure, after: .seconds(30)) == 2)
+    }
+
+    @Test func failureThatMayPassIsAskedAgain() async {
+        let failure = Resolutions.Answer.failure(KindFailure(.timeout, "", isRetryable: true))
+        #expect(await resolutions(failure, after: .zero) == 2)
+    }
+
+    @Test func whoLeavesDoesNotTakeTheAnswerFromOthers() async throws {
+        let resolutions = Resolutions(UnfurlConfiguration())
+        let (begun, mayEnd) = (Signal(), Signal())
+        let resolve: @Sendable () async -> Resolutions.Answer = { [output] in
+            begun.send()
+            await mayEnd.wait()
+            return Task.isCancelled ? .failure(.cancelled) : .success(output)
+        }
+        let first = Task {
+            await failure { () async throws(KindFailure) in try await resolutions.answer(key, resolve: resolve) }
+        }
+        await begun.wait()
+        let second = Task { try await resolutions.answer(key, resolve: { .failure(.cancelled) }) }
+        // The second has joined when it is the last one that matters.
+        while resolutions.waiting(for: key) < 2 { await Task.yield() }
+        first.cancel()
+        mayEnd.send()
+        #expect(await first.value?.code == "cancelled")
+        let answer = try await second.value
+        #expect(answer == output)
+    }
+}

@@ -1,0 +1,117 @@
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+/// Every way in which `unfurl` fails has a code of its own.
+@Suite struct UnfurlFailureTests {
+    private func code(
+        of input: Unfurl.Input, _ configuration: OutgoingConfiguration = loopbackConfiguration()
+    ) async throws -> KindFailure? {
+        try await withClient(configuration) { client in
+            await failure { () async throws(KindFailure) in
+                try await Unfurl(client: client).run(input, context: OperationContext())
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Unfurl.Input(), "invalid_input"), (Unfurl.Input(url: "http://h/", maxRedirects: 51), "invalid_input"),
+            (Unfurl.Input(url: "http://h/", maxRedirects: -1), "invalid_input"),
+            (Unfurl.Input(url: "http://h/", timeoutMs: 0), "invalid_input"),
+            (Unfurl.Input(url: "ftp://h/"), "invalid_url"), (Unfurl.Input(url: "nonsense"), "invalid_url"),
+            (Unfurl.Input(url: "http://10.0.0.1/"), "address_refused"),
+            (Unfurl.Input(url: "http://1.1.1.1:25/"), "port_refused"),
+            (Unfurl.Input(url: "http://127.0.0.1:1/"), "connect_failed"),
+        ])
+    func whatCannotBeAskedForFailsByItsCode(input: Unfurl.Input, code: String) async throws {
+        let failure = try await self.code(of: input)
+        #expect(failure?.code == code)
+        #expect(failure?.isRetryable == (code == "connect_failed"))
+    }
+
+    @Test(
+        arguments: [
+            (.respond(404), "http_status", false), (.respond(500), "http_status", true),
+            (.respond(305, [("location", "/x")]), "http_status", false), (.respond(401), "unauthorized", false),
+            (.respond(302), "redirect_invalid", false), (.close, "connection_lost", true),
+            (.raw(Array("no web server\r\n\r\n".utf8), closes: true), "protocol_error", false),
+            (
+                .raw(
+                    Array("HTTP/1.1 200 OK\r\nx: \(String(repeating: "a", count: 66_000))\r\n\r\n".utf8), closes: true),
+                "headers_too_large", false
+            ),
+            (.text("<title>Robot check</title>"), "blocked", false),
+        ] as [(LoopbackServer.Answer, String, Bool)])
+    func whatAServerAnswersFailsByItsCode(answer: LoopbackServer.Answer, code: String, isRetryable: Bool) async throws {
+        try await LoopbackServer.with { _ in
+            answer
+        } _: { server in
+            let failure = try await self.code(of: Unfurl.Input(url: server.origin))
+            #expect(failure?.code == code)
+            #expect(failure?.isRetryable == isRetryable)
+        }
+    }
+
+    /// 300 offers choices, and 304 says that nothing changed: neither leads on.
+    @Test(arguments: [300, 304])
+    func choicesAreNotFollowed(status: Int) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(status, [("location", "/other")])
+        } _: { server in
+            try await withClient { client in
+                let output = try await Unfurl(client: client).result(Unfurl.Input(url: server.origin + "/a"))
+                #expect(output.finalURL == server.origin + "/a")
+                #expect(output.status == status)
+            }
+        }
+    }
+
+    @Test(.enabled(if: Nginx.isInstalled, "nginx is not installed"))
+    func noSecureConnectionIsTLSFailed() async throws {
+        try await Nginx.with { nginx in
+            let failure = try await self.code(of: Unfurl.Input(url: "https://localhost:\(nginx.tlsPort)/"))
+            #expect(failure?.code == "tls_failed")
+        }
+    }
+
+    @Test func hopTakesNoLongerThanItsLimit() async throws {
+        try await LoopbackServer.with {
+            $0.path == "/" ? .redirect(302, to: "/slow") : .silence
+        } _: { server in
+            try await withClient { client in
+                var configuration = UnfurlConfiguration()
+                configuration.hopTimeout = .milliseconds(100)
+                let unfurl = Unfurl(client: client, configuration: configuration)
+                let failure = await failure { () async throws(KindFailure) in
+                    try await unfurl.run(Unfurl.Input(url: server.origin), context: OperationContext())
+                }
+                #expect(failure?.code == "timeout")
+                #expect(failure?.url == server.origin + "/slow")
+                // First by HEAD, then by GET.
+                #expect(server.requests.filter { $0.path == "/slow" }.map(\.method) == ["HEAD", "GET"])
+            }
+        }
+    }
+
+    @Test func everyHopTellsItsTime() async throws {
+        try await LoopbackServer.with { request in
+            switch request.path {
+            case "/a": .respond(302, [("location", "/b"), ("set-cookie", "way=1; Path=/")])
+            case "/b" where request.header("cookie") == "way=1":
+                .respond(200, [("refresh", "0; url=/c"), ("content-type", "text/html")])
+            case "/c": .text("<link rel=canonical href=/canon>")
+            default: .respond(404)
+            }
+        } _: { server in
+            try await withClient { client in
+                let output = try await Unfurl(client: client).result(Unfurl.Input(url: server.origin + "/a"))
+                #expect(output.hops.map(\.via) == [.location, .refreshHeader, nil])
+                #expect(output.hops.allSatisfy { $0.durationMs >= 0 && $0.status != nil && $0.method != nil })
+                #expect(output.canonicalURL == server.origin + "/canon")
+                #expect(output.finalURL == server.origin + "/c")
+            }
+        }
+    }
+}

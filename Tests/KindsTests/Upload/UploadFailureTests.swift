@@ -1,0 +1,114 @@
+import Foundation
+import Jobs
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+/// Every way in which `upload` fails before or beside the server's answer has a code of its own.
+@Suite struct UploadFailureTests {
+    private func code(
+        of input: Upload.Input, _ configure: (inout UploadConfiguration) -> Void = { _ in }
+    ) async throws -> String? {
+        var configuration = UploadConfiguration()
+        configure(&configuration)
+        return try await withClient { [configuration] client in
+            await failure { () async throws(KindFailure) in
+                try await Upload(client: client, configuration: configuration).run(input, context: OperationContext())
+            }?.code
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Upload.Input(to: "http://127.0.0.1:1/"), "invalid_input"),
+            (Upload.Input(file: "/f", to: "http://127.0.0.1:1/", body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://127.0.0.1:1/", maxBytesPerSecond: 0, body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://127.0.0.1:1/", timeoutMs: 0, body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://user:secret@127.0.0.1:1/", body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://127.0.0.1:1/", contentType: "a\nb", body: "x"), "invalid_input"),
+            (Upload.Input(to: "http://127.0.0.1:1/b/k", style: .s3, body: "x"), "invalid_input"),
+            (Upload.Input(to: "file:///etc/passwd", body: "x"), "invalid_url"),
+            (Upload.Input(to: "http://10.0.0.1/", body: "x"), "address_refused"),
+            (Upload.Input(to: "http://1.1.1.1:25/", body: "x"), "port_refused"),
+            (Upload.Input(to: "http://127.0.0.1:1/", body: "x"), "connect_failed"),
+            (Upload.Input(to: "http://127.0.0.1:1/", credential: "none", body: "x"), "credential_not_found"),
+            (Upload.Input(file: "/nowhere/f", to: "http://127.0.0.1:1/"), "file_refused"),
+        ])
+    func inputThatCannotBeSentFailsByItsCode(input: Upload.Input, code: String) async throws {
+        let given = try await self.code(of: input)
+        #expect(given == code)
+    }
+
+    @Test(arguments: ["", "line\nbreak", "bell\u{7}"])
+    func credentialThatCannotBeSentIsNone(secret: String) async throws {
+        let code = try await code(of: Upload.Input(to: "http://127.0.0.1:1/", credential: "c", body: "x")) {
+            $0.credentials = { _ throws(KindFailure) in secret }
+        }
+        #expect(code == "credential_not_found")
+    }
+
+    @Test func rootThatIsMissingIsUnreadable() async throws {
+        let code = try await code(of: Upload.Input(file: "/nowhere/at/all/f", to: "http://127.0.0.1:1/")) {
+            $0.roots = ["/nowhere/at/all"]
+        }
+        #expect(code == "file_unreadable")
+    }
+
+    @Test func fileBeyondTheLimitIsRefused() async throws {
+        try await withFolder { folder in
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: folder + "/f"))
+            let code = try await code(of: Upload.Input(file: folder + "/f", to: "http://127.0.0.1:1/")) {
+                $0.roots = [folder]
+                $0.maxBytes = 2
+            }
+            #expect(code == "file_refused")
+        }
+    }
+
+    @Test func redirectsHaveAnEnd() async throws {
+        try await LoopbackServer.with {
+            .redirect(307, to: $0.path + "x")
+        } _: { server in
+            let code = try await code(of: Upload.Input(to: server.origin + "/a", body: "x"))
+            #expect(code == "too_many_redirects")
+            #expect(server.requests.count == 6)
+        }
+    }
+
+    /// Where it cannot be noted how far an upload is, it does not go on as if it were.
+    @Test func checkpointThatCannotBeWrittenFails() async throws {
+        try await withFolder { folder in
+            try Data(randomBytes(3000, seed: 3)).write(to: URL(fileURLWithPath: folder + "/f"))
+            try await LoopbackServer.with { _ in
+                .respond(201, [("location", "/files/1")])
+            } _: { server in
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    configuration.checkpoints = folder + "/f/under-a-file"
+                    let upload = Upload(client: client, configuration: configuration)
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await upload.run(
+                            Upload.Input(file: folder + "/f", to: server.origin, style: .tus),
+                            job: JobContext(
+                                lease: Lease(job: JobID(1), attempt: 1), operation: OperationContext(),
+                                onEnqueue: { _ in }))
+                    }
+                    #expect(failure?.code == "checkpoint_failed")
+                    #expect(failure?.isRetryable == true)
+                }
+            }
+        }
+    }
+
+    /// nginx's own answer to a file that is too large.
+    @Test(.enabled(if: Nginx.isInstalled, "nginx is not installed"))
+    func fileThatTheServerDoesNotTakeIsTooLarge() async throws {
+        try await Nginx.with { nginx in
+            let code = try await code(
+                of: Upload.Input(to: nginx.origin + "/small/x", body: String(repeating: "x", count: 3000)))
+            #expect(code == "too_large")
+        }
+    }
+}
