@@ -8,7 +8,7 @@ import Testing
 ///
 /// Beside each stands what it must give, and why; `{origin}` is the server. Fields that are not named are not compared, and
 /// null says that a field must not be there.
-@Suite struct GoldenTests {
+@Suite(.serialized) struct GoldenTests {
     struct Golden: Sendable, CustomTestStringConvertible {
         var name: String
         var why: String
