@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import SQLite
 import SQLiteStore
@@ -75,6 +76,8 @@ import Testing
             #expect(store.logBytes <= 1 << 20)
         }
         await store.close()
+        // Nothing in it could be replayed into a backup that is put in the database's place.
+        #expect(try FileManager.default.attributesOfItem(atPath: directory.database + "-wal")[.size] as? Int ?? 0 == 0)
     }
 
     @Test func aLongReadHoldsTheLogBackAndItsEndLetsItGo() async throws {

@@ -65,8 +65,16 @@ public enum Daemon {
             try await keeper.load()
         }
         let problems: @Sendable () -> [String] = {
+            var problems: [String] = []
             let refused = keeper.refused
-            return refused == 0 ? [] : ["\(refused) definitions refused, see halyard definitions list"]
+            if refused > 0 { problems.append("\(refused) definitions refused, see halyard definitions list") }
+            let log = store.logBytes
+            if log > 8 * StoreOptions().walBytes {
+                problems.append(
+                    "the write-ahead log has \(log >> 20) MiB, since somebody reads for long; end that (an open sqlite3 shell?)"
+                )
+            }
+            return problems
         }
         let status = Wakeups()
         let stops = Wakeups()

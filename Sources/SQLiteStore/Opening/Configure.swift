@@ -14,6 +14,9 @@ extension Connection {
                 checkpointByHand()
                 try leaveWALFilesOnClose()
                 _ = try text("PRAGMA journal_mode = WAL")
+                // A log that grew (a long read held it) shrinks when it begins anew, and an orderly close leaves it empty,
+                // so that it cannot be replayed into a backup put in the database's place.
+                try execute(text: "PRAGMA journal_size_limit = \(options.walBytes)")
                 // Debian's SQLite overwrites what it deletes; nothing here rests on that, and it costs writes.
                 _ = try integer("PRAGMA secure_delete = OFF")
             } else {

@@ -72,7 +72,10 @@ extension DatabaseLocation {
 
     /// SQLite would replay a log that another database left into the new one.
     private func refuseStrayLog() throws(StoreOpenError) {
-        for log in [path + "-wal", path + "-journal"] where access(log, F_OK) == 0 { throw .strayLog(path: log) }
+        for log in [path + "-wal", path + "-journal"] {
+            var status = stat()
+            if stat(log, &status) == 0, status.st_size > 0 { throw .strayLog(path: log) }
+        }
     }
 
     /// Makes a complete database under another name and then gives it its own, so that a database is there whole or not
