@@ -24,7 +24,7 @@ extension StoreControl {
             } catch {
                 problem = ControlProblem(error)
             }
-            answers.append(try await earlierAnswer(to: submission) ?? .refused(problem))
+            answers.append(try await earlierAnswer(to: submission, insteadOf: problem) ?? .refused(problem))
         }
         var outcomes = try await enqueue(graphs, now: moment)[...]
         return answers.map { $0 ?? SubmissionAnswer(outcomes.removeFirst()) }
@@ -32,9 +32,14 @@ extension StoreControl {
 
     /// What a request was answered that used the same key: it stands whatever has become of definitions and files since.
     /// The store looks for a key by itself, but only in what can still be planned.
-    private func earlierAnswer(to submission: Submission) async throws(ControlProblem) -> SubmissionAnswer? {
+    private func earlierAnswer(
+        to submission: Submission, insteadOf problem: ControlProblem
+    ) async throws(ControlProblem) -> SubmissionAnswer? {
         guard let key = submission.keyByContent else { return nil }
-        return try await asked { () throws(StoreError) in try await store.outcome(of: key) }.map(SubmissionAnswer.init)
+        let outcome = try await asked { () throws(StoreError) in try await store.outcome(of: key) }
+        // Whoever is told that a file lies outside the roots hands it over, and only then asks what was asked before.
+        if case .refused? = outcome, problem.code == .outsideRoots { return nil }
+        return outcome.map(SubmissionAnswer.init)
     }
 
     /// Hands planned graphs to the store, and sees to the files of the spool that they name.

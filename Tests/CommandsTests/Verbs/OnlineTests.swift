@@ -132,6 +132,24 @@ import Testing
         }
     }
 
+    /// P1: also when it is handed over anew with each try.
+    @Test func p1AFileOfTheUserIsSentOnceForItsKey() async throws {
+        let shop = try await Workshop()
+        let photo = try shop.file("photo.jpg", "x")
+        try await RunningDaemon.with(shop) { daemon in
+            for _ in 1...2 {
+                let run = try await shop.run("enqueue", "upload", photo, "http://b/", "--key", "photo")
+                #expect(run.code == .success, "\(run.errors)")
+                #expect(run.output == "1\n")
+            }
+            _ = try shop.file("photo.jpg", "y")
+            let other = try await shop.run("enqueue", "upload", photo, "http://b/", "--key", "photo")
+            #expect(other.code == .data)
+            #expect(other.errors.contains("was used for another request"))
+            #expect(try await daemon.store.jobs(JobFilter()).count == 1)
+        }
+    }
+
     @Test func reloadingTellsWhyItWasRefused() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in
