@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// The process that reads documents for another one, with no rights but to compute.
 ///
@@ -12,9 +13,14 @@ public enum DocumentHelper {
     /// In place of an answer's length.
     static let noSandbox = 0xFFFF_FFFF
 
+    private static let offered = Atomic(false)
+    /// Whether this program can be started as a helper.
+    static var isOffered: Bool { offered.load(ordering: .relaxed) }
+
     /// Does a helper's work and ends the process, when it was started as one; returns else. To be called before anything else,
     /// while the process has one thread.
     public static func runIfAsked() {
+        offered.store(true, ordering: .relaxed)
         guard CommandLine.arguments.dropFirst().elementsEqual([word]) else { return }
         var kind: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

@@ -15,7 +15,7 @@ public final class DocumentReader: Sendable {
         /// In helpers started with this command: a program that calls ``DocumentHelper/runIfAsked()`` first.
         case helper(command: [String])
 
-        /// In helpers that are further copies of the running program.
+        /// In helpers that are further copies of the running program, which has called ``DocumentHelper/runIfAsked()``.
         public static var thisProgram: Place { .helper(command: ["/proc/self/exe", DocumentHelper.word]) }
     }
 
@@ -95,6 +95,8 @@ public final class DocumentReader: Sendable {
         guard case .helper(let command) = place else { return task.read(bytes) }
         let answer: [UInt8]
         do throws(HelperProblem) {
+            // A copy of a program that knows nothing of helpers would do that program's work once more.
+            if place == .thisProgram, !DocumentHelper.isOffered { throw .notOffered }
             answer = try ask(command, try HelperMessage.question(task), bytes)
         } catch {
             throw KindFailure(error, at: url)
@@ -159,6 +161,11 @@ extension KindFailure {
                 .helperFailed,
                 "The helper that reads documents cannot be started (\(String(cString: strerror(code)))); "
                     + "check the limits of processes and memory.", isRetryable: true, url: url)
+        case .notOffered:
+            self.init(
+                .helperFailed,
+                "Documents are to be read in copies of this program, which does not offer that; "
+                    + "call DocumentHelper.runIfAsked() first in its main.", url: url)
         case .noSandbox:
             self.init(
                 .helperFailed,

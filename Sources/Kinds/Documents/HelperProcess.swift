@@ -5,6 +5,8 @@ enum HelperProblem: Error, Hashable {
     /// With errno.
     case notStarted(Int32)
     case noSandbox
+    /// The program cannot be started as a helper.
+    case notOffered
     /// Before it answered.
     case ended
     case tooLate(Duration)

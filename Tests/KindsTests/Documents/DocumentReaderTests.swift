@@ -107,6 +107,16 @@ import Testing
         #expect(reader.idleHelpers.isEmpty)
     }
 
+    /// The tests' own program offers no helpers; a copy of it must not be started.
+    @Test func programThatOffersNoHelpersIsNotCopied() async {
+        let reader = DocumentReader(.thisProgram)
+        let problem = await failure { () async throws(KindFailure) in
+            try await reader.read(describe(), Self.page, at: url)
+        }
+        #expect(problem?.code == "helper_failed")
+        #expect(problem?.message.contains("runIfAsked") == true)
+    }
+
     @Test func pageIsReadByAHelper() async throws {
         let output = try await LoopbackServer.with { _ in
             .respond(200, [("content-type", "text/html")], Self.page)
