@@ -6,7 +6,8 @@ final class DatagramSocket: Sendable {
     private let address: sockaddr_un
     private let addressLength: socklen_t
 
-    init(to text: String) throws(NotifyError) {
+    /// - Parameter patience: How long one try of ``send(_:tries:)`` waits for a reader that is behind.
+    init(to text: String, patience: Duration) throws(NotifyError) {
         let bytes = Array(text.utf8)
         var address = sockaddr_un()
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -26,14 +27,16 @@ final class DatagramSocket: Sendable {
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .failed(call: "socket", errno: errno) }
         // A manager that does not read must not hold a thread for ever.
-        var patience = timeval(tv_sec: 2, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        let time = patience.microseconds
+        var limit = timeval(tv_sec: Int(time / 1_000_000), tv_usec: suseconds_t(time % 1_000_000))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }
 
-    func send(_ text: String) throws(NotifyError) {
+    func send(_ text: String, tries: Int) throws(NotifyError) {
         var text = text
+        var left = tries
         let failure: Int32? = text.withUTF8 { bytes in
             withUnsafePointer(to: address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { target in
@@ -42,7 +45,9 @@ final class DatagramSocket: Sendable {
                             descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), target,
                             addressLength)
                         if sent >= 0 { return nil }
-                        if errno != EINTR { return errno }
+                        if errno == EINTR { continue }
+                        left -= 1
+                        if errno != EAGAIN || left <= 0 { return errno }
                     }
                 }
             }

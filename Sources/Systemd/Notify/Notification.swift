@@ -14,6 +14,14 @@ public enum Notification: Sendable, Hashable {
     case extendTimeout(by: Duration)
     case errno(Int32)
 
+    /// The next one makes up for a status or a ping that is lost; nothing does for the others.
+    var mustArrive: Bool {
+        switch self {
+        case .status, .watchdog: false
+        case .ready, .watchdogTrigger, .stopping, .reloading, .extendTimeout, .errno: true
+        }
+    }
+
     var line: String {
         switch self {
         case .ready: "READY=1"

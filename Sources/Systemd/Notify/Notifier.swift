@@ -3,17 +3,24 @@ import Synchronization
 
 /// Tells the service manager how the service is doing; does nothing where nobody listens.
 ///
-/// A message that cannot be sent does no harm to the service: it is reported to `onFailure`, and lost.
+/// A manager that is behind is waited for: two seconds for what the next message makes up for, half a minute for a change
+/// of state. A message that cannot be sent then does no harm to the service: it is reported to `onFailure`, and lost.
 public final class Notifier: Sendable {
     private let socket: DatagramSocket?
     private let lastStatus = Mutex("")
     private let onFailure: @Sendable (NotifyError) -> Void
 
     /// - Parameter address: A path, or `@` and a name in the abstract space; nil for nobody.
-    public init(_ address: String?, onFailure: @escaping @Sendable (NotifyError) -> Void = { _ in }) {
+    public convenience init(_ address: String?, onFailure: @escaping @Sendable (NotifyError) -> Void = { _ in }) {
+        self.init(address, patience: .seconds(2), onFailure: onFailure)
+    }
+
+    init(_ address: String?, patience: Duration, onFailure: @escaping @Sendable (NotifyError) -> Void) {
         self.onFailure = onFailure
         do throws(NotifyError) {
-            socket = try address.map { address throws(NotifyError) in try DatagramSocket(to: address) }
+            socket = try address.map { address throws(NotifyError) in
+                try DatagramSocket(to: address, patience: patience)
+            }
         } catch {
             socket = nil
             onFailure(error)
@@ -26,8 +33,12 @@ public final class Notifier: Sendable {
     public func send(_ notifications: Notification...) {
         guard let socket else { return }
         do throws(NotifyError) {
-            try socket.send(notifications.map(\.line).joined(separator: "\n") + "\n")
+            try socket.send(
+                notifications.map(\.line).joined(separator: "\n") + "\n",
+                tries: notifications.contains(where: \.mustArrive) ? 15 : 1)
         } catch {
+            // A status that was lost may be said again.
+            lastStatus.withLock { $0 = "" }
             onFailure(error)
         }
     }
