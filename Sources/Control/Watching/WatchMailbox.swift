@@ -30,8 +30,9 @@ final class WatchMailbox: Sendable {
                 let job = jobs[next]
                 next += 1
                 pending.remove(job)
-                if next == jobs.count {
-                    jobs.removeAll(keepingCapacity: true)
+                // What was taken is let go once it is the larger part, which moves each job at most once.
+                if next * 2 >= jobs.count {
+                    jobs.removeFirst(next)
                     next = 0
                 }
                 return .job(job)
@@ -61,6 +62,9 @@ final class WatchMailbox: Sendable {
     }
 
     func add(_ progress: OperationProgress, of job: JobID) { deliver { $0.progress[job] = progress } }
+
+    /// Jobs that are held, also those that were taken and not let go yet.
+    var heldJobs: Int { state.withLock { $0.jobs.count } }
 
     private func isInScope(_ change: JobChange) -> Bool {
         switch scope {

@@ -37,6 +37,16 @@ import Testing
         #expect(await mailbox.next() == .job(JobID(4)))
     }
 
+    @Test func readerThatIsAlwaysOneBehindCostsNothing() async {
+        let mailbox = WatchMailbox(scope: .all)
+        mailbox.add(changes([0]))
+        for id in 1...10_000 as ClosedRange<Int64> {
+            mailbox.add(changes([id]))
+            #expect(await mailbox.next() == .job(JobID(id - 1)))
+            #expect(mailbox.heldJobs <= 4)
+        }
+    }
+
     @Test func latestProgressIsKept() async {
         let mailbox = WatchMailbox(scope: .all)
         for count in 1...3 as ClosedRange<Int64> {
