@@ -57,6 +57,16 @@ extension Check {
             expected += [change(first, .cancelled, 2), change(second, .skipped, 0)]
             try expectEqual(recorder.jobs, expected)
         },
+        Check("observersGetTheInputOfAJobThatWasAccepted") { source in
+            let bench = try await Workbench(source)
+            let recorder = Recorder(bench.store)
+            let parent = try await bench.enqueue(bench.job(input: JSONText("1")))
+            let lease = try await bench.claimOne().lease
+            let child = NewGraph(isGraph: false, jobs: [bench.job(input: JSONText("2"))])
+            try await bench.end(lease, .succeeded(JSONText("3"), children: [child]))
+            try expectEqual(recorder.jobs.map(\.input), [JSONText("1"), nil, nil, JSONText("2")])
+            try expectEqual(recorder.jobs.map(\.job), [parent, parent, parent, JobID(parent.rawValue + 1)])
+        },
         Check("observersHearOfQueuesAndDefinitions") { source in
             let bench = try await Workbench(source)
             let recorder = Recorder(bench.store)

@@ -71,8 +71,11 @@ public final class Spool: Sendable {
     func holds(_ name: SpoolName) -> Bool { access("\(directory)/\(name.text)", F_OK) == 0 }
 
     /// Removes a file that no job needs any more; one that is not there is no failure.
-    func remove(_ name: SpoolName) {
-        queue.async { [directory] in unlink("\(directory)/\(name.text)") }
+    func remove(_ name: SpoolName, done: @escaping @Sendable () -> Void) {
+        queue.async { [directory] in
+            unlink("\(directory)/\(name.text)")
+            done()
+        }
     }
 
     /// The names of all files, also of those that were not finished.

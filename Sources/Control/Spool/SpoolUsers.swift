@@ -1,22 +1,49 @@
+import Glibc
 import Jobs
 import Synchronization
 
-/// Knows which open jobs name which files of the spool, and removes a file when the last of them is final.
+/// Knows what needs which files of the spool, and removes a file when nothing needs it any more.
+///
+/// 1. A file goes only when no open job names it and no request that names it is under way.
+/// 2. A job is known from the moment its commit is told, before any that the same commit ended is let go: so a child keeps
+///    the file of its parent.
+/// 3. Nobody begins to need a file that is being removed.
 final class SpoolUsers: Sendable {
+    private struct Use {
+        var jobs: Set<JobID> = []
+        var requests = 0
+        /// One that no job ever named is kept for a day.
+        var hadJob = false
+    }
+
     private struct State {
-        var jobsOfFile: [SpoolName: Set<JobID>] = [:]
+        var uses: [SpoolName: Use] = [:]
         var filesOfJob: [JobID: [SpoolName]] = [:]
+        var leaving: Set<SpoolName> = []
         var observation: StoreObservation?
 
-        /// The files that nobody needs any more.
+        mutating func add(_ job: JobID, _ files: [SpoolName]) {
+            filesOfJob[job] = files
+            for file in files {
+                uses[file, default: Use()].jobs.insert(job)
+                uses[file]?.hadJob = true
+            }
+        }
+
+        /// Returns the files to remove.
         mutating func remove(_ job: JobID) -> [SpoolName] {
             guard let files = filesOfJob.removeValue(forKey: job) else { return [] }
             return files.filter { file in
-                jobsOfFile[file]?.remove(job)
-                guard jobsOfFile[file]?.isEmpty == true else { return false }
-                jobsOfFile[file] = nil
-                return true
+                uses[file]?.jobs.remove(job)
+                return isOver(file)
             }
+        }
+
+        mutating func isOver(_ file: SpoolName) -> Bool {
+            guard let use = uses[file], use.jobs.isEmpty, use.requests == 0 else { return false }
+            uses[file] = nil
+            if use.hadJob { leaving.insert(file) }
+            return use.hadJob
         }
     }
 
@@ -28,8 +55,7 @@ final class SpoolUsers: Sendable {
         self.spool = spool
         self.store = store
         let observation = store.observe { [weak self] change in
-            guard let self, case .jobs(let changes) = change else { return }
-            for change in changes where change.state.isFinal { release(change.job) }
+            if let self, case .jobs(let changes) = change { follow(changes) }
         }
         state.withLock { $0.observation = observation }
     }
@@ -41,66 +67,103 @@ final class SpoolUsers: Sendable {
         return Spool.prefix + (try await spool.keep(chunks, size: size, now: now).text)
     }
 
-    /// Refuses an input that names a file which is not there.
-    func problem(of input: JSONText?) -> ControlProblem? {
-        guard let input, let gone = Self.files(in: input).first(where: { !spool.holds($0) }) else { return nil }
-        return ControlProblem(
-            .invalidInput,
-            "The spool has no file \(Spool.prefix)\(gone.text): it went with its last job, or after a day. Hand the file over again."
-        )
+    // MARK: Requests
+
+    /// Keeps the files that a request names until ``release(_:)``. To be called before ``problem(of:)``.
+    func hold(_ graph: NewGraph) -> [SpoolName] {
+        let files = graph.jobs.flatMap { Self.files(in: $0.input) }
+        if !files.isEmpty {
+            state.withLock { state in
+                for file in files { state.uses[file, default: Use()].requests += 1 }
+            }
+        }
+        return files
     }
 
-    /// Learns of a job that was just accepted.
-    func add(_ job: JobID, input: JSONText?) async {
-        guard remember(job, input: input) else { return }
-        // It may have ended before it was remembered. A store that cannot be read leaves the file to a later start.
-        guard let record = try? await store.job(job), record.state.isFinal else { return }
-        release(job)
+    /// The request is over: its jobs were accepted, or there are none.
+    func release(_ files: [SpoolName]) {
+        if files.isEmpty { return }
+        let over = state.withLock { state in
+            files.filter { file in
+                state.uses[file]?.requests -= 1
+                return state.isOver(file)
+            }
+        }
+        remove(over)
     }
 
-    /// Reads once, at the start of a daemon, which open jobs name a file, and removes files that no job has named for a
-    /// day. Costs nothing while the spool is empty.
+    /// Refuses a graph that names a file which is not there.
+    func problem(of graph: NewGraph) -> ControlProblem? {
+        for job in graph.jobs {
+            for file in Self.files(in: job.input)
+            where state.withLock({ $0.leaving.contains(file) }) || !spool.holds(file) {
+                return ControlProblem(
+                    .invalidInput,
+                    "The spool has no file \(Spool.prefix)\(file.text): it went with its last job, or after a day. Hand the file over again."
+                )
+            }
+        }
+        return nil
+    }
+
+    // MARK: Jobs
+
+    private func follow(_ changes: [JobChange]) {
+        // What is looked for needs no lock.
+        let new = changes.compactMap { change -> (JobID, [SpoolName])? in
+            let files = change.state.isFinal ? [] : Self.files(in: change.input)
+            return files.isEmpty ? nil : (change.job, files)
+        }
+        let over = state.withLock { state in
+            // 2.
+            for (job, files) in new { state.add(job, files) }
+            if state.filesOfJob.isEmpty { return [SpoolName]() }
+            return changes.filter(\.state.isFinal).flatMap { state.remove($0.job) }
+        }
+        remove(over)
+    }
+
+    /// Reads once, at the start of a daemon and before jobs run, which open jobs name a file, and removes files that no
+    /// job has named for a day. Costs nothing while the spool is empty.
     func recover(now: Timestamp) async throws(ControlProblem) {
         let files = try await spool.files()
         if files.isEmpty { return }
         var filter = JobFilter(states: Set(JobState.allCases.filter { !$0.isFinal }), order: .oldestFirst, limit: 1000)
         while true {
             let page = try await asked { () throws(StoreError) in try await store.jobs(filter) }
-            for job in page { _ = remember(job.id, input: job.input) }
-            if page.count < filter.limit { break }
+            for job in page {
+                let files = Self.files(in: job.input)
+                if !files.isEmpty { state.withLock { $0.add(job.id, files) } }
+            }
+            guard filter.mayGoOn(after: page) else { break }
             filter.after = page.last?.id
         }
         try await removeLeftovers(now: now)
     }
 
+    // MARK: Removing
+
     private func removeLeftovers(now: Timestamp) async throws(ControlProblem) {
-        for file in try await spool.files() where now - file.keptAt > Spool.leftoverAge {
-            if state.withLock({ $0.jobsOfFile[file] == nil }) { spool.remove(file) }
+        let old = try await spool.files().filter { now - $0.keptAt > Spool.leftoverAge }
+        remove(state.withLock { state in old.filter { state.uses[$0] == nil && state.leaving.insert($0).inserted } })
+    }
+
+    private func remove(_ files: [SpoolName]) {
+        for file in files {
+            spool.remove(file) { [weak self] in _ = self?.state.withLock { $0.leaving.remove(file) } }
         }
     }
 
-    /// False when the input names no file.
-    private func remember(_ job: JobID, input: JSONText?) -> Bool {
-        guard let input else { return false }
-        let files = Self.files(in: input)
-        if files.isEmpty { return false }
-        state.withLock { state in
-            state.filesOfJob[job] = files
-            for file in files { state.jobsOfFile[file, default: []].insert(job) }
-        }
-        return true
-    }
-
-    private func release(_ job: JobID) {
-        for file in state.withLock({ $0.remove(job) }) { spool.remove(file) }
-    }
+    // MARK: Inputs
 
     /// The files that fields of an input name.
-    static func files(in input: JSONText) -> [SpoolName] {
+    static func files(in input: JSONText?) -> [SpoolName] {
         // Most inputs name none; that is seen without reading them.
-        guard input.bytes.contains("\"\(Spool.prefix)".utf8), let object = JSONObject(input) else { return [] }
+        guard let input, input.bytes.contains(Self.mark), let object = JSONObject(input) else { return [] }
         return object.fields.compactMap { $0.value.decodedString.flatMap(file) }
     }
+
+    private static let mark = Array("\"\(Spool.prefix)".utf8)
 
     static func file(_ value: String) -> SpoolName? {
         value.hasPrefix(Spool.prefix) ? SpoolName(String(value.dropFirst(Spool.prefix.count))) : nil
@@ -108,9 +171,21 @@ final class SpoolUsers: Sendable {
 }
 
 extension [UInt8] {
-    fileprivate func contains(_ part: String.UTF8View) -> Bool {
-        let part = Array(part)
-        guard let first = part.first else { return true }
-        return indices.contains { self[$0] == first && self[$0...].starts(with: part) }
+    /// Looks for the last byte of the part first, at the speed of `memchr`: this runs for every job that is accepted.
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        withUnsafeBytes { all in
+            part.withUnsafeBytes { part in
+                guard let start = all.baseAddress, let first = part.baseAddress, let last = part.last else {
+                    return false
+                }
+                var from = part.count - 1
+                while from < all.count, let found = memchr(start + from, CInt(last), all.count - from) {
+                    let end = start.distance(to: found)
+                    if memcmp(start + (end - part.count + 1), first, part.count) == 0 { return true }
+                    from = end + 1
+                }
+                return false
+            }
+        }
     }
 }

@@ -9,13 +9,16 @@ extension StoreControl {
         var answers: [SubmissionAnswer?] = []
         answers.reserveCapacity(submissions.count)
         var graphs: [NewGraph] = []
-        let checker = InputChecker(catalog: catalog, check: daemon?.checkInput, spool: spoolUsers)
+        let checker = InputChecker(catalog: catalog, check: daemon?.checkInput)
+        var held: [SpoolName] = []
+        defer { spoolUsers?.release(held) }
         for submission in submissions {
             let problem: ControlProblem
             do throws(RequestProblem) {
                 var graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
                 graph.key = submission.keyByContent
-                guard let refusal = checker.problem(of: graph) else {
+                if let spoolUsers { held += spoolUsers.hold(graph) }
+                guard let refusal = spoolUsers?.problem(of: graph) ?? checker.problem(of: graph) else {
                     answers.append(nil)
                     graphs.append(graph)
                     continue
@@ -26,7 +29,8 @@ extension StoreControl {
             }
             answers.append(try await earlierAnswer(to: submission, insteadOf: problem) ?? .refused(problem))
         }
-        var outcomes = try await enqueue(graphs, now: moment)[...]
+        if graphs.isEmpty { return answers.compactMap(\.self) }
+        var outcomes = try await asked { () throws(StoreError) in try await store.enqueue(graphs, now: moment) }[...]
         return answers.map { $0 ?? SubmissionAnswer(outcomes.removeFirst()) }
     }
 
@@ -40,19 +44,6 @@ extension StoreControl {
         // Whoever is told that a file lies outside the roots hands it over, and only then asks what was asked before.
         if case .refused? = outcome, problem.code == .outsideRoots { return nil }
         return outcome.map(SubmissionAnswer.init)
-    }
-
-    /// Hands planned graphs to the store, and sees to the files of the spool that they name.
-    func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(ControlProblem) -> [EnqueueOutcome] {
-        if graphs.isEmpty { return [] }
-        let outcomes = try await asked { () throws(StoreError) in try await store.enqueue(graphs, now: now) }
-        if let spoolUsers {
-            for (graph, outcome) in zip(graphs, outcomes) {
-                guard case .enqueued(let receipt) = outcome else { continue }
-                for (job, id) in zip(graph.jobs, receipt.jobs) { await spoolUsers.add(id, input: job.input) }
-            }
-        }
-        return outcomes
     }
 
     /// A job that does not exist is left to the store, which refuses it.
@@ -90,18 +81,15 @@ extension SubmissionAnswer {
 /// Asks the daemon about the inputs of planned jobs.
 struct InputChecker {
     let check: (@Sendable (String, JSONText) -> ControlProblem?)?
-    let spool: SpoolUsers?
     private var definitions: [DefinitionID: Definition] = [:]
 
-    init(catalog: Catalog, check: (@Sendable (String, JSONText) -> ControlProblem?)?, spool: SpoolUsers?) {
+    init(catalog: Catalog, check: (@Sendable (String, JSONText) -> ControlProblem?)?) {
         self.check = check
-        self.spool = spool
         guard check != nil else { return }
         for stored in catalog.definitions.definitions { definitions[stored.id] = stored.definition }
     }
 
     func problem(of graph: NewGraph) -> ControlProblem? {
-        if let spool, let problem = graph.jobs.lazy.compactMap({ spool.problem(of: $0.input) }).first { return problem }
         guard let check else { return nil }
         for job in graph.jobs {
             guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {

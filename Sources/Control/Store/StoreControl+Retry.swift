@@ -10,10 +10,10 @@ extension StoreControl {
         var repeated = [job]
         if dependents { repeated += try await skippedDependents(of: id) }
         let plan = try await plan(repeated)
-        if let spoolUsers, let problem = plan.jobs.lazy.compactMap({ spoolUsers.problem(of: $0.input) }).first {
-            throw problem
-        }
-        let outcomes = try await enqueue([plan], now: now())
+        let held = spoolUsers?.hold(plan) ?? []
+        defer { spoolUsers?.release(held) }
+        if let problem = spoolUsers?.problem(of: plan) { throw problem }
+        let outcomes = try await asked { () throws(StoreError) in try await store.enqueue([plan], now: now()) }
         guard let outcome = outcomes.first else {
             throw ControlProblem(.internal, "The store gave no answer. Please report this.")
         }
@@ -27,10 +27,9 @@ extension StoreControl {
             var seen: Set<JobID> = [id]
             var next = [id]
             while let job = next.popLast() {
-                for edge in try await store.dependents(of: job) where seen.insert(edge.dependent).inserted {
-                    guard let dependent = try await store.job(edge.dependent), dependent.state == .skipped else {
-                        continue
-                    }
+                for edge in try await store.dependents(of: job, limit: .max).jobs
+                where edge.state == .skipped && seen.insert(edge.job).inserted {
+                    guard let dependent = try await store.job(edge.job) else { continue }
                     found.append(dependent)
                     next.append(dependent.id)
                 }
@@ -56,12 +55,12 @@ extension StoreControl {
                     "The definition \"\(job.definition)\" of job \(job.id) was removed. Apply it again first.")
             }
             var dependencies: [NewDependency] = []
-            for edge in try await asked({ () throws(StoreError) in try await store.dependencies(of: job.id) }) {
-                if let place = places[edge.dependency] {
+            for edge in try await allDependencies(of: job) {
+                if let place = places[edge.job] {
                     dependencies.append(NewDependency(on: .new(place), condition: edge.condition))
                 } else {
-                    try await refuseIfHopeless(job, edge)
-                    dependencies.append(NewDependency(on: .existing(edge.dependency), condition: edge.condition))
+                    try refuseIfHopeless(job, edge)
+                    dependencies.append(NewDependency(on: .existing(edge.job), condition: edge.condition))
                 }
             }
             new.append(
@@ -78,13 +77,27 @@ extension StoreControl {
         return NewGraph(name: name, isGraph: jobs.count > 1, jobs: new)
     }
 
+    /// Refuses when some are gone, since their outputs are inputs. Pruning keeps what a job depends on, so somebody else
+    /// deleted them.
+    private func allDependencies(of job: JobRecord) async throws(ControlProblem) -> [Neighbour] {
+        let found = try await asked { () throws(StoreError) in
+            try await store.dependencies(of: job.id, onlyOpen: false, limit: .max)
+        }
+        guard found.jobs.count == found.count else {
+            throw ControlProblem(
+                .conflict,
+                "Only \(found.jobs.count) of \(found.count) dependencies of job \(job.id) are left in the database. Enqueue it anew with its whole input."
+            )
+        }
+        return found.jobs
+    }
+
     /// A repeat would only be skipped again while its dependency stays as it ended.
-    private func refuseIfHopeless(_ job: JobRecord, _ edge: DependencyRecord) async throws(ControlProblem) {
-        let dependency = try await asked { () throws(StoreError) in try await store.job(edge.dependency) }
-        guard let outcome = dependency?.state.outcome, !edge.condition.isMet(by: outcome) else { return }
+    private func refuseIfHopeless(_ job: JobRecord, _ edge: Neighbour) throws(ControlProblem) {
+        guard let outcome = edge.state.outcome, !edge.condition.isMet(by: outcome) else { return }
         throw ControlProblem(
             .conflict,
-            "Job \(job.id) needs job \(edge.dependency), which is \(outcome.name). Retry that one with its dependents (halyard retry --dependents \(edge.dependency))."
+            "Job \(job.id) needs job \(edge.job), which is \(outcome.name). Retry that one with its dependents (halyard retry --dependents \(edge.job))."
         )
     }
 }

@@ -113,10 +113,12 @@ public struct JobChange: Sendable, Hashable {
     public var isCancelRequest: Bool
     /// With `scheduled`: when it is due.
     public var dueAt: Timestamp?
+    /// Of a job that was just accepted: its explicit input.
+    public var input: JSONText?
 
     public init(
         job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
-        dueAt: Timestamp? = nil
+        dueAt: Timestamp? = nil, input: JSONText? = nil
     ) {
         self.job = job
         self.graph = graph
@@ -124,6 +126,7 @@ public struct JobChange: Sendable, Hashable {
         self.attempt = attempt
         self.isCancelRequest = isCancelRequest
         self.dueAt = dueAt
+        self.input = input
     }
 }
 

@@ -169,7 +169,8 @@ extension Writer {
         memory.queues[queue].tally[start.state] += 1
         memory.queues[queue].isTallyChanged = true
         note(
-            JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: start.state == .scheduled ? dueAt : nil)
+            JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: start.state == .scheduled ? dueAt : nil,
+            input: job.input)
     }
 }
 
