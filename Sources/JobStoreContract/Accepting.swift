@@ -22,7 +22,7 @@ extension Check {
             try expectEqual(first.graph, receipt.graph)
             try expectEqual(try await bench.state(receipt.jobs[1]), .blocked)
             try expectEqual(
-                try await bench.store.dependencies(of: receipt.jobs[1]).map(\.dependency), [receipt.jobs[0]])
+                try await bench.dependencies(of: receipt.jobs[1]).map(\.job), [receipt.jobs[0]])
         },
         Check("p1AGraphIsEnqueuedWholeOrNotAtAll") { source in
             let bench = try await Workbench(source)

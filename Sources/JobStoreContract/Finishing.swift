@@ -115,6 +115,18 @@ extension Check {
             try expectEqual(claimed.input, JSONText("7"))
             try expect(claimed.lease.job > lease.job, "the child is a new job")
         },
+        Check("p4ChildrenThatRefuseEachOtherAreAFailure") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            let children = (0..<2).map {
+                NewGraph(isGraph: false, jobs: [bench.job()], key: IdempotencyKey(name: "k", fingerprint: $0))
+            }
+            try expectEqual(
+                try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.failed))
+            try expectEqual(try await bench.failure(job).code, JobFailure.Code.childrenRefused)
+            try expectEqual(try await bench.claim(), [])
+        },
         Check("p4ASuccessWhoseChildrenAreRefusedIsAFailure") { source in
             let bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())

@@ -33,7 +33,7 @@ extension Check {
             try expectEqual(exchange.claimed.map(\.lease.job), [receipt.jobs[1]])
             // Its dependency's result is durable by now.
             try expectEqual(
-                try await bench.store.outputs(ofDependenciesOf: receipt.jobs[1]),
+                try await bench.outputs(of: receipt.jobs[1]),
                 [DependencyOutput(dependency: receipt.jobs[0], kind: "noop", output: JSONText("1"))])
         },
         Check("outputsComeInDeclaredOrder") { source in
@@ -50,9 +50,60 @@ extension Check {
             let claimed = try await bench.claim()
             try await bench.end(claimed[0].lease, .succeeded(JSONText("\"zero\"")))
             try await bench.end(claimed[1].lease, .failed(.broken))
-            let outputs = try await bench.store.outputs(ofDependenciesOf: receipt.jobs[2])
-            try expectEqual(outputs.map(\.dependency), [receipt.jobs[1], receipt.jobs[0]])
-            try expectEqual(outputs.map(\.output), [nil, JSONText("\"zero\"")])
+            let outputs = try await bench.outputs(of: receipt.jobs[2])
+            try expectEqual(outputs.map(\.dependency), [receipt.jobs[0]])
+            try expectEqual(outputs.map(\.output), [JSONText("\"zero\"")])
+        },
+        Check("onlyTheOutputsThatAreWantedAreRead") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(
+                DefinitionChange(definitions: [Definition(name: "get", kind: "http")]), now: bench.now)
+            let get = try unwrap(try await bench.store.definitions().definitions.first { $0.definition.name == "get" })
+            var other = bench.job()
+            other.definition = get.id
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(), other, bench.job(),
+                        bench.job(after: (0..<3).map { NewDependency(on: .new(2 - $0)) }),
+                    ]))
+            for job in try await bench.claim() { try await bench.end(job.lease, .succeeded(JSONText("12345678"))) }
+            let last = receipt.jobs[3]
+            func jobs(_ wanted: WantedOutputs) async throws -> [JobID] {
+                try await bench.outputs(of: last, wanted).map(\.dependency)
+            }
+            try expectEqual(try await jobs(WantedOutputs()), receipt.jobs[0...2].reversed())
+            try expectEqual(try await jobs(WantedOutputs(onlyFirst: true)), [receipt.jobs[2]])
+            try expectEqual(try await jobs(WantedOutputs(kinds: ["http"])), [receipt.jobs[1]])
+            try expectEqual(try await jobs(WantedOutputs(kinds: ["http"], onlyFirst: true)), [receipt.jobs[1]])
+            try expectEqual(try await jobs(WantedOutputs(kinds: ["else"])), [])
+            let store = bench.store
+            let fits = try await store.outputs(ofDependenciesOf: last, WantedOutputs(), maxBytes: 24)
+            try expect(fits != .tooLarge, "24 bytes fit")
+            let large = try await store.outputs(ofDependenciesOf: last, WantedOutputs(), maxBytes: 23)
+            try expectEqual(large, .tooLarge)
+        },
+        Check("neighboursAreCountedBeyondTheLimit") { source in
+            let bench = try await Workbench(source)
+            var jobs = Array(repeating: bench.job(), count: 5)
+            jobs.append(bench.job(after: (0..<5).map { NewDependency(on: .new($0), condition: .finished) }))
+            let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
+            let last = receipt.jobs[5]
+            try await bench.runOne()
+            let all = try await bench.store.dependencies(of: last, onlyOpen: false, limit: 2)
+            try expectEqual(all.jobs.map(\.job), Array(receipt.jobs[0...1]))
+            try expectEqual(all.jobs.map(\.state), [.succeeded, .ready])
+            try expectEqual(all.count, 5)
+            let open = try await bench.store.dependencies(of: last, onlyOpen: true, limit: 2)
+            try expectEqual(open.jobs.map(\.job), Array(receipt.jobs[1...2]))
+            try expectEqual(open.count, 4)
+            for _ in 0..<2 {
+                _ = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(receipt.jobs[4]))]))
+            }
+            let dependents = try await bench.store.dependents(of: receipt.jobs[4], limit: 2)
+            try expectEqual(dependents.jobs.count, 2)
+            try expectEqual(dependents.count, 3)
         },
         Check("aFailureSkipsWhatNeedsItsSuccessAndAllThatFollows") { source in
             let bench = try await Workbench(source)
@@ -96,8 +147,12 @@ extension Check {
             let first = try await bench.enqueue(bench.job())
             let second = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(first))]))
             try expectEqual(
-                try await bench.store.dependents(of: first),
-                [DependencyRecord(dependent: second, dependency: first, condition: .succeeded)])
+                try await bench.store.dependents(of: first, limit: 9),
+                Neighbours(
+                    jobs: [
+                        Neighbour(job: second, definition: "step", node: nil, state: .blocked, condition: .succeeded)
+                    ],
+                    count: 1))
             try await bench.runOne()
             try expectEqual(try await bench.claimOne().lease.job, second)
         },

@@ -89,7 +89,7 @@ extension Check {
             bench.advance(.seconds(1))
             let succeeded = PruneRequest(finishedBefore: bench.now, outcomes: [.succeeded])
             try expectEqual(try await bench.prune(succeeded), 0)
-            try expectEqual(try await bench.store.dependencies(of: dependent).count, 2)
+            try expectEqual(try await bench.dependencies(of: dependent).count, 2)
             // Dependents go before what they depend on, so that one walk is enough.
             try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 4)
         },

@@ -96,10 +96,10 @@ private func expectConsistent(_ bench: Workbench, _ jobs: [JobID], seed: UInt64)
         try expectEqual(record.finishedAt, try await bench.result(job).finishedAt, "job \(job), seed \(seed):")
         let attempts = try await bench.store.attempts(of: job)
         try expectEqual(attempts.map(\.lease.attempt), Array(1..<record.attempt + 1), "job \(job), seed \(seed):")
-        for edge in try await bench.store.dependencies(of: job) where outcome == .succeeded {
-            let parent = try unwrap(try await bench.state(edge.dependency).outcome)
+        for edge in try await bench.dependencies(of: job) where outcome == .succeeded {
+            let parent = try unwrap(try await bench.state(edge.job).outcome)
             try expect(
-                edge.condition.isMet(by: parent), "job \(job) ran though \(edge.dependency) \(parent), seed \(seed)")
+                edge.condition.isMet(by: parent), "job \(job) ran though \(edge.job) \(parent), seed \(seed)")
         }
         counts[record.state] += 1
         if let graph = record.graph { graphs[graph, default: StateCounts()][record.state] += 1 }

@@ -82,6 +82,48 @@ extension Check {
                 try expectEqual(counts[state], Int64(expected[state]!.count), "\(state):")
             }
         },
+        Check("aPageOfOneStateIsMergedFromQueuesAndPriorities") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(queues: [QueueChange(name: "net")]), now: bench.now)
+            var ready: [JobID] = []
+            for index in 0..<12 {
+                ready.append(
+                    try await bench.enqueue(
+                        bench.job(
+                            queue: index % 3 == 0 ? "net" : "default", priority: Priority.allCases[index * 7 % 5])))
+                _ = try await bench.enqueue(bench.job(dueAt: bench.now + .seconds(99 - index)))
+            }
+            for order in [JobFilter.Order.oldestFirst, .newestFirst] {
+                var filter = JobFilter(states: [.ready], order: order, limit: 5)
+                var found: [JobID] = []
+                while true {
+                    let page = try await bench.store.jobs(filter)
+                    found += page.map(\.id)
+                    guard filter.mayGoOn(after: page) else { break }
+                    filter.after = page.last?.id
+                }
+                try expectEqual(found, order == .oldestFirst ? ready : ready.reversed())
+            }
+            let both = try await bench.store.jobs(
+                JobFilter(states: [.ready, .scheduled], order: .oldestFirst, limit: 7))
+            try expectEqual(both.map(\.id), (0..<7).map { JobID(ready[0].rawValue + $0) })
+        },
+        Check("aPageEndsWhenItsInputsAreLarge") { source in
+            let bench = try await Workbench(source)
+            let input = JSONText(string: String(repeating: "x", count: JSONText.maxBytes - 2))
+            for _ in 0..<10 { _ = try await bench.enqueue(bench.job(input: input)) }
+            var filter = JobFilter(order: .oldestFirst)
+            let first = try await bench.store.jobs(filter)
+            try expectEqual(first.count, 8)
+            try expect(filter.mayGoOn(after: first), "there is more")
+            filter.after = first.last?.id
+            let second = try await bench.store.jobs(filter)
+            try expectEqual(second.count, 2)
+            try expect(!filter.mayGoOn(after: second), "there is no more")
+            let small = try await bench.store.jobs(JobFilter(withInputs: false))
+            try expectEqual(small.count, 10)
+            try expect(small.allSatisfy { $0.input == nil }, "inputs are left out")
+        },
         Check("listingsPageByNumber") { source in
             let bench = try await Workbench(source)
             let receipt = try await bench.enqueue(
@@ -114,8 +156,8 @@ extension Check {
             try expectEqual(try await bench.store.graph(GraphID(5)), nil)
             try expectEqual(try await bench.store.definition(DefinitionID(5)), nil)
             try expectEqual(try await bench.store.attempts(of: JobID(5)), [])
-            try expectEqual(try await bench.store.dependencies(of: JobID(5)), [])
-            try expectEqual(try await bench.store.outputs(ofDependenciesOf: JobID(5)), [])
+            try expectEqual(try await bench.dependencies(of: JobID(5)), [])
+            try expectEqual(try await bench.outputs(of: JobID(5)), [])
         },
         Check("aPayloadOfOneMebibyteComesBackByteForByte") { source in
             let bench = try await Workbench(source)

@@ -77,11 +77,11 @@ extension Check {
                     definitions: [Definition(name: "other", kind: "gone")],
                     graphs: [GraphDefinition(name: "graph", nodes: [GraphDefinition.Node(name: "a", definition: "x")])]),
                 now: bench.now)
-            try await bench.store.recordProblems(["other": "no such kind", "graph": "no such node"], now: bench.now)
+            try await bench.store.recordProblems(["other": "no such kind", "graph": "no such node"])
             var set = try await bench.store.definitions()
             try expectEqual(set.definitions.map(\.problem), ["no such kind", nil])
             try expectEqual(set.graphs.map(\.problem), ["no such node"])
-            try await bench.store.recordProblems(["step": "new"], now: bench.now)
+            try await bench.store.recordProblems(["step": "new"])
             set = try await bench.store.definitions()
             try expectEqual(set.definitions.map(\.problem), [nil, "new"])
             try expectEqual(set.graphs.map(\.problem), [nil])

@@ -105,6 +105,19 @@ final class Workbench: Sendable {
 
     // MARK: Looking
 
+    func dependencies(of job: JobID) async throws -> [Neighbour] {
+        try await store.dependencies(of: job, onlyOpen: false, limit: 100).jobs
+    }
+
+    func outputs(
+        of job: JobID, _ wanted: WantedOutputs = WantedOutputs()
+    ) async throws -> [DependencyOutput] {
+        guard case .found(let outputs) = try await store.outputs(ofDependenciesOf: job, wanted, maxBytes: 1000) else {
+            throw Violation(description: "expected the outputs to fit")
+        }
+        return outputs
+    }
+
     func record(_ job: JobID) async throws -> JobRecord { try unwrap(try await store.job(job), "job \(job)") }
     func state(_ job: JobID) async throws -> JobState { try await record(job).state }
 

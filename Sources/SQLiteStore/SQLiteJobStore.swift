@@ -143,7 +143,7 @@ public final class SQLiteJobStore: JobStore {
         try await write { (writer) throws(SQLiteError) in try writer.register(kinds, now: now) }
     }
 
-    public func recordProblems(_ problems: [String: String], now: Timestamp) async throws(StoreError) {
+    public func recordProblems(_ problems: [String: String]) async throws(StoreError) {
         try await write { (writer) throws(SQLiteError) in try writer.recordProblems(problems) }
     }
 
@@ -177,16 +177,24 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.attempts(of: job) }
     }
 
-    public func dependencies(of job: JobID) async throws(StoreError) -> [DependencyRecord] {
-        try await reading.perform { (reader) throws(SQLiteError) in try reader.dependencies(of: job) }
+    public func dependencies(
+        of job: JobID, onlyOpen: Bool, limit: Int
+    ) async throws(StoreError) -> Neighbours {
+        try await reading.perform { (reader) throws(SQLiteError) in
+            try reader.dependencies(of: job, onlyOpen: onlyOpen, limit: limit)
+        }
     }
 
-    public func dependents(of job: JobID) async throws(StoreError) -> [DependencyRecord] {
-        try await reading.perform { (reader) throws(SQLiteError) in try reader.dependents(of: job) }
+    public func dependents(of job: JobID, limit: Int) async throws(StoreError) -> Neighbours {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.dependents(of: job, limit: limit) }
     }
 
-    public func outputs(ofDependenciesOf job: JobID) async throws(StoreError) -> [DependencyOutput] {
-        try await reading.perform { (reader) throws(SQLiteError) in try reader.outputs(ofDependenciesOf: job) }
+    public func outputs(
+        ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
+    ) async throws(StoreError) -> DependencyOutputs {
+        try await reading.perform { (reader) throws(SQLiteError) in
+            try reader.outputs(ofDependenciesOf: job, wanted, maxBytes: maxBytes)
+        }
     }
 
     public func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord? {

@@ -222,7 +222,7 @@ import Testing
             #expect(graph.graph.name == "chain")
             #expect(graph.jobs.map(\.repeats) == receipt.jobs)
             #expect(graph.jobs.map(\.state) == [.ready, .blocked])
-            #expect(graph.jobs[0].input == json(#"{"text":"x"}"#))
+            #expect(try await server.client.job(again.jobs[0]).job.input == json(#"{"text":"x"}"#))
             try await server.runAll()
             #expect(try await server.client.result(again.jobs[1])?.outcome == .succeeded)
         }

@@ -25,8 +25,8 @@ CREATE TABLE queue (
     weight      INTEGER NOT NULL,
     paused_ms   INTEGER,
     CONSTRAINT queue_name UNIQUE (name),
-    CONSTRAINT queue_concurrency CHECK (concurrency >= 1),
-    CONSTRAINT queue_weight CHECK (weight >= 1)
+    CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
+    CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
 ) STRICT;
 INSERT INTO queue VALUES(1,'default',16,1,NULL);
 INSERT INTO queue VALUES(2,'net',1,1,NULL);
@@ -150,6 +150,7 @@ CREATE TABLE dependency (
     parent_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     condition INTEGER NOT NULL,
     PRIMARY KEY (job_id, position),
+    CONSTRAINT dependency_position CHECK (position >= 0),
     CONSTRAINT dependency_condition CHECK (condition IN (0, 1)),
     CONSTRAINT dependency_on_another CHECK (parent_id <> job_id)
 ) STRICT, WITHOUT ROWID;
@@ -184,6 +185,7 @@ CREATE TABLE result (
     code        TEXT,
     message     TEXT,
     detail      TEXT,
+    CONSTRAINT result_attempt CHECK (attempt >= 0),
     CONSTRAINT result_outcome CHECK (outcome BETWEEN 4 AND 7),
     CONSTRAINT result_value_when_succeeded CHECK ((outcome = 4) = (value IS NOT NULL)),
     CONSTRAINT result_failure_otherwise CHECK ((outcome = 4) = (code IS NULL) AND (code IS NULL) = (message IS NULL)),
@@ -207,8 +209,7 @@ CREATE UNIQUE INDEX definition_current ON definition (name) WHERE replaced_ms IS
 CREATE UNIQUE INDEX graph_definition_current ON graph_definition (name) WHERE replaced_ms IS NULL;
 CREATE INDEX job_ready ON job (queue_id, priority, due_ms) WHERE state = 2;
 CREATE INDEX job_due ON job (due_ms) WHERE state = 1;
-CREATE INDEX job_blocked ON job (state) WHERE state = 0;
-CREATE INDEX job_running ON job (state) WHERE state = 3;
+CREATE INDEX job_open ON job (state) WHERE state < 4;
 CREATE INDEX job_unsuccessful ON job (state) WHERE state >= 5;
 CREATE INDEX job_graph ON job (graph_id) WHERE graph_id IS NOT NULL;
 CREATE INDEX dependency_parent ON dependency (parent_id, condition);
@@ -285,7 +286,8 @@ SELECT      job.id, job.attempt, definition.name, 'running',
             NULL, NULL, NULL, NULL
 FROM        job
 JOIN        definition ON definition.id = job.definition_id
-WHERE       job.state = 3;
+WHERE       job.state < 4
+AND         job.state = 3;
 CREATE VIEW queues AS
 SELECT      queue.name                                 AS queue,
             queue.concurrency                          AS concurrency,
@@ -338,7 +340,8 @@ SELECT      job.id                                     AS job,
 FROM        job
 JOIN        definition ON definition.id = job.definition_id
 JOIN        queue ON queue.id = job.queue_id
-WHERE       job.state = 0
+WHERE       job.state < 4
+AND         job.state = 0
 UNION ALL
 SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'scheduled',
             'is due at ' || strftime('%Y-%m-%dT%H:%M:%fZ', job.due_ms / 1000.0, 'unixepoch')

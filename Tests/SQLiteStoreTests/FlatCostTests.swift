@@ -16,13 +16,15 @@ import Testing
         try writer.begin(isObserved: false)
         try writer.change(
             DefinitionChange(
-                queues: [QueueChange(name: "default", limit: 100_000)],
+                queues: [QueueChange(name: "default", limit: QueueSettings.maxLimit)],
                 definitions: [Definition(name: "step", kind: "noop")]), now: Self.now)
         let third = others / 3
         try enqueue(third, writer)
-        for lease in try writer.claim(ClaimRequest(slots: third), now: Self.now).map(\.lease) {
-            let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
-            #expect(try writer.finish(end, now: Self.now) == .recorded(.succeeded))
+        while case let claimed = try writer.claim(ClaimRequest(slots: third), now: Self.now), !claimed.isEmpty {
+            for lease in claimed.map(\.lease) {
+                let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText(trusted: Array("1".utf8))))
+                #expect(try writer.finish(end, now: Self.now) == .recorded(.succeeded))
+            }
         }
         try enqueue(third, writer, dueAt: Self.now + .seconds(3600))
         try enqueue(1, writer, dueAt: Self.now + .seconds(3600))

@@ -41,7 +41,7 @@ import Testing
         Plan("openJobsOfAGraph", CancelStatements.openJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=?)"]),
         Plan("job", CancelStatements.jobSQL, [byNumber]),
         Plan("cancel", CancelStatements.cancelSQL, [byNumber]),
-        Plan("running", RememberStatements.runningSQL, ["SEARCH job USING INDEX job_running (state=?)"]),
+        Plan("running", RememberStatements.runningSQL, ["SEARCH job USING INDEX job_open (state=?)"]),
         Plan("setTally", FlushStatements.setTallySQL, ["SEARCH tally USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("addToGraph", FlushStatements.addToGraphSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("delete", PruneStatements.deleteSQL, [byNumber]),
@@ -76,13 +76,28 @@ import Testing
                 "CORRELATED SCALAR SUBQUERY", "SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             ]),
         Plan("attempts", RecordStatements.attemptsSQL, ["SEARCH attempt USING PRIMARY KEY (job_id=?)"]),
-        Plan("dependencies", RecordStatements.dependenciesSQL, ["SEARCH dependency USING PRIMARY KEY (job_id=?)"]),
         Plan(
-            "outputs", RecordStatements.outputsSQL,
+            "dependencies", NeighbourStatements.dependenciesSQL,
             [
                 "SEARCH dependency USING PRIMARY KEY (job_id=?)", "SEARCH parent USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
-                "SEARCH result USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+            ]),
+        Plan(
+            "dependents", NeighbourStatements.dependentsSQL,
+            [
+                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)",
+                "SEARCH dependent USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
+            ]),
+        Plan(
+            "dependentCount", NeighbourStatements.dependentCountSQL,
+            ["SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)"]),
+        Plan(
+            "outputs", NeighbourStatements.outputsSQL,
+            [
+                "SEARCH dependency USING PRIMARY KEY (job_id=?)", "SEARCH parent USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH result USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
             "record", RecordStatements.jobSQL,
@@ -112,6 +127,12 @@ import Testing
         Plan(
             "unsuccessfulNewest", ListingStatements.unsuccessfulNewestSQL,
             ["SEARCH job USING INDEX job_unsuccessful (state=? AND rowid>? AND rowid<?)"]),
+        Plan(
+            "openNewest", ListingStatements.openNewestSQL,
+            ["SEARCH job USING INDEX job_open (state=? AND rowid>? AND rowid<?)"]),
+        Plan(
+            "openOldest", ListingStatements.openOldestSQL,
+            ["SEARCH job USING INDEX job_open (state=? AND rowid>? AND rowid<?)"]),
     ]
 
     private func steps(_ sql: StaticString) throws -> [String] {
@@ -132,5 +153,13 @@ import Testing
         let found = try steps(plan.sql)
         #expect(found.first == plan.steps.first)
         #expect(!found.contains { $0.contains("TEMP B-TREE") })
+    }
+
+    /// However many jobs are final.
+    @Test(arguments: ["SELECT * FROM waiting", "SELECT * FROM attempts WHERE outcome = 'running'"] as [StaticString])
+    func viewsOfOpenJobsPassOverNoFinalOnes(_ sql: StaticString) throws {
+        let found = try steps(sql)
+        #expect(found.contains { $0.hasPrefix("SEARCH job USING INDEX job_open (state=?)") })
+        #expect(!found.contains("SCAN job"))
     }
 }

@@ -39,7 +39,7 @@ import Testing
                         name: "pair", summary: "Two fetches.",
                         nodes: [GraphDefinition.Node(name: "one", definition: "fetch")])
                 ]), now: now)
-        try await store.recordProblems(["pair": "node one has no url"], now: now)
+        try await store.recordProblems(["pair": "node one has no url"])
         let fetch = try #require(try await store.definitions().definitions.first).id
         func job(
             _ node: String? = nil, after: [NewDependency] = [], queue: String = "default", dueAt: Timestamp? = nil,

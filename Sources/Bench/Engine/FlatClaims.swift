@@ -23,7 +23,7 @@ func measureFlatClaims() async throws -> Row {
 }
 
 private func fill(_ path: String, rows: Int) async throws {
-    let (lock, store, _) = try await openNoOpStore(at: path, limit: 100_000)
+    let (lock, store, _) = try await openNoOpStore(at: path, limit: QueueSettings.maxLimit)
     await store.close()
     defer { lock.release() }
     let connection = try Connection(path: path, access: .readWrite)
@@ -44,7 +44,7 @@ private func fill(_ path: String, rows: Int) async throws {
 private func microsecondsPerClaim(in path: String) async throws -> Double {
     let jobs = 2560
     let batch = 256
-    let (lock, store, definition) = try await openNoOpStore(at: path, limit: 100_000)
+    let (lock, store, definition) = try await openNoOpStore(at: path, limit: QueueSettings.maxLimit)
     let now = SystemWallClock().now
     _ = try await store.enqueue(
         [NewGraph(isGraph: false, jobs: (0..<jobs).map { _ in NewJob(definition: definition, input: NoOp.input) })],

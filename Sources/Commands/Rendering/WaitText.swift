@@ -13,6 +13,7 @@ enum WaitText {
         case .dependency(let job):
             "waits for job \(job.job) (\(job.node ?? job.definition)) to be \(job.condition.name), which is "
                 + job.state.text
+        case .moreDependencies(let count): "waits for \(AmountText.count(count, "more job"))"
         case .time(let until): "waits for its time: \(TimeText.both(until, now: now))"
         case .retry(let until, let code):
             "failed with \(code, .red); the next try is due \(TimeText.both(until, now: now))"

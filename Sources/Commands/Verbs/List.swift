@@ -54,7 +54,7 @@ extension Halyard {
                 return .success
             }
             try surroundings.output.table(JobTable.table(jobs, now: surroundings.now()))
-            if let last = jobs.last, jobs.count == limit {
+            if let last = jobs.last, filter.mayGoOn(after: jobs) {
                 try surroundings.note("there may be more: add --after \(last.id)")
             }
             return .success

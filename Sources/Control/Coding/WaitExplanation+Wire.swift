@@ -20,6 +20,7 @@ extension WaitExplanation.Reason: WireObjectValue {
         let type: String = try fields.required("type")
         switch type {
         case "dependency": self = .dependency(try JobDetail.Neighbour(fields: fields))
+        case "more_dependencies": self = .moreDependencies(try fields.required("count"))
         case "time": self = .time(until: try fields.required("until"))
         case "retry":
             self = .retry(until: try fields.required("until"), afterCode: try fields.required("after_code"))
@@ -42,6 +43,9 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .dependency(let neighbour):
             object.add("type", "dependency")
             neighbour.write(to: &object)
+        case .moreDependencies(let count):
+            object.add("type", "more_dependencies")
+            object.add("count", count)
         case .time(let until):
             object.add("type", "time")
             object.add("until", until)

@@ -14,7 +14,11 @@ extension StoreControl {
         if let outcome = job.state.outcome { return [.final(outcome)] }
         if job.state == .running { return [.running(attempt: job.attempt, since: job.startedAt ?? job.enqueuedAt)] }
         var reasons: [WaitExplanation.Reason] = []
-        if job.state == .blocked { reasons += try await openDependencies(of: job).map { .dependency($0) } }
+        if job.state == .blocked {
+            let open = try await store.dependencies(of: job.id, onlyOpen: true, limit: Self.maxNamedDependencies)
+            reasons += open.jobs.map { .dependency($0) }
+            if open.count > open.jobs.count { reasons.append(.moreDependencies(open.count - open.jobs.count)) }
+        }
         if job.state == .scheduled || job.state == .blocked, let dueAt = job.dueAt, dueAt > now() {
             let last = try await store.attempts(of: job.id).last
             if let last, let failure = last.failure, last.retryAt == dueAt {
@@ -30,9 +34,7 @@ extension StoreControl {
         return reasons
     }
 
-    private func openDependencies(of job: JobRecord) async throws(StoreError) -> [JobDetail.Neighbour] {
-        try await neighbours(store.dependencies(of: job.id), \.dependency).filter { !$0.state.isFinal }
-    }
+    static let maxNamedDependencies = 100
 
     private static func reasons(_ job: JobRecord, _ queue: QueueRecord) -> [WaitExplanation.Reason] {
         let name = queue.settings.name

@@ -32,12 +32,11 @@ public final class StoreControl: JobControl {
     public func job(_ id: JobID) async throws(ControlProblem) -> JobDetail {
         let job = try await record(id)
         do throws(StoreError) {
-            let dependencies = try await store.dependencies(of: id)
-            let dependents = try await store.dependents(of: id)
+            let dependencies = try await store.dependencies(of: id, onlyOpen: false, limit: Self.maxNeighbours)
+            let dependents = try await store.dependents(of: id, limit: Self.maxNeighbours)
             return JobDetail(
                 job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
-                dependencies: try await neighbours(dependencies.prefix(Self.maxNeighbours), \.dependency),
-                dependents: try await neighbours(dependents.prefix(Self.maxNeighbours), \.dependent),
+                dependencies: dependencies.jobs, dependents: dependents.jobs,
                 progress: job.state == .running ? daemon?.progress(id) : nil)
         } catch {
             throw ControlProblem(error)
@@ -100,12 +99,13 @@ public final class StoreControl: JobControl {
     public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
         do throws(StoreError) {
             if let graph = try await store.graph(id) {
-                var filter = JobFilter(graph: id, order: .oldestFirst, limit: 10_000)
+                // All at once, so without what may be large.
+                var filter = JobFilter(graph: id, order: .oldestFirst, limit: 10_000, withInputs: false)
                 var jobs: [JobRecord] = []
                 while true {
                     let page = try await store.jobs(filter)
                     jobs += page
-                    if page.count < filter.limit { break }
+                    guard filter.mayGoOn(after: page) else { break }
                     filter.after = page.last?.id
                 }
                 return GraphDetail(graph: graph, jobs: jobs, edges: try await store.edges(of: id))
@@ -177,21 +177,6 @@ public final class StoreControl: JobControl {
     func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
         guard let job = try await asked({ () throws(StoreError) in try await store.job(id) }) else { throw .noJob(id) }
         return job
-    }
-
-    func neighbours(
-        _ edges: some Sequence<DependencyRecord>, _ end: KeyPath<DependencyRecord, JobID>
-    ) async throws(StoreError) -> [JobDetail.Neighbour] {
-        var neighbours: [JobDetail.Neighbour] = []
-        for edge in edges {
-            // Gone only if it was pruned after the edge was read.
-            guard let job = try await store.job(edge[keyPath: end]) else { continue }
-            neighbours.append(
-                JobDetail.Neighbour(
-                    job: job.id, definition: job.definition, node: job.node, state: job.state,
-                    condition: edge.condition))
-        }
-        return neighbours
     }
 }
 

@@ -68,7 +68,7 @@ actor Watch {
         }
         let page = try await store.jobs(filter)
         for job in page.reversed() { tell(job) }
-        if page.count < filter.limit { try await endListing() } else { phase = .listing(after: page.last?.id) }
+        if filter.mayGoOn(after: page) { phase = .listing(after: page.last?.id) } else { try await endListing() }
     }
 
     private func endListing() async throws(StoreError) {

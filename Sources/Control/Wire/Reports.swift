@@ -10,23 +10,7 @@ public struct JobDetail: Sendable, Hashable {
     public var dependents: [Neighbour]
     public var progress: OperationProgress?
 
-    public struct Neighbour: Sendable, Hashable {
-        public var job: JobID
-        public var definition: String
-        public var node: String?
-        public var state: JobState
-        public var condition: DependencyCondition
-
-        public init(
-            job: JobID, definition: String, node: String?, state: JobState, condition: DependencyCondition
-        ) {
-            self.job = job
-            self.definition = definition
-            self.node = node
-            self.state = state
-            self.condition = condition
-        }
-    }
+    public typealias Neighbour = Jobs.Neighbour
 
     public init(
         job: JobRecord, result: JobResult?, attempts: [AttemptRecord], dependencies: [Neighbour],
@@ -43,6 +27,7 @@ public struct JobDetail: Sendable, Hashable {
 
 public struct GraphDetail: Sendable, Hashable {
     public var graph: GraphRecord
+    /// Without their inputs.
     public var jobs: [JobRecord]
     public var edges: [DependencyRecord]
 
@@ -60,7 +45,9 @@ public struct WaitExplanation: Sendable, Hashable {
     public var reasons: [Reason]
 
     public enum Reason: Sendable, Hashable {
-        case dependency(JobDetail.Neighbour)
+        case dependency(Neighbour)
+        /// So many besides those that are named.
+        case moreDependencies(Int)
         case time(until: Timestamp)
         /// A failed try; the next one is due then.
         case retry(until: Timestamp, afterCode: String)

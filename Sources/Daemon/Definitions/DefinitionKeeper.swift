@@ -39,7 +39,7 @@ final class DefinitionKeeper: Sendable {
         for stored in definitions.definitions { known[stored.definition.name] = stored.problem }
         for stored in definitions.graphs { known[stored.definition.name] = stored.problem }
         guard problems != known else { return }
-        try await store.recordProblems(problems, now: wallClock())
+        try await store.recordProblems(problems)
         for (name, reason) in problems.sorted(by: { $0.key < $1.key }) where known[name] != reason {
             logger.error(
                 "\"\(name)\" cannot be used: \(reason)",

@@ -64,10 +64,12 @@ struct Offer {
 /// An array that takes what all dependencies offer.
 protocol AcceptedList {
     static var elementName: String { get }
+    static var elementType: any Any.Type { get }
     static func collecting(_ offers: [Offer]) throws -> Self
 }
 
 extension Array: AcceptedList {
     static var elementName: String { nameOfType(Element.self) }
+    static var elementType: any Any.Type { Element.self }
     static func collecting(_ offers: [Offer]) throws -> [Element] { try offers.compactMap { try $0.value() } }
 }

@@ -14,6 +14,7 @@ public struct KindRegistry: Sendable {
         self.kinds = byName
     }
 
+    var all: some Collection<RunnableKind> { kinds.values }
     public subscript(name: String) -> RunnableKind? { kinds[name] }
 
     /// In order of name.

@@ -11,9 +11,6 @@ public struct RunnableKind: Sendable {
 
     public var description: KindDescription { erased.description }
 
-    /// Whether an output of a dependency can become part of the input; if not, nobody need read any.
-    public var takesOutputs: Bool { erased.takesOutputs }
-
     /// Puts the input together, runs the kind, and encodes what it gives.
     ///
     /// - Parameter kinds: Where the kinds of the dependencies are found; an output of a kind that is not there can only
@@ -61,7 +58,7 @@ public struct FailedTry: Error, Sendable, Hashable {
 
 protocol ErasedKind: Sendable {
     var description: KindDescription { get }
-    var takesOutputs: Bool { get }
+    var acceptedType: any Any.Type { get }
     var offeredType: Any.Type { get }
     func offer(_ output: JSONText) throws -> any Sendable
     func run(_ payload: JobPayload, job: JobContext, kinds: KindRegistry) async -> Result<JSONText, FailedTry>
@@ -73,7 +70,7 @@ private struct KindBox<K: Kind>: ErasedKind {
 
     init(kind: K) { self.kind = kind }
 
-    var takesOutputs: Bool { K.Accepted.self != Never.self }
+    var acceptedType: any Any.Type { K.Accepted.self }
     var offeredType: Any.Type { K.Offered.self }
 
     func offer(_ output: JSONText) throws -> any Sendable {

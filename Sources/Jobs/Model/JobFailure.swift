@@ -31,6 +31,8 @@ public struct JobFailure: Hashable, Sendable, Error {
         /// What is stored of the job's definition cannot be read.
         public static let badDefinition = "bad_definition"
         public static let resultTooLarge = "result_too_large"
+        /// What its dependencies gave is too large to be one input.
+        public static let inputTooLarge = "input_too_large"
         /// It succeeded, but a job that it enqueues was refused.
         public static let childrenRefused = "children_refused"
         public static let dependencyFailed = "dependency_failed"

@@ -129,7 +129,7 @@ public struct DependencyRecord: Hashable, Sendable {
     }
 }
 
-/// What a dependency came to, for binding a dependent's input.
+/// What a dependency gave, for binding a dependent's input.
 public struct DependencyOutput: Hashable, Sendable {
     public var dependency: JobID
     public var kind: String
@@ -141,6 +141,13 @@ public struct DependencyOutput: Hashable, Sendable {
         self.kind = kind
         self.output = output
     }
+}
+
+/// What all dependencies gave.
+public enum DependencyOutputs: Hashable, Sendable {
+    case found([DependencyOutput])
+    /// Together they are larger than was asked for.
+    case tooLarge
 }
 
 public struct GraphRecord: Hashable, Sendable {

@@ -10,12 +10,17 @@ public struct JobFilter: Sendable, Hashable {
     /// Only jobs beyond this one, in the listing's order.
     public var after: JobID?
     public var order: Order
-    /// 1 to 10,000.
+    /// 1 to 10,000. A page ends before that with the job whose input brings all inputs to ``maxPageBytes``.
     public var limit: Int
+    /// Without them, every record's input is nil.
+    public var withInputs: Bool
+
+    public static let maxPageBytes = 8 << 20
 
     public init(
         states: Set<JobState>? = nil, queue: String? = nil, definition: String? = nil, kind: String? = nil,
-        graph: GraphID? = nil, after: JobID? = nil, order: Order = .newestFirst, limit: Int = 100
+        graph: GraphID? = nil, after: JobID? = nil, order: Order = .newestFirst, limit: Int = 100,
+        withInputs: Bool = true
     ) {
         self.states = states
         self.queue = queue
@@ -25,6 +30,12 @@ public struct JobFilter: Sendable, Hashable {
         self.after = after
         self.order = order
         self.limit = limit
+        self.withInputs = withInputs
+    }
+
+    /// Whether there may be more jobs after a page, from its last job on.
+    public func mayGoOn(after page: [JobRecord]) -> Bool {
+        page.count >= limit || page.reduce(0) { $0 + ($1.input?.bytes.count ?? 0) } >= Self.maxPageBytes
     }
 }
 

@@ -52,7 +52,7 @@ public protocol JobStore: Sendable {
     /// Records what the daemon's kinds are, for people and for checks where their code is not linked.
     func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)
     /// Records by name why definitions or graph definitions cannot be used; clears it for all others.
-    func recordProblems(_ problems: [String: String], now: Timestamp) async throws(StoreError)
+    func recordProblems(_ problems: [String: String]) async throws(StoreError)
 
     // MARK: Reading
 
@@ -63,15 +63,21 @@ public protocol JobStore: Sendable {
     /// What ``enqueue(_:now:)`` answers to any graph with this key; nil while the key is unused.
     func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
+    /// One page; see ``JobFilter/mayGoOn(after:)``.
     func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord]
     func result(of job: JobID) async throws(StoreError) -> JobResult?
     /// Attempts that ended, first to last.
     func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
-    /// In declared order.
-    func dependencies(of job: JobID) async throws(StoreError) -> [DependencyRecord]
-    func dependents(of job: JobID) async throws(StoreError) -> [DependencyRecord]
-    /// In declared order, one for each dependency.
-    func outputs(ofDependenciesOf job: JobID) async throws(StoreError) -> [DependencyOutput]
+    /// What it depends on, in declared order.
+    ///
+    /// - Parameter onlyOpen: Only what is not final, which is what a blocked job waits for.
+    func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) async throws(StoreError) -> Neighbours
+    /// What depends on it: first what needs its success, then what needs its end, each in order of number.
+    func dependents(of job: JobID, limit: Int) async throws(StoreError) -> Neighbours
+    /// What its dependencies gave, in declared order; nothing of one that did not succeed.
+    func outputs(
+        ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
+    ) async throws(StoreError) -> DependencyOutputs
     func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord?
     /// Newest first.
     func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]

@@ -19,9 +19,12 @@ extension JobRunner {
                 FailedTry(JobFailure(code: JobFailure.Code.unknownKind, message: message), isRetryable: false))
         }
         var payload = JobPayload(defaults: definition.defaults, explicit: attempt.job.input)
-        if attempt.job.hasDependencies, kind.takesOutputs {
+        if attempt.job.hasDependencies, let wanted = kind.wantedOutputs(among: kinds) {
             do throws(StoreError) {
-                payload.dependencies = try await store.outputs(ofDependenciesOf: attempt.lease.job)
+                let outputs = try await store.outputs(
+                    ofDependenciesOf: attempt.lease.job, wanted, maxBytes: WantedOutputs.maxBytes)
+                guard case .found(let found) = outputs else { return .threw(.inputTooLarge) }
+                payload.dependencies = found
             } catch {
                 if !error.isTransient { handle(.storeFailed(error)) }
                 return .notRun
@@ -55,6 +58,16 @@ extension JobRunner {
             }
         }
     }
+}
+
+extension FailedTry {
+    fileprivate static let inputTooLarge = FailedTry(
+        JobFailure(
+            code: JobFailure.Code.inputTooLarge,
+            message:
+                "what its dependencies gave is larger than \(WantedOutputs.maxBytes) bytes together; let them write files and give their paths"
+        ),
+        isRetryable: false)
 }
 
 /// What an operation asked to have enqueued with its success, in order.

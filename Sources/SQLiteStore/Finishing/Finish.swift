@@ -21,7 +21,12 @@ extension Writer {
             guard try close(lease, running, EndedAttempt(.succeeded), as: .succeeded(value), now: now) else {
                 return .leaseLost
             }
-            _ = try enqueue(children, now: now)
+            for case .refused(let refusal) in try enqueue(children, now: now) {
+                // Undoes the whole end of the attempt.
+                throw SQLiteError(
+                    code: SQLiteError.Primary.mismatch.rawValue,
+                    message: "a child was refused after its check: \(refusal)")
+            }
             return .recorded(.succeeded)
         case .failed(let failure, let timedOut):
             attempt = EndedAttempt(timedOut ? .timedOut : .failed, failure)
@@ -148,8 +153,15 @@ extension Writer {
     }
 
     private func refusal(of children: [NewGraph], now: Timestamp) throws(SQLiteError) -> EnqueueRefusal? {
+        var keys: [String: Int64] = [:]
         for child in children {
             if case .answered(.refused(let refusal)) = try decide(child, now: now) { return refusal }
+            // Two children may be in each other's way, too.
+            if let key = child.key,
+                keys.updateValue(key.fingerprint, forKey: key.name) ?? key.fingerprint != key.fingerprint
+            {
+                return .keyUsedForAnotherRequest(key: key.name)
+            }
         }
         return nil
     }

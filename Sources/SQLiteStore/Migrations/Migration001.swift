@@ -30,8 +30,8 @@ extension Migration {
             weight      INTEGER NOT NULL,
             paused_ms   INTEGER,
             CONSTRAINT queue_name UNIQUE (name),
-            CONSTRAINT queue_concurrency CHECK (concurrency >= 1),
-            CONSTRAINT queue_weight CHECK (weight >= 1)
+            CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
+            CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
         ) STRICT;
 
         -- One row for each revision; a removed or replaced one stays for the jobs that refer to it.
@@ -146,6 +146,7 @@ extension Migration {
             parent_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
             condition INTEGER NOT NULL,
             PRIMARY KEY (job_id, position),
+            CONSTRAINT dependency_position CHECK (position >= 0),
             CONSTRAINT dependency_condition CHECK (condition IN (0, 1)),
             CONSTRAINT dependency_on_another CHECK (parent_id <> job_id)
         ) STRICT, WITHOUT ROWID;
@@ -177,6 +178,7 @@ extension Migration {
             code        TEXT,
             message     TEXT,
             detail      TEXT,
+            CONSTRAINT result_attempt CHECK (attempt >= 0),
             CONSTRAINT result_outcome CHECK (outcome BETWEEN 4 AND 7),
             CONSTRAINT result_value_when_succeeded CHECK ((outcome = 4) = (value IS NOT NULL)),
             CONSTRAINT result_failure_otherwise CHECK ((outcome = 4) = (code IS NULL) AND (code IS NULL) = (message IS NULL)),
@@ -203,8 +205,7 @@ extension Migration {
         -- Each ends with the job's number. Jobs that succeeded are in none but their graph's.
         CREATE INDEX job_ready ON job (queue_id, priority, due_ms) WHERE state = 2;
         CREATE INDEX job_due ON job (due_ms) WHERE state = 1;
-        CREATE INDEX job_blocked ON job (state) WHERE state = 0;
-        CREATE INDEX job_running ON job (state) WHERE state = 3;
+        CREATE INDEX job_open ON job (state) WHERE state < 4;
         CREATE INDEX job_unsuccessful ON job (state) WHERE state >= 5;
         CREATE INDEX job_graph ON job (graph_id) WHERE graph_id IS NOT NULL;
         CREATE INDEX dependency_parent ON dependency (parent_id, condition);

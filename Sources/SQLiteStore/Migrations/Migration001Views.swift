@@ -77,7 +77,8 @@ extension Migration {
                     NULL, NULL, NULL, NULL
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
-        WHERE       job.state = 3;
+        WHERE       job.state < 4
+        AND         job.state = 3;
 
         CREATE VIEW queues AS
         SELECT      queue.name                                 AS queue,
@@ -134,7 +135,8 @@ extension Migration {
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         JOIN        queue ON queue.id = job.queue_id
-        WHERE       job.state = 0
+        WHERE       job.state < 4
+        AND         job.state = 0
         UNION ALL
         SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'scheduled',
                     'is due at ' || strftime('%Y-%m-%dT%H:%M:%fZ', job.due_ms / 1000.0, 'unixepoch')

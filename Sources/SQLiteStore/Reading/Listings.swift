@@ -2,11 +2,16 @@ import Jobs
 import SQLite
 
 extension Reader {
+    /// One page, whose cost depends on its own size and on what the filter passes over, not on all jobs in those states.
     func jobs(_ filter: JobFilter) throws(SQLiteError) -> [JobRecord] {
         try snapshot { () throws(SQLiteError) in
             var jobs: [JobRecord] = []
+            var bytes = 0
             for id in try numbers(filter) {
-                if let job = try job(id) { jobs.append(job) }
+                guard let job = try job(id, withInput: filter.withInputs) else { continue }
+                jobs.append(job)
+                bytes += job.input?.bytes.count ?? 0
+                if bytes >= JobFilter.maxPageBytes { break }
             }
             return jobs
         }
@@ -15,51 +20,70 @@ extension Reader {
     /// The jobs that a filter selects, by the narrowest index that fits: the graph's, those of the states, or the table
     /// in order of number.
     private func numbers(_ filter: JobFilter) throws(SQLiteError) -> [JobID] {
-        let limit = max(1, min(filter.limit, 10_000))
-        let isNewestFirst = filter.order == .newestFirst
-        if filter.graph != nil {
-            return isNewestFirst
-                ? try collect(listings.graphNewest, filter, limit) : try collect(listings.graphOldest, filter, limit)
+        var page = Page(filter)
+        if let graph = filter.graph {
+            return page.isNewestFirst
+                ? try collect(listings.graphNewest, filter, page, graph.rawValue)
+                : try collect(listings.graphOldest, filter, page, graph.rawValue)
         }
         guard let states = filter.states, !states.contains(.succeeded) else {
-            return isNewestFirst
-                ? try collect(listings.allNewest, filter, limit) : try collect(listings.allOldest, filter, limit)
+            return page.isNewestFirst
+                ? try collect(listings.allNewest, filter, page) : try collect(listings.allOldest, filter, page)
         }
-        var found: [JobID] = []
         for state in states {
-            switch state {
-            case .blocked: found += try collect(listings.blocked, filter, nil)
-            case .scheduled: found += try collect(listings.scheduled, filter, nil)
-            case .ready: found += try collect(listings.ready, filter, nil)
-            case .running: found += try collect(listings.running, filter, nil)
-            default:
-                found +=
-                    isNewestFirst
-                    ? try collect(listings.unsuccessfulNewest, filter, limit, state: state)
-                    : try collect(listings.unsuccessfulOldest, filter, limit, state: state)
-            }
+            let number = Int64(state.rawValue)
+            let more =
+                switch (state.isFinal, page.isNewestFirst) {
+                case (false, true): try collect(listings.openNewest, filter, page, number)
+                case (false, false): try collect(listings.openOldest, filter, page, number)
+                case (true, true): try collect(listings.unsuccessfulNewest, filter, page, number)
+                case (true, false): try collect(listings.unsuccessfulOldest, filter, page, number)
+                }
+            page.merge(more)
         }
-        found.sort(by: isNewestFirst ? { $0 > $1 } : { $0 < $1 })
-        return Array(found.prefix(limit))
+        return page.found
     }
 
-    /// - Parameter limit: Nil for a statement that gives its rows in no order.
+    /// - Parameter key: The graph or the state, as the statement has it.
     private func collect(
-        _ statement: borrowing Statement, _ filter: JobFilter, _ limit: Int?, state: JobState? = nil
+        _ statement: borrowing Statement, _ filter: JobFilter, _ page: Page, _ key: Int64? = nil
     ) throws(SQLiteError) -> [JobID] {
         var found: [JobID] = []
         try statement.bind(1, filter.queue)
         try statement.bind(2, filter.definition)
         try statement.bind(3, filter.kind)
-        statement.bind(4, filter.order == .newestFirst ? filter.after?.rawValue ?? .max : .max)
-        statement.bind(5, filter.order == .newestFirst ? 0 : filter.after?.rawValue ?? 0)
-        if let limit {
-            statement.bind(6, filter.states.map { $0.reduce(0) { $0 | 1 << $1.rawValue } } ?? 255)
-            statement.bind(7, limit)
-            if let graph = filter.graph { statement.bind(8, graph.rawValue) }
-            if let state { statement.bind(8, state.rawValue) }
-        }
+        statement.bind(4, page.below)
+        statement.bind(5, page.above)
+        statement.bind(6, filter.states.map { $0.reduce(0) { $0 | 1 << $1.rawValue } } ?? 255)
+        statement.bind(7, page.limit)
+        if let key { statement.bind(8, key) }
         while try statement.step() { found.append(JobID(statement.integer(0))) }
         return found
+    }
+}
+
+/// The numbers of one page, gathered from several indexes.
+private struct Page {
+    let isNewestFirst: Bool
+    let limit: Int
+    private(set) var found: [JobID] = []
+    /// What can still be on the page lies between these.
+    private(set) var below: Int64
+    private(set) var above: Int64
+
+    init(_ filter: JobFilter) {
+        isNewestFirst = filter.order == .newestFirst
+        limit = max(1, min(filter.limit, 10_000))
+        below = isNewestFirst ? filter.after?.rawValue ?? .max : .max
+        above = isNewestFirst ? 0 : filter.after?.rawValue ?? 0
+    }
+
+    mutating func merge(_ more: [JobID]) {
+        if more.isEmpty { return }
+        found += more
+        found.sort(by: isNewestFirst ? { $0 > $1 } : { $0 < $1 })
+        if found.count > limit { found.removeLast(found.count - limit) }
+        guard found.count == limit, let last = found.last?.rawValue else { return }
+        if isNewestFirst { above = last } else { below = last }
     }
 }

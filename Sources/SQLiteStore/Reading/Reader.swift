@@ -6,6 +6,7 @@ final class Reader {
     private let connection: Connection
     private let snapshots: SnapshotStatements
     let records: RecordStatements
+    let neighbours: NeighbourStatements
     let listings: ListingStatements
     let graphs: GraphStatements
     let definitions: DefinitionStatements
@@ -16,6 +17,7 @@ final class Reader {
         self.connection = connection
         snapshots = SnapshotStatements(connection)
         records = RecordStatements(connection)
+        neighbours = NeighbourStatements(connection)
         listings = ListingStatements(connection)
         graphs = GraphStatements(connection)
         definitions = DefinitionStatements(connection)

@@ -2,7 +2,7 @@ import Jobs
 import SQLite
 
 extension Reader {
-    func job(_ id: JobID) throws(SQLiteError) -> JobRecord? {
+    func job(_ id: JobID, withInput: Bool = true) throws(SQLiteError) -> JobRecord? {
         records.job.bind(1, id.rawValue)
         guard try records.job.step() else { return nil }
         defer { records.job.reset() }
@@ -11,7 +11,8 @@ extension Reader {
             definition: records.job.string(2), definitionRevision: Int(records.job.integer(3)),
             kind: records.job.string(4),
             queue: records.job.string(5), priority: Priority(rawValue: Int(records.job.integer(6))) ?? .normal,
-            state: JobState(rawValue: Int(records.job.integer(7))) ?? .blocked, input: records.job.json(8),
+            state: JobState(rawValue: Int(records.job.integer(7))) ?? .blocked,
+            input: withInput ? records.job.json(8) : nil,
             attempt: Int(records.job.integer(9)), tries: Int(records.job.integer(10)),
             maxAttempts: Int(records.job.integer(11)),
             rescues: Int(records.job.integer(12)), pendingDependencies: Int(records.job.integer(13)),
@@ -50,42 +51,6 @@ extension Reader {
         }
         return attempts
     }
-
-    func dependencies(of job: JobID) throws(SQLiteError) -> [DependencyRecord] {
-        var edges: [DependencyRecord] = []
-        records.dependencies.bind(1, job.rawValue)
-        while try records.dependencies.step() {
-            edges.append(
-                DependencyRecord(
-                    dependent: job, dependency: JobID(records.dependencies.integer(0)),
-                    condition: records.dependencies.condition(1)))
-        }
-        return edges
-    }
-
-    func dependents(of job: JobID) throws(SQLiteError) -> [DependencyRecord] {
-        var edges: [DependencyRecord] = []
-        records.dependents.bind(1, job.rawValue)
-        while try records.dependents.step() {
-            edges.append(
-                DependencyRecord(
-                    dependent: JobID(records.dependents.integer(0)), dependency: job,
-                    condition: records.dependents.condition(1)))
-        }
-        return edges
-    }
-
-    func outputs(ofDependenciesOf job: JobID) throws(SQLiteError) -> [DependencyOutput] {
-        var outputs: [DependencyOutput] = []
-        records.outputs.bind(1, job.rawValue)
-        while try records.outputs.step() {
-            outputs.append(
-                DependencyOutput(
-                    dependency: JobID(records.outputs.integer(0)), kind: records.outputs.string(1),
-                    output: records.outputs.json(2)))
-        }
-        return outputs
-    }
 }
 
 extension Statement {
@@ -117,41 +82,14 @@ struct RecordStatements: ~Copyable {
         WHERE    job_id = :job
         ORDER BY number
         """
-    static let dependenciesSQL: StaticString = """
-        SELECT   parent_id, condition
-        FROM     dependency
-        WHERE    job_id = :job
-        ORDER BY position
-        """
-    static let dependentsSQL: StaticString = """
-        SELECT   job_id, condition
-        FROM     dependency INDEXED BY dependency_parent
-        WHERE    parent_id = :job
-        ORDER BY job_id
-        """
-    static let outputsSQL: StaticString = """
-        SELECT    dependency.parent_id, definition.kind, result.value
-        FROM      dependency
-        JOIN      job AS parent ON parent.id = dependency.parent_id
-        JOIN      definition ON definition.id = parent.definition_id
-        LEFT JOIN result ON result.job_id = dependency.parent_id
-        WHERE     dependency.job_id = :job
-        ORDER BY  dependency.position
-        """
 
     let job: Statement
     let result: Statement
     let attempts: Statement
-    let dependencies: Statement
-    let dependents: Statement
-    let outputs: Statement
 
     init(_ connection: Connection) {
         job = connection.prepare(Self.jobSQL)
         result = connection.prepare(Self.resultSQL)
         attempts = connection.prepare(Self.attemptsSQL)
-        dependencies = connection.prepare(Self.dependenciesSQL)
-        dependents = connection.prepare(Self.dependentsSQL)
-        outputs = connection.prepare(Self.outputsSQL)
     }
 }

@@ -59,8 +59,9 @@ struct RememberStatements: ~Copyable {
     static let definitionsSQL: StaticString = "SELECT id FROM definition"
     static let runningSQL: StaticString = """
         SELECT   id, attempt, queue_id, graph_id, started_ms, cancel_ms
-        FROM     job INDEXED BY job_running
-        WHERE    state = 3
+        FROM     job INDEXED BY job_open
+        WHERE  state < 4
+        AND    state = 3
         """
     /// Pruning writes to `meta` the numbers it frees; all others are still in use.
     static let nextNumbersSQL: StaticString = """

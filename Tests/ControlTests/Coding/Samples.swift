@@ -90,7 +90,8 @@ enum Samples {
         state: .draining, pid: 42, version: "1.0.0", database: "/var/lib/halyard/halyard.db", startedAt: moment,
         counts: counts, queues: [queue], nextDueAt: moment, problems: ["one", "two"])
     static let reasons: [WaitExplanation.Reason] = [
-        .dependency(neighbour), .time(until: moment), .retry(until: moment, afterCode: "http_status"),
+        .dependency(neighbour), .moreDependencies(3), .time(until: moment),
+        .retry(until: moment, afterCode: "http_status"),
         .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .turn(queue: "net", ready: 9),
         .noDaemon, .running(attempt: 2, since: moment), .final(.skipped),
     ]

@@ -52,7 +52,7 @@ final class RunnerHarness: Sendable {
         try await store.register(kinds.descriptions, now: wall.now)
         try await store.change(
             DefinitionChange(
-                queues: [QueueChange(name: QueueSettings.defaultName, limit: 100_000)] + queues,
+                queues: [QueueChange(name: QueueSettings.defaultName, limit: QueueSettings.maxLimit)] + queues,
                 definitions: definitions), now: wall.now)
         self.definitions = try await store.definitions().definitions.reduce(into: [:]) {
             $0[$1.definition.name] = $1.id

@@ -1,0 +1,112 @@
+import Jobs
+import SQLite
+
+extension Reader {
+    func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) throws(SQLiteError) -> Neighbours {
+        try snapshot { () throws(SQLiteError) in
+            neighbours.dependencyCounts.bind(1, job.rawValue)
+            guard try neighbours.dependencyCounts.step() else { return Neighbours(jobs: [], count: 0) }
+            let count = Int(neighbours.dependencyCounts.integer(onlyOpen ? 1 : 0))
+            neighbours.dependencyCounts.reset()
+            neighbours.dependencies.bind(1, job.rawValue)
+            neighbours.dependencies.bind(2, onlyOpen ? 4 : 8)
+            neighbours.dependencies.bind(3, limit)
+            return Neighbours(jobs: try neighbours.dependencies.neighbours(), count: count)
+        }
+    }
+
+    func dependents(of job: JobID, limit: Int) throws(SQLiteError) -> Neighbours {
+        try snapshot { () throws(SQLiteError) in
+            neighbours.dependentCount.bind(1, job.rawValue)
+            var count = 0
+            while try neighbours.dependentCount.step() { count = Int(neighbours.dependentCount.integer(0)) }
+            neighbours.dependents.bind(1, job.rawValue)
+            neighbours.dependents.bind(2, limit)
+            return Neighbours(jobs: try neighbours.dependents.neighbours(), count: count)
+        }
+    }
+
+    /// A value that is not wanted is not read.
+    func outputs(
+        ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
+    ) throws(SQLiteError) -> DependencyOutputs {
+        var outputs: [DependencyOutput] = []
+        var bytes = 0
+        neighbours.outputs.bind(1, job.rawValue)
+        defer { neighbours.outputs.reset() }
+        while try neighbours.outputs.step() {
+            let kind = neighbours.outputs.string(1)
+            guard wanted.kinds?.contains(kind) ?? true, let output = neighbours.outputs.json(2) else { continue }
+            bytes += output.bytes.count
+            if bytes > maxBytes { return .tooLarge }
+            outputs.append(
+                DependencyOutput(dependency: JobID(neighbours.outputs.integer(0)), kind: kind, output: output))
+            if wanted.onlyFirst { break }
+        }
+        return .found(outputs)
+    }
+}
+
+extension Statement {
+    fileprivate func neighbours() throws(SQLiteError) -> [Neighbour] {
+        var found: [Neighbour] = []
+        while try step() {
+            found.append(
+                Neighbour(
+                    job: JobID(integer(0)), definition: string(1), node: optionalString(2),
+                    state: JobState(rawValue: Int(integer(3))) ?? .blocked, condition: condition(4)))
+        }
+        return found
+    }
+}
+
+struct NeighbourStatements: ~Copyable {
+    static let dependencyCountsSQL: StaticString = "SELECT dependencies, pending FROM job WHERE id = :job"
+    static let dependenciesSQL: StaticString = """
+        SELECT     parent.id, definition.name, parent.node, parent.state, dependency.condition
+        FROM       dependency
+        CROSS JOIN job AS parent ON parent.id = dependency.parent_id
+        CROSS JOIN definition ON definition.id = parent.definition_id
+        WHERE      dependency.job_id = ?1
+        AND        parent.state < ?2
+        ORDER BY   dependency.position
+        LIMIT      ?3
+        """
+    static let dependentCountSQL: StaticString = """
+        SELECT count(*)
+        FROM   dependency INDEXED BY dependency_parent
+        WHERE  parent_id = :job
+        """
+    static let dependentsSQL: StaticString = """
+        SELECT     dependent.id, definition.name, dependent.node, dependent.state, dependency.condition
+        FROM       dependency INDEXED BY dependency_parent
+        CROSS JOIN job AS dependent ON dependent.id = dependency.job_id
+        CROSS JOIN definition ON definition.id = dependent.definition_id
+        WHERE      dependency.parent_id = ?1
+        LIMIT      ?2
+        """
+    static let outputsSQL: StaticString = """
+        SELECT     dependency.parent_id, definition.kind, result.value
+        FROM       dependency
+        CROSS JOIN job AS parent ON parent.id = dependency.parent_id
+        CROSS JOIN definition ON definition.id = parent.definition_id
+        CROSS JOIN result ON result.job_id = dependency.parent_id
+        WHERE      dependency.job_id = :job
+        AND        result.outcome = 4
+        ORDER BY   dependency.position
+        """
+
+    let dependencyCounts: Statement
+    let dependencies: Statement
+    let dependentCount: Statement
+    let dependents: Statement
+    let outputs: Statement
+
+    init(_ connection: Connection) {
+        dependencyCounts = connection.prepare(Self.dependencyCountsSQL)
+        dependencies = connection.prepare(Self.dependenciesSQL)
+        dependentCount = connection.prepare(Self.dependentCountSQL)
+        dependents = connection.prepare(Self.dependentsSQL)
+        outputs = connection.prepare(Self.outputsSQL)
+    }
+}

@@ -1,0 +1,101 @@
+import Jobs
+import SQLiteStore
+import Testing
+
+@testable import Control
+
+/// What is repeated finds what its input was made of.
+@Suite struct PruneAndRetryTests {
+    private struct Bench {
+        let files: TestStore
+        let control: StoreControl
+        let definition: DefinitionID
+
+        static func with(_ body: (Bench) async throws -> Void) async throws {
+            try await TestStore.with { files in
+                let control = StoreControl(
+                    store: files.store, database: files.database, version: "test", now: { Samples.moment })
+                let definition = try #require(try await files.store.definitions().definitions.first).id
+                try await body(Bench(files: files, control: control, definition: definition))
+            }
+        }
+
+        func enqueue(_ jobs: [NewJob]) async throws -> EnqueueReceipt {
+            let outcome = try await files.store.enqueue([NewGraph(isGraph: true, jobs: jobs)], now: Samples.moment)
+            guard case .enqueued(let receipt)? = outcome.first else { throw Refused() }
+            return receipt
+        }
+
+        struct Refused: Error {}
+
+        func endAll(_ ending: AttemptEnd.Ending) async throws {
+            let store = files.store
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: 9), now: Samples.moment).claimed
+            _ = try await store.exchange(
+                claimed.map { AttemptEnd(lease: $0.lease, ending: ending) }, claim: nil, now: Samples.moment)
+        }
+
+        /// The second failed, after the first gave its value.
+        func halfFailed() async throws -> EnqueueReceipt {
+            let first = NewJob(definition: definition)
+            let second = NewJob(definition: definition, dependencies: [NewDependency(on: .new(0))])
+            let receipt = try await enqueue([first, second])
+            try await endAll(.succeeded(.emptyObject))
+            try await endAll(.failed(JobFailure(code: "broken", message: "It broke.")))
+            return receipt
+        }
+    }
+
+    @Test func aFailedJobKeepsItsInputsWhenWhatSucceededIsPruned() async throws {
+        try await Bench.with { bench in
+            let receipt = try await bench.halfFailed()
+            let later = Samples.moment + .seconds(1)
+            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later, outcomes: [.succeeded])) == 0)
+            let again = try await bench.control.retry(receipt.jobs[1], dependents: false)
+            let detail = try await bench.control.job(again.jobs[0])
+            #expect(detail.dependencies.map(\.job) == [receipt.jobs[0]])
+            // The repeat needs the first job; so the graph stays with it.
+            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later)) == 0)
+            try await bench.endAll(.succeeded(.emptyObject))
+            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later)) == 3)
+        }
+    }
+
+    @Test func aJobThatLostADependencyIsNotRepeated() async throws {
+        try await Bench.with { bench in
+            let receipt = try await bench.halfFailed()
+            try bench.files.tamper("DELETE FROM dependency WHERE job_id = \(receipt.jobs[1])")
+            let problem = await #expect(throws: ControlProblem.self) {
+                try await bench.control.retry(receipt.jobs[1], dependents: false)
+            }
+            #expect(problem?.code == .conflict)
+            #expect(problem?.message.contains("Only 0 of 1 dependencies") == true)
+        }
+    }
+
+    @Test func whyNamesSomeDependenciesAndCountsTheRest() async throws {
+        try await Bench.with { bench in
+            var jobs = Array(repeating: NewJob(definition: bench.definition), count: 150)
+            jobs.append(
+                NewJob(definition: bench.definition, dependencies: (0..<150).map { NewDependency(on: .new($0)) }))
+            let receipt = try await bench.enqueue(jobs)
+            let reasons = try await bench.control.why(receipt.jobs[150]).reasons
+            #expect(reasons.count == 102)
+            guard case .dependency(let first) = reasons[0] else {
+                Issue.record("\(reasons[0])")
+                return
+            }
+            #expect(first.job == receipt.jobs[0])
+            #expect(reasons[100] == .moreDependencies(50))
+        }
+    }
+
+    @Test func aGraphIsShownWithoutInputs() async throws {
+        try await Bench.with { bench in
+            let receipt = try await bench.enqueue([NewJob(definition: bench.definition, input: .emptyObject)])
+            let graph = try await bench.control.graph(try #require(receipt.graph))
+            #expect(graph.jobs.map(\.input) == [nil])
+            #expect(try await bench.control.job(receipt.jobs[0]).job.input == .emptyObject)
+        }
+    }
+}
