@@ -28,6 +28,7 @@ extension Enrich {
         output.images?[0].height = height
         output.images?[0].type = found.contentType
         output.sources["image_size"] = "file"
+        output.confidence["image_size"] = .high
     }
 
     private enum Step: Sendable {
