@@ -36,7 +36,9 @@ public final class DocumentReader: Sendable {
 
     private let idle = Mutex(Idle())
 
-    /// - Parameter deadline: For one document. 5 s unless set; an honest one takes milliseconds.
+    /// - Parameters:
+    ///   - place: In this process unless set.
+    ///   - deadline: For one document. 5 s unless set; an honest one takes milliseconds.
     public init(_ place: Place = .here, deadline: Duration = .seconds(5)) {
         self.place = place
         self.deadline = deadline
@@ -52,6 +54,7 @@ public final class DocumentReader: Sendable {
     /// Tells what a document at hand says about itself, as `enrich` does with one it fetched.
     ///
     /// - Parameters:
+    ///   - bytes: The document, or its beginning.
     ///   - address: Where it comes from; what it points to is resolved against it.
     ///   - contentType: As the server named it; nil to let the bytes tell.
     /// - Throws: `invalid_url`, `document_unreadable`, `helper_failed`. Nothing was changed; asking again is safe.
