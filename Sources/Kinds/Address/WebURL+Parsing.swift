@@ -1,5 +1,7 @@
 extension WebURL {
-    /// - Parameter base: What a relative reference is resolved against; nil to take absolute addresses only.
+    /// - Parameters:
+    ///   - text: An address, or a reference to one.
+    ///   - base: What a relative reference is resolved against; nil to take absolute addresses only.
     public init(parsing text: String, base: WebURL? = nil) throws(WebURLProblem) {
         var bytes = Array(text.utf8)
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
