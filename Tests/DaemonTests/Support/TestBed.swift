@@ -58,7 +58,7 @@ final class TestBed: Sendable {
             definitions: \(folder.path)/definitions.yaml
             network:
               allow: [\(allowed)]
-              connect_timeout: 5s
+              connect_timeout: 1m
             \(more)
             """, to: "halyard.yaml")
     }
