@@ -9,8 +9,10 @@ import NIOPosix
 /// address that was judged. Redirects are never followed here: each hop is a new request with its own judgement.
 public final class OutgoingClient: Sendable {
     let configuration: OutgoingConfiguration
-    /// For lookups and for reading files, both of which block.
+    /// For reading files, which blocks. Few: each keeps memory of its own for what it reads.
     let threads: NIOThreadPool
+    /// For looking names up, which may block for long and must not keep files waiting.
+    private let lookups: NIOThreadPool
     private let resolver: Resolver
     private let servers: ServerPool
     private let gate: HostGate
@@ -21,9 +23,11 @@ public final class OutgoingClient: Sendable {
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) {
         self.configuration = configuration
-        threads = NIOThreadPool(numberOfThreads: 8)
+        threads = NIOThreadPool(numberOfThreads: 3)
         threads.start()
-        resolver = Resolver(threads: threads)
+        lookups = NIOThreadPool(numberOfThreads: 8)
+        lookups.start()
+        resolver = Resolver(threads: lookups)
         servers = ServerPool(configuration: configuration, group: group)
         gate = HostGate(limits: configuration.host)
     }
@@ -31,8 +35,9 @@ public final class OutgoingClient: Sendable {
     /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.
     public func shutdown() async {
         await servers.shutdown()
-        // It fails only when it is shut down already.
+        // They fail only when they are shut down already.
         try? await threads.shutdownGracefully()
+        try? await lookups.shutdownGracefully()
     }
 
     /// Sends a request and hands over the answer as soon as its headers are there.

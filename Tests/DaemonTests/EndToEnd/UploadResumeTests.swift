@@ -101,6 +101,37 @@ struct UploadResumeTests {
         server.signal(SIGKILL)
     }
 
+    /// Stopped with the daemon, the upload stays at the server; cancelled, it goes.
+    @Test(.timeLimit(.minutes(2)))
+    func onlyACancelledJobTakesItsUploadBack() async throws {
+        let bed = try TestBed()
+        let stored = bed.folder.path + "/stored"
+        try FileManager.default.createDirectory(atPath: stored, withIntermediateDirectories: true)
+        let (server, port) = try await start(bed, ["-c", Self.tus, stored], until: "running on")
+        let (path, _) = try source(in: bed, Self.size)
+        try bed.configure(
+            "drain_timeout: 0s\nupload: {roots: [\(bed.folder.path)], chunk_size: 1MiB}", allow: ["127.0.0.1:\(port)"])
+        try await bed.withDaemon { daemon in
+            try await bed.enqueue(
+                "send", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set", "protocol=tus",
+                "--set", "max_bytes_per_second=1000000")
+            #expect(await server.output.first { $0.hasPrefix("PATCH") } != nil)
+            daemon.signal(SIGTERM)
+            #expect(await daemon.waitForEnd() == .exited(0))
+        }
+        #expect(!server.output.all.contains { $0.hasPrefix("DELETE") })
+        let seen = server.output.all.count
+        try await bed.withDaemon { _ in
+            #expect(await server.output.first(from: seen) { $0.hasPrefix("PATCH") } != nil)
+            #expect(try await bed.halyard("cancel", "1").status == .exited(0))
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT state FROM jobs") == "cancelled")
+        }
+        #expect(server.output.all.contains { $0.hasPrefix("DELETE") })
+        #expect(try FileManager.default.contentsOfDirectory(atPath: stored).filter { !$0.hasPrefix(".") } == [])
+        server.signal(SIGKILL)
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func partsThatS3HasAreNotSentAgainAfterAKill() async throws {
         let bed = try TestBed()

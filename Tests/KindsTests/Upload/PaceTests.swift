@@ -37,7 +37,7 @@ import Testing
         } _: { server in
             try await withClient(impatient()) { client in
                 // All of the threads that read files are taken for a while.
-                for _ in 0..<8 { client.threads.submit { _ in usleep(700_000) } }
+                for _ in 0..<3 { client.threads.submit { _ in usleep(700_000) } }
                 try await withFolder { folder in
                     try Data(randomBytes(1000, seed: 1)).write(to: URL(fileURLWithPath: folder + "/f"))
                     var configuration = UploadConfiguration()
