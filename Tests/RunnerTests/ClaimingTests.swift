@@ -151,6 +151,28 @@ import Testing
         }
     }
 
+    @Test func outputsThatAreTooLargeTogetherFailTheJobBeforeItStarts() async throws {
+        let definitions = [
+            RunnerHarness.scripted("link", kind: "make-link"), RunnerHarness.scripted("links", kind: "read-links"),
+        ]
+        try await RunnerHarness.withStore(definitions) { harness in
+            let count = WantedOutputs.maxBytes / JSONText.maxBytes + 1
+            var jobs = try (0..<count).map { _ in try harness.job("link") }
+            jobs.append(try harness.job("links", after: (0..<count).map { NewDependency(on: .new($0)) }))
+            let ids = try await harness.enqueue(jobs, isGraph: true)
+            let output = JSONText(string: String(repeating: "x", count: JSONText.maxBytes - 2))
+            let store = harness.store
+            let claimed = try await store.exchange([], claim: ClaimRequest(slots: count), now: harness.wall.now).claimed
+            _ = try await store.exchange(
+                claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(output)) }, claim: nil,
+                now: harness.wall.now)
+            let last = try #require(ids.last)
+            let state = try await harness.running { try await harness.wait($0, for: last) }
+            #expect(state == .failed)
+            #expect(try await store.attempts(of: last).map(\.failure?.code) == [JobFailure.Code.inputTooLarge])
+        }
+    }
+
     @Test func graphOfAThousandJobsRunsInOrderOfItsEdges() async throws {
         let order = StartOrder()
         try await RunnerHarness.withStore(run: order.body) { harness in
