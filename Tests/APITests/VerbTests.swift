@@ -234,7 +234,7 @@ import Testing
             let blocked = try await server.client.why(chain.jobs[1])
             guard case .dependency(let neighbour)? = blocked.reasons.first else { throw TestFailure("\(blocked)") }
             #expect(neighbour.job == chain.jobs[0])
-            #expect(try await server.client.why(chain.jobs[0]).reasons == [.turn(queue: "default", ready: 1)])
+            #expect(try await server.client.why(chain.jobs[0]).reasons == [.turn(queue: "default", ready: 0)])
 
             let later = try await server.enqueue(
                 Submission(.definition("echo"), input: json(#"{"text":"a"}"#), start: .after(.seconds(60)))

@@ -21,7 +21,9 @@ enum WaitText {
         case .queueLimit(let queue, let running, let limit):
             "queue \(queue) runs \(AmountText.count(running, "job")) of at most \(limit); change it with: halyard queues set \(queue) --limit N"
         case .turn(let queue, let ready):
-            "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
+            ready == 0
+                ? "starts as soon as the daemon comes to it"
+                : "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
         case .noDaemon: "no daemon runs; start it with: systemctl start halyard"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
         case .final(let outcome): "is final: \(outcome.name, outcome.state.style); see: halyard show"

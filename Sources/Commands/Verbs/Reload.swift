@@ -5,7 +5,7 @@ extension Halyard {
     struct Reload: Verb {
         static let configuration = CommandConfiguration(
             commandName: "reload",
-            abstract: "Have the daemon read its configuration and definitions anew, whole or not at all.")
+            abstract: "Have the daemon read its configuration anew, whole or not at all.")
 
         @OptionGroup var common: CommonOptions
 

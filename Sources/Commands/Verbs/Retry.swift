@@ -14,7 +14,7 @@ extension Halyard {
         @Argument(help: "The finished job's number.")
         var job: JobID
 
-        @Flag(help: "Also repeat the jobs that were skipped because of it, as one graph.")
+        @Flag(help: "Also repeat the jobs that were skipped because of it, and what else those need, as one graph.")
         var dependents = false
 
         @OptionGroup var waiting: WaitOptions

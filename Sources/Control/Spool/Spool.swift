@@ -85,10 +85,10 @@ public final class Spool: Sendable {
             defer { closedir(folder) }
             var files: [SpoolName] = []
             while let entry = readdir(folder) {
-                let text = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if let name = SpoolName(text) { files.append(name) }
+                // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
+                guard let text = entry.pointer(to: \.d_name) else { continue }
+                let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
+                if let name = SpoolName(name) { files.append(name) }
             }
             return files
         }

@@ -8,7 +8,11 @@ extension StoreControl {
                 .conflict, "Job \(id) is \(job.state.name) and not final yet. Wait for it, or cancel it first.")
         }
         var repeated = [job]
-        if dependents { repeated += try await skippedDependents(of: id) }
+        if dependents {
+            repeated += try await skippedDependents(of: id)
+            repeated += try await unmetDependencies(of: repeated)
+            repeated.sort { $0.id < $1.id }
+        }
         let plan = try await plan(repeated)
         let held = spoolUsers?.hold(plan) ?? []
         defer { spoolUsers?.release(held) }
@@ -34,10 +38,26 @@ extension StoreControl {
                     next.append(dependent.id)
                 }
             }
-            return found.sorted { $0.id < $1.id }
+            return found
         } catch {
             throw ControlProblem(error)
         }
+    }
+
+    /// Every job that these need, directly or through others, and that did not come to what they need of it: where two
+    /// branches that failed meet, repeating one is of no use without the other.
+    private func unmetDependencies(of jobs: [JobRecord]) async throws(ControlProblem) -> [JobRecord] {
+        var found: [JobRecord] = []
+        var seen = Set(jobs.map(\.id))
+        var next = jobs
+        while let job = next.popLast() {
+            for edge in try await allDependencies(of: job) where isHopeless(edge) && seen.insert(edge.job).inserted {
+                let dependency = try await record(edge.job)
+                found.append(dependency)
+                next.append(dependency)
+            }
+        }
+        return found
     }
 
     /// The same jobs again: edges among them stay among them, other edges lead to the jobs that there were.
@@ -92,12 +112,16 @@ extension StoreControl {
         return found.jobs
     }
 
+    private func isHopeless(_ edge: Neighbour) -> Bool {
+        edge.state.outcome.map { !edge.condition.isMet(by: $0) } ?? false
+    }
+
     /// A repeat would only be skipped again while its dependency stays as it ended.
     private func refuseIfHopeless(_ job: JobRecord, _ edge: Neighbour) throws(ControlProblem) {
-        guard let outcome = edge.state.outcome, !edge.condition.isMet(by: outcome) else { return }
+        guard isHopeless(edge) else { return }
         throw ControlProblem(
             .conflict,
-            "Job \(job.id) needs job \(edge.job), which is \(outcome.name). Retry that one with its dependents (halyard retry --dependents \(edge.job))."
+            "Job \(job.id) needs job \(edge.job), which is \(edge.state.name). Retry that one with its dependents (halyard retry --dependents \(edge.job))."
         )
     }
 }

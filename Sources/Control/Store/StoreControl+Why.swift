@@ -44,6 +44,6 @@ extension StoreControl {
         if running >= queue.settings.limit {
             return [.queueLimit(queue: name, running: running, limit: queue.settings.limit)]
         }
-        return [.turn(queue: name, ready: queue.counts[.ready])]
+        return [.turn(queue: name, ready: queue.counts[.ready] - 1)]
     }
 }

@@ -19,7 +19,8 @@ public protocol JobControl: Sendable {
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///
-    /// - Parameter dependents: Repeat also the dependents that were skipped because of it, as one graph.
+    /// - Parameter dependents: Repeat also the dependents that were skipped because of it, and what else those need that
+    ///   did not succeed, as one graph.
     func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt
     /// What the job waits for.
     func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation

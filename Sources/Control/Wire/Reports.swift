@@ -53,7 +53,7 @@ public struct WaitExplanation: Sendable, Hashable {
         case retry(until: Timestamp, afterCode: String)
         case queuePaused(queue: String)
         case queueLimit(queue: String, running: Int64, limit: Int)
-        /// Only other ready jobs of the queue stand before it.
+        /// At most other ready jobs of the queue stand before it, as many as `ready` says.
         case turn(queue: String, ready: Int64)
         /// No daemon runs that could start it.
         case noDaemon

@@ -14,8 +14,8 @@ public struct DaemonCommand: ParsableCommand {
         abstract: "Runs durable jobs from one SQLite file.",
         discussion: """
             SIGTERM drains: nothing new starts, running jobs have drain_timeout to end, what is left is interrupted and \
-            runs again at the next start. A second SIGTERM interrupts at once. SIGHUP reads configuration and \
-            definitions anew.
+            runs again at the next start. A second SIGTERM interrupts at once. SIGHUP reads the configuration \
+            anew.
 
             EXIT CODES
                 0  Stopped as asked; every running job was drained or returned.

@@ -73,9 +73,9 @@ struct CheckpointFile: Sendable {
         let oldest = time(nil) - age
         var stale: [Checkpoint] = []
         while stale.count < 20, let entry = readdir(list) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
+            guard let text = entry.pointer(to: \.d_name) else { continue }
+            let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
             guard name.hasPrefix("upload-") else { continue }
             let path = "\(folder)/\(name)"
             var facts = stat()

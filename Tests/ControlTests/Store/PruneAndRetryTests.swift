@@ -61,6 +61,25 @@ import Testing
         }
     }
 
+    /// Two branches failed; what joins them was skipped. Whichever is repeated, the other one goes along.
+    @Test func aRetryTakesTheOtherBranchThatFailedAlong() async throws {
+        try await Bench.with { bench in
+            func job(after places: Int...) -> NewJob {
+                NewJob(definition: bench.definition, dependencies: places.map { NewDependency(on: .new($0)) })
+            }
+            let receipt = try await bench.enqueue([job(), job(), job(after: 0), job(after: 1), job(after: 2, 3)])
+            try await bench.endAll(.failed(JobFailure(code: "broken", message: "It broke.")))
+            for id in receipt.jobs.prefix(2) {
+                let again = try await bench.control.retry(id, dependents: true)
+                #expect(again.jobs.count == 5)
+                try await bench.endAll(.succeeded(.emptyObject))
+                try await bench.endAll(.succeeded(.emptyObject))
+                try await bench.endAll(.succeeded(.emptyObject))
+                for job in again.jobs { #expect(try await bench.control.job(job).job.state == .succeeded) }
+            }
+        }
+    }
+
     @Test func aJobThatLostADependencyIsNotRepeated() async throws {
         try await Bench.with { bench in
             let receipt = try await bench.halfFailed()

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import NIOPosix
 import OperationTypes
@@ -36,8 +37,10 @@ import Testing
             .respond(200)
         } _: { server in
             try await withClient(impatient()) { client in
-                // All of the threads that read files are taken for a while.
-                for _ in 0..<3 { client.threads.submit { _ in usleep(700_000) } }
+                // All of the threads that read files are taken, for longer than the limit on idling.
+                for _ in 0..<3 {
+                    client.threads.submit { _ in _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.7) }
+                }
                 try await withFolder { folder in
                     try Data(randomBytes(1000, seed: 1)).write(to: URL(fileURLWithPath: folder + "/f"))
                     var configuration = UploadConfiguration()
@@ -89,5 +92,16 @@ import Testing
         #expect(Throttle(bytesPerSecond: nil).bufferBytes == 1 << 20)
         #expect(Throttle(bytesPerSecond: 8000).bufferBytes == 2000)
         #expect(Throttle(bytesPerSecond: 1 << 30, within: Throttle(bytesPerSecond: 1)).bufferBytes == 1024)
+    }
+
+    /// What one upload takes beyond its share, the next one waits for.
+    @Test func bandwidthIsShared() async throws {
+        let all = Throttle(bytesPerSecond: 1000)
+        let one = Throttle(bytesPerSecond: nil, within: all)
+        let start = ContinuousClock.now
+        try await one.take(100)
+        try await all.take(1)
+        try await one.take(1)
+        #expect(ContinuousClock.now - start >= .milliseconds(100))
     }
 }
