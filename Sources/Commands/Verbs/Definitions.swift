@@ -119,7 +119,12 @@ extension Halyard {
                 try await Session.with(common, for: .writing, in: surroundings) { session in
                     for name in name {
                         try await session.control.removeDefinition(name)
-                        try surroundings.note("removed \(name)")
+                        if !common.json { try surroundings.note("removed \(name)") }
+                    }
+                    if common.json {
+                        var answer = JSONObject()
+                        answer["removed"] = JSONText(elements: name.map { JSONText(string: $0) })
+                        try surroundings.output.json(answer.text)
                     }
                     try session.noteWritten(in: surroundings)
                     return .success

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Control
+import Jobs
 
 extension Halyard {
     struct Reload: Verb {
@@ -19,7 +20,13 @@ extension Halyard {
                     let exit = error.code == .invalidRequest ? .configuration : ExitCode(error.code)
                     throw CommandFailure(exit, error.message, details: error.details)
                 }
-                try surroundings.note("the daemon has reloaded")
+                if common.json {
+                    var answer = JSONObject()
+                    answer["reloaded"] = JSONText(boolean: true)
+                    try surroundings.output.json(answer.text)
+                } else {
+                    try surroundings.note("the daemon has reloaded")
+                }
                 return .success
             }
         }

@@ -207,7 +207,9 @@ import Testing
         #expect(wrong.errors.contains("unfurl"))
         #expect(try await shop.run("definitions", "apply", "/none.yaml").code == .noInput)
         #expect(try await shop.run("definitions", "list", "--names").output == "unfurl\nupload\nsave-link\n")
-        #expect(try await shop.run("definitions", "remove", "save-link").code == .success)
+        #expect(
+            try await shop.run("definitions", "remove", "save-link", "--json").output
+                == "{\"removed\":[\"save-link\"]}\n")
         #expect(try await shop.run("definitions", "show", "save-link").code == .noInput)
         #expect(try await shop.run("definitions", "remove", "save-link").code == .noInput)
     }

@@ -154,6 +154,7 @@ import Testing
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in
             #expect(try await shop.run("reload").code == .success)
+            #expect(try await shop.run("reload", "--json").output == "{\"reloaded\":true}\n")
             daemon.reloads.refuse(
                 ControlProblem(
                     .invalidDefinitions, "The definitions are refused; the old ones stay.", details: ["unknown kind x"])
