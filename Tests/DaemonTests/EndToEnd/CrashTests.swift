@@ -80,7 +80,8 @@ import Testing
             try #require(await strace.errors.first { $0.contains("attached") } != nil)
             let told = try await bed.halyard("enqueue", "visit", "\(bed.server.site)/page/1", "--in", "1h")
             #expect(told.status != .exited(0))
-            #expect(told.errors.contains("may or may not be stored"), "\(told.errors)")
+            // Told by the answer, or by its absence where the daemon was faster.
+            #expect(told.errors.contains("may or may not"), "\(told.errors)")
             #expect(await daemon.waitForEnd() == .exited(74))
             #expect(daemon.errors.text.contains("A commit failed"), "\(daemon.errors.text)")
         }
