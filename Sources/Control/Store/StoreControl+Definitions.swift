@@ -3,7 +3,17 @@ import Jobs
 
 extension StoreControl {
     public func definitions() async throws(ControlProblem) -> DefinitionSet {
-        try await asked { () throws(StoreError) in try await store.definitions() }
+        // Read once for each change: every enqueue of the command line begins with this.
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let problems = catalog.problemsByName
+        var set = catalog.definitions
+        for index in set.definitions.indices {
+            set.definitions[index].problem = problems[set.definitions[index].definition.name]
+        }
+        for index in set.graphs.indices {
+            set.graphs[index].problem = problems[set.graphs[index].definition.name]
+        }
+        return set
     }
 
     public func exportDefinitions() async throws(ControlProblem) -> String {
