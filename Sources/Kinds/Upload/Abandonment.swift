@@ -9,17 +9,13 @@ struct Abandonment: Sendable {
     func abandon(_ checkpoint: Checkpoint) async {
         let work: @Sendable () async throws(KindFailure) -> Void = { () async throws(KindFailure) in
             guard let request = try request(for: checkpoint) else { return }
-            var isDeleted = false
             while true {
                 let status = try await client.exchange(request) { response throws(KindFailure) in
                     await response.discard()
                     return response.status
                 }
-                // The server may not have noticed yet that the connection of the last piece is gone: one with locks says
-                // so, one without may still write it after the deletion. So a deletion is asked for once more.
-                let wasDeleted = (200..<300).contains(status) && !isDeleted
-                guard wasDeleted || status == 409 || status == 423 || status >= 500 else { return }
-                isDeleted = isDeleted || wasDeleted
+                // The server may not have noticed yet that the connection of the last piece is gone.
+                guard status == 409 || status == 423 || status >= 500 else { return }
                 do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             }
         }
