@@ -25,9 +25,10 @@ import Testing
                 ),
             ]
             await bed.server.requests.first { $0.hasSuffix("/gate/3") }
-            // Each has told what runs, and so waits for more.
+            // Each has told what runs, and so waits for more; the last one has its answer, which the job does not wait for.
             await followers[0].ended.output.first(containing: "succeeded")
             for follower in followers[1...3] { await follower.ended.output.first(containing: "running") }
+            await followers[4].ended.output.first { $0 == "3" }
         }
         for follower in followers { await follower.ended.errors.first(containing: "the daemon is gone") }
         bed.server.openGate()
