@@ -8,11 +8,13 @@ struct Spooling {
     var surroundings: Surroundings
 
     private static let prefix = "spool:"
+    private static let standardInput = "-"
 
     /// Makes paths absolute, since the daemon works in a directory of its own.
     func makeAbsolute(_ input: inout ResolvedInput?) throws {
         guard var changed = input else { return }
-        for file in changed.files where !file.path.hasPrefix(Self.prefix) && !file.path.hasPrefix("/") {
+        for file in changed.files
+        where !file.path.hasPrefix(Self.prefix) && !file.path.hasPrefix("/") && file.path != Self.standardInput {
             guard access(file.path, F_OK) == 0 else { throw InputFile.failure(errno, file.path) }
             guard let here = surroundings.workingDirectory() else {
                 throw CommandFailure(.noInput, "The working directory is gone. Name \(file.path) with its whole path.")
@@ -22,16 +24,33 @@ struct Spooling {
         input = changed
     }
 
-    /// Streams the files into the daemon's spool and names them there.
+    /// Whether it names standard input, which only we can read.
+    static func mustCopy(_ input: ResolvedInput?) -> Bool {
+        input?.files.contains { $0.path == standardInput } ?? false
+    }
+
+    /// Streams the files into the daemon's spool and names them there, with their own names behind.
     func copy(_ input: inout ResolvedInput?) async throws {
         guard var changed = input else { return }
         for file in changed.files where !file.path.hasPrefix(Self.prefix) {
             try session.requireDaemon("Copying a file into the spool")
+            try refuseEndless(file.path)
             let source = try InputFile(file.path, in: surroundings)
             let name = try await session.control.spool(FilePieces(file: source), size: source.size)
-            changed.object[file.field] = JSONText(string: name)
+            let ownName = file.path == Self.standardInput ? "" : "/" + (file.path.split(separator: "/").last ?? "")
+            changed.object[file.field] = JSONText(string: name + ownName)
         }
         input = changed
+    }
+
+    /// A device or a pipe may have no end. Standard input is what its owner says it is.
+    private func refuseEndless(_ path: String) throws {
+        var facts = stat()
+        guard path != Self.standardInput, stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG,
+            facts.st_mode & S_IFMT != S_IFDIR
+        else { return }
+        throw CommandFailure(
+            .noInput, "\(path) is not a regular file. Name a file, or give - and hand it over as standard input.")
     }
 
     /// Without `.` and empty parts; `..` stays, because a symbolic link may stand before it.

@@ -61,7 +61,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         self =
             switch code {
             case .invalidRequest, .methodNotAllowed: .usage
-            case .invalidInput, .outsideRoots, .keyReused, .tooLarge: .data
+            case .invalidInput, .outsideRoots, .credentialRefused, .keyReused, .tooLarge: .data
             case .unknownDefinition, .unknownQueue, .notFound: .noInput
             case .invalidDefinitions: .configuration
             case .conflict, .unavailable: .temporary

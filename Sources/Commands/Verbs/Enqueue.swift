@@ -11,7 +11,8 @@ extension Halyard {
                 names one. Text is taken as it is; numbers, true and false, objects and arrays are read as JSON where the \
                 field wants them. See the fields with: halyard definitions show NAME
 
-                A file of yours that lies outside the daemon's roots is copied into its spool.
+                A file of yours that lies outside the daemon's roots is copied into its spool; - is standard \
+                input.
 
                 Prints the number of each job. When it returns, they are on the disk.
 
@@ -143,12 +144,17 @@ extension Halyard {
             if let delay { start = .after(delay.duration) }
             let files = Spooling(session: session, surroundings: surroundings)
             try files.makeAbsolute(&input)
-            if copy { try await files.copy(&input) }
+            let mustCopy = Spooling.mustCopy(input)
+            if mustCopy, self.input == "-" {
+                throw CommandFailure(.usage, "Standard input can be the input or the file, not both. Name one of them.")
+            }
+            if copy || mustCopy { try await files.copy(&input) }
             var submission = Submission(
                 .definition(name), input: input?.object.text, queue: queue, priority: priority,
                 after: after.map { .init(job: $0.job, condition: $0.condition) }, start: start, key: key)
             var answer = try await answer(submission, session)
-            if case .refused(let problem) = answer, problem.code == .outsideRoots, input?.files.isEmpty == false, !copy
+            if case .refused(let problem) = answer, problem.code == .outsideRoots, input?.files.isEmpty == false,
+                !copy, !mustCopy
             {
                 try await files.copy(&input)
                 submission.input = input?.object.text

@@ -51,6 +51,7 @@ extension ControlProblem.Code {
         case .noDaemon: "No daemon answers"
         case .permission: "Not permitted"
         case .outsideRoots: "The file lies outside the roots"
+        case .credentialRefused: "The credential may not be sent there"
         case .internal: "A defect of Halyard"
         }
     }

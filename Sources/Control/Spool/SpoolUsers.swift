@@ -166,7 +166,9 @@ final class SpoolUsers: Sendable {
     private static let mark = Array("\"\(Spool.prefix)".utf8)
 
     static func file(_ value: String) -> SpoolName? {
-        value.hasPrefix(Spool.prefix) ? SpoolName(String(value.dropFirst(Spool.prefix.count))) : nil
+        // What follows a slash is the name that its owner gave it.
+        value.hasPrefix(Spool.prefix)
+            ? SpoolName(String(value.dropFirst(Spool.prefix.count).prefix { $0 != "/" })) : nil
     }
 }
 

@@ -18,7 +18,8 @@ extension Submission {
         guard !SpoolUsers.files(in: input).isEmpty, var object = JSONObject(input) else { return input }
         for (field, value) in object.fields {
             guard let file = value.decodedString.flatMap(SpoolUsers.file), let print = file.print else { continue }
-            object[field] = JSONText(string: Spool.prefix + print)
+            let ownName = value.decodedString?.drop { $0 != "/" } ?? ""
+            object[field] = JSONText(string: Spool.prefix + print + ownName)
         }
         return object.text
     }

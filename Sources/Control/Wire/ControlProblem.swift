@@ -9,6 +9,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case invalidInput = "invalid-input"
         /// The input names a file outside the daemon's roots: stream it into the spool and name that instead.
         case outsideRoots = "outside-roots"
+        /// The input names a credential that may not be sent where it points.
+        case credentialRefused = "credential-refused"
         case unknownDefinition = "unknown-definition"
         case unknownQueue = "unknown-queue"
         case notFound = "not-found"
@@ -44,7 +46,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
     /// Whether it is about the submission itself, so that the same one will be refused again; otherwise about the daemon.
     public var isRefusal: Bool {
         switch code {
-        case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .unknownDefinition, .unknownQueue,
+        case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,
+            .unknownQueue,
             .notFound,
             .invalidDefinitions, .keyReused, .conflict, .tooLarge:
             true
@@ -61,7 +64,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .methodNotAllowed: 405
         case .conflict: 409
         case .tooLarge: 413
-        case .invalidInput, .outsideRoots, .invalidDefinitions, .keyReused: 422
+        case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .keyReused: 422
         case .internal, .storage, .unknownOutcome: 500
         case .unavailable, .noDaemon: 503
         }

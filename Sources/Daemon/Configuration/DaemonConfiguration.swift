@@ -1,5 +1,6 @@
 import Control
 import Jobs
+import Kinds
 import Logging
 import Systemd
 
@@ -31,11 +32,15 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var roots: [String] = []
         /// The folder of secrets, one file each; nil for none.
         public var credentials: String?
+        /// Where each may be sent.
+        public var credentialOrigins: [CredentialOrigin] = []
         public var maxBytes: Int64 = 5 << 40
         /// Nil for `uploads` beside the database.
         public var checkpoints: String?
         public var chunkBytes: Int64 = 64 << 20
         public var partBytes: Int64 = 8 << 20
+        /// Memory for what is on its way.
+        public var bufferBytes: Int64 = 32 << 20
         /// For all uploads together; nil for no limit.
         public var maxBytesPerSecond: Int64?
     }

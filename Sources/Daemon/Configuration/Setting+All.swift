@@ -22,10 +22,12 @@ extension Setting {
 
         .many("upload.roots", \.upload.roots, absolutePath).live(),
         .one("upload.credentials", \.upload.credentials, optionalPath).live(),
+        .many("upload.credential_origins", \.upload.credentialOrigins, credentialOrigin).live(),
         .size("upload.max_size", \.upload.maxBytes, 1...(1 << 50)).live(),
         .one("upload.checkpoints", \.upload.checkpoints, optionalPath),
         .size("upload.chunk_size", \.upload.chunkBytes, (1 << 20)...(1 << 40)).live(),
         .size("upload.part_size", \.upload.partBytes, (5 << 20)...(5 << 30)).live(),
+        .size("upload.memory", \.upload.bufferBytes, (1 << 20)...(1 << 40)).live(),
         .one("upload.max_rate", \.upload.maxBytesPerSecond, rate).live(),
 
         .one("spool.directory", \.spool.directory, optionalPath),
@@ -87,6 +89,16 @@ extension Setting {
             )
         }
         return text
+    }
+
+    @Sendable private static func credentialOrigin(_ text: String) throws(Refusal) -> CredentialOrigin {
+        guard let origin = CredentialOrigin(text) else {
+            throw Refusal(
+                reason:
+                    "holds \"\(text)\"; write the credential's name and the server it may be sent to, such as storage=https://s3.example.org"
+            )
+        }
+        return origin
     }
 
     @Sendable private static func parameterName(_ text: String) throws(Refusal) -> String {

@@ -23,8 +23,10 @@ extension DaemonConfiguration {
         kinds.upload.checkpoints = checkpointDirectory
         kinds.upload.chunkBytes = upload.chunkBytes
         kinds.upload.partBytes = upload.partBytes
+        kinds.upload.bufferBytes = Int(upload.bufferBytes)
         kinds.upload.maxBytesPerSecond = upload.maxBytesPerSecond
         if let folder = upload.credentials { kinds.upload.credentials = credentials(inDirectory: folder) }
+        kinds.upload.credentialOrigins = upload.credentialOrigins
         kinds.unfurl.maxRedirects = unfurl.maxRedirects
         kinds.unfurl.timeout = unfurl.timeout
         kinds.unfurl.hopTimeout = unfurl.hopTimeout

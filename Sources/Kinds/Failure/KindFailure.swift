@@ -96,6 +96,8 @@ public struct KindFailure: OperationFailure, Hashable {
         /// How far an upload is could not be noted.
         case checkpointFailed = "checkpoint_failed"
         case credentialNotFound = "credential_not_found"
+        /// The credential may not be sent to that server.
+        case credentialRefused = "credential_refused"
         case cancelled
     }
 }

@@ -3,7 +3,7 @@ import NIOHTTP1
 /// Takes back what a server holds of an upload that nobody will finish: it would keep it, and charge for it.
 struct Abandonment: Sendable {
     let client: OutgoingClient
-    let credentials: CredentialLookup
+    let configuration: UploadConfiguration
 
     /// Asks the server to delete it. Best effort, for at most three seconds: what led here is what is told.
     func abandon(_ checkpoint: Checkpoint) async {
@@ -21,25 +21,34 @@ struct Abandonment: Sendable {
         }
         // Not a child: it runs although the upload was cancelled. Awaited right here.
         await Task {
+            // Best effort: the upload is over either way, and the server forgets what nobody goes on with.
             try? await withDeadline(.seconds(3), failure: .cancelled, work)
         }.value
     }
 
     private func request(for checkpoint: Checkpoint) throws(KindFailure) -> OutgoingRequest? {
-        let secret = try checkpoint.credential.map { name throws(KindFailure) in try credentials(name) } ?? nil
         var headers: HTTPHeaders = ["accept": "*/*"]
         if checkpoint.style == "s3" {
             // An address that cannot be read was not written by us.
-            guard let secret, let target = try? WebURL(parsing: checkpoint.target),
+            guard let target = try? WebURL(parsing: checkpoint.target),
+                let secret = try secret(for: target, of: checkpoint),
                 let signature = S3Signature(secret: secret, region: checkpoint.region ?? S3Signature.usualRegion)
             else { return nil }
             let url = target.adding(["uploadId": checkpoint.upload])
             return OutgoingRequest(
                 method: .DELETE, url: url, headers: signature.sign(.DELETE, url, headers: headers), isGentle: false)
         }
+        // As above.
         guard let url = try? WebURL(parsing: checkpoint.upload) else { return nil }
-        if let secret { headers.add(name: "authorization", value: Upload.authorization(secret)) }
+        if let secret = try secret(for: url, of: checkpoint) {
+            headers.add(name: "authorization", value: Upload.authorization(secret))
+        }
         if let dialect = ResumableDialect(rawValue: checkpoint.style) { headers.add(contentsOf: dialect.version) }
         return OutgoingRequest(method: .DELETE, url: url, headers: headers, isGentle: false)
+    }
+
+    private func secret(for url: WebURL, of checkpoint: Checkpoint) throws(KindFailure) -> String? {
+        guard let name = checkpoint.credential else { return nil }
+        return try configuration.secret(named: name, for: url)
     }
 }

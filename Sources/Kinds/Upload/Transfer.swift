@@ -24,6 +24,7 @@ struct Transfer: Sendable {
     let isRepeat: Bool
     let progress: UploadProgress
     let throttle: Throttle
+    let buffers: BufferBudget
     let checkpoint: CheckpointFile?
     private let memory = Memory()
 
@@ -31,6 +32,7 @@ struct Transfer: Sendable {
     private final class Memory: Sendable {
         let ignoresExpect = Mutex(false)
         let underWay = Mutex<Checkpoint?>(nil)
+        let sends = Mutex(0)
     }
 
     /// What the server holds of an upload that has begun and not ended.
@@ -70,7 +72,8 @@ struct Transfer: Sendable {
         }
         let stream = UploadStream(
             source: source, piece: piece, hash: hash, threads: client.threads, progress: reports ? progress : nil,
-            throttle: throttle, beforeStart: asks ? untilWanted : nil)
+            throttle: throttle, buffers: buffers, beforeStart: asks ? untilWanted : nil)
+        memory.sends.withLock { $0 += 1 }
         let body: HTTPClientRequest.Body? = piece.bytes == 0 ? nil : .stream(stream, length: .known(piece.bytes))
         var request = OutgoingRequest(
             method: method, url: url, headers: headers, body: body, isGentle: false, interim: interim)
@@ -157,7 +160,9 @@ struct Transfer: Sendable {
 
     /// Reads a part of the source without sending it.
     func read(_ range: Range<Int64>, _ use: (UnsafeRawBufferPointer) -> Void) async throws(KindFailure) {
-        let stream = UploadStream(source: source, piece: Piece(range: range), isHashed: false, threads: client.threads)
+        let stream = UploadStream(
+            source: source, piece: Piece(range: range), isHashed: false, threads: client.threads,
+            buffers: buffers)
         do {
             for try await buffer in stream { buffer.withUnsafeReadableBytes(use) }
         } catch {
@@ -214,7 +219,7 @@ struct Transfer: Sendable {
             location: reply.response.headers["location"].first.flatMap {
                 // A Location that cannot be read says nothing; the upload itself is confirmed.
                 try? WebURL(parsing: $0, base: reply.response.url).description
-            }, address: "\(reply.response.address)", durationMs: 0,
+            }, address: "\(reply.response.address)", durationMs: 0, sends: memory.sends.withLock { $0 },
             isChecksumConfirmed: isChecked)
     }
 }

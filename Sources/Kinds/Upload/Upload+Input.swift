@@ -23,7 +23,7 @@ extension Upload {
             case auto
         }
 
-        /// An absolute path beneath an allowed folder, or `spool:NAME`.
+        /// An absolute path beneath an allowed folder, or `spool:ID/NAME`.
         public var file: String?
         /// Where it goes: an http or https address.
         public var to: String
@@ -31,7 +31,7 @@ extension Upload {
         public var style: Style?
         /// Of a plain upload; PUT unless set.
         public var method: Method?
-        /// By the file's name unless set; `application/json` for a dependency's output.
+        /// By the file's name or its first bytes unless set; `application/json` for a dependency's output.
         public var contentType: String?
         /// Names whose secret is sent as `Authorization`, or signed with.
         public var credential: String?
@@ -94,11 +94,13 @@ extension Upload {
         /// The IP address that took it.
         public var address: String
         public var durationMs: Int64
+        /// How often content was sent in this attempt: once for each request or part, and again for each repetition.
+        public var sends: Int
         /// Whether the server named a digest of what it stored; one that differs is a failure.
         public var isChecksumConfirmed: Bool
 
         enum CodingKeys: String, CodingKey {
-            case bytes, sha256, status, etag, location, address
+            case bytes, sha256, status, etag, location, address, sends
             case durationMs = "duration_ms"
             case isChecksumConfirmed = "checksum_confirmed"
         }
@@ -107,7 +109,7 @@ extension Upload {
     public static var inputFields: [InputField] {
         [
             InputField(
-                "file", .string, summary: "Absolute path of the file beneath an allowed folder, or spool:NAME"),
+                "file", .string, summary: "Absolute path of the file beneath an allowed folder, or spool:ID/NAME"),
             InputField("to", .string, isRequired: true, summary: "Address to send it to (http or https)"),
             InputField(
                 "protocol", .string, choices: Input.Style.allCases.map(\.rawValue),
@@ -115,7 +117,7 @@ extension Upload {
             InputField(
                 "method", .string, choices: Input.Method.allCases.map(\.rawValue),
                 summary: "HTTP method of a plain upload; PUT unless set"),
-            InputField("content_type", .string, summary: "Media type; by the file's name unless set"),
+            InputField("content_type", .string, summary: "Media type; by the file's name or content unless set"),
             InputField(
                 "credential", .string, summary: "Name of the credential that is sent as Authorization, or signed with"),
             InputField("headers", .object, summary: "More headers, name to value"),

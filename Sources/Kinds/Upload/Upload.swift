@@ -19,12 +19,14 @@ public struct Upload: Kind {
     let configuration: UploadConfiguration
     /// Of all uploads together.
     private let throttle: Throttle
+    private let buffers: BufferBudget
     private let isCleaned = Once()
 
     public init(client: OutgoingClient, configuration: UploadConfiguration = UploadConfiguration()) {
         self.client = client
         self.configuration = configuration
         throttle = Throttle(bytesPerSecond: configuration.maxBytesPerSecond)
+        buffers = BufferBudget(bytes: configuration.bufferBytes)
     }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
@@ -65,7 +67,7 @@ public struct Upload: Kind {
         }
     }
 
-    private var abandonment: Abandonment { Abandonment(client: client, credentials: configuration.credentials) }
+    private var abandonment: Abandonment { Abandonment(client: client, configuration: configuration) }
 
     private func transfer(
         for input: Input, context: OperationContext, checkpoint: CheckpointFile?
@@ -74,7 +76,9 @@ public struct Upload: Kind {
         if let rate = input.maxBytesPerSecond, rate < 1 {
             throw .invalid("max_bytes_per_second", "must be above 0; leave it out for no limit")
         }
-        let secret = try secret(of: input)
+        let secret = try input.credential.map { name throws(KindFailure) in
+            try configuration.secret(named: name, for: url)
+        }
         var headers = try headers(of: input)
         if let secret, input.style != .s3 {
             headers.replaceOrAdd(name: "authorization", value: Self.authorization(secret))
@@ -83,9 +87,10 @@ public struct Upload: Kind {
         if let checkpoint { await clean(checkpoint.folder) }
         return Transfer(
             client: client, configuration: configuration, source: source, url: url, headers: headers,
-            contentType: try contentType(of: input), secret: secret, credential: input.credential,
+            contentType: try await contentType(of: input, source), secret: secret, credential: input.credential,
             isRepeat: context.attempt > 1, progress: UploadProgress(total: source.size, context: context),
-            throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), checkpoint: checkpoint)
+            throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), buffers: buffers,
+            checkpoint: checkpoint)
     }
 
     /// Once in the life of this kind: uploads of jobs that are long over go from disk and server.
@@ -98,7 +103,7 @@ public struct Upload: Kind {
 
     private func send(_ transfer: Transfer, as input: Input) async throws(KindFailure) -> Output {
         let createsOnly = input.createOnly ?? false
-        let fileName = input.file?.split { $0 == "/" || $0 == ":" }.last.map(String.init) ?? "body"
+        let fileName = input.fileName
         switch input.style ?? .plain {
         case .plain:
             let shape: PlainUpload.Shape = input.method == .post ? .post : .put

@@ -10,10 +10,16 @@ extension UploadConfiguration {
         return opened
     }
 
+    /// The name of a file in the spool: of `spool:ID/NAME`, the part that is no decoration. Nil for other files.
+    static func spoolName(in file: String) -> String? {
+        guard file.hasPrefix("spool:") else { return nil }
+        return String(file.dropFirst("spool:".count).prefix { $0 != "/" })
+    }
+
     private func locate(_ file: String) throws(KindFailure) -> OpenFile {
-        if file.hasPrefix("spool:") {
+        if let name = Self.spoolName(in: file) {
             guard let spool else { throw .invalid("file", "names the spool, but none is configured") }
-            return try OpenFile(beneath: spool, at: String(file.dropFirst("spool:".count)))
+            return try OpenFile(beneath: spool, at: name)
         }
         guard file.hasPrefix("/"), !file.utf8.contains(0) else {
             throw .invalid("file", "must be an absolute path, or spool:NAME")

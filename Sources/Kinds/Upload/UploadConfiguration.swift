@@ -2,10 +2,13 @@
 public struct UploadConfiguration: Sendable {
     /// Folders whose files may be sent, absolute. None unless set: then only the spool and bodies are sent.
     public var roots: [String] = []
-    /// Where the daemon keeps files that users handed over; they are named `spool:NAME`.
+    /// Where the daemon keeps files that users handed over; they are named `spool:ID/NAME`, where `/NAME` may be
+    /// missing.
     public var spool: String?
     /// Gives the secret of a name; nil when there is none of that name. Knows none unless set.
     public var credentials: CredentialLookup = { _ in nil }
+    /// Which of them may be sent where. Nowhere unless set.
+    public var credentialOrigins: [CredentialOrigin] = []
     /// The largest file, in bytes. 5 TiB unless set.
     public var maxBytes: Int64 = 5 << 40
 
@@ -18,6 +21,9 @@ public struct UploadConfiguration: Sendable {
     public var chunkBytes: Int64 = 64 << 20
     /// A part of a multipart upload to S3, in bytes, from 5 MiB. 8 MiB unless set; more for files of more than 10,000 parts.
     public var partBytes: Int64 = 8 << 20
+    /// Memory for what is on its way, of all uploads together, in bytes; each request holds 32 KiB whatever is left. 32 MiB
+    /// unless set.
+    public var bufferBytes = 32 << 20
     /// For all uploads together. No limit unless set.
     public var maxBytesPerSecond: Int64?
 

@@ -27,21 +27,6 @@ extension Upload {
         return headers
     }
 
-    /// The secret that the input names.
-    func secret(of input: Input) throws(KindFailure) -> String? {
-        guard let name = input.credential else { return nil }
-        guard let secret = try configuration.credentials(name) else {
-            throw KindFailure(
-                .credentialNotFound,
-                "The credential \(name.printable) is not there; the administrator can add it with LoadCredential=.")
-        }
-        guard !secret.isEmpty, secret.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw KindFailure(
-                .credentialNotFound, "The credential is empty or holds control characters; correct its file.")
-        }
-        return secret
-    }
-
     /// The secret as it stands when it names a scheme (`Bearer …`); `USER:PASSWORD` as Basic; anything else as a bearer token.
     static func authorization(_ secret: String) -> String {
         if secret.contains(" ") { return secret }
@@ -54,30 +39,33 @@ extension Upload {
             || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 
-    func contentType(of input: Input) throws(KindFailure) -> String {
+    func contentType(of input: Input, _ source: UploadSource) async throws(KindFailure) -> String {
         if let given = input.contentType {
             guard !given.isEmpty, given.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
                 throw .invalid("content_type", "must be a media type such as image/png")
             }
             return given
         }
-        guard let file = input.file else { return "text/plain; charset=utf-8" }
-        let name = file.split(separator: "/").last ?? ""
-        let suffix = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last.map {
-            $0.lowercased()
-        }
-        return suffix.flatMap { Self.types[$0] } ?? "application/octet-stream"
+        guard case .file(let file) = source else { return "text/plain; charset=utf-8" }
+        if let type = MediaType.named(input.fileName) { return type }
+        let head: Result<[UInt8], KindFailure>
+        do {
+            head = try await client.threads.runAbandoningOnCancel {
+                Result { () throws(KindFailure) in try file.read(at: 0, upTo: MediaType.headBytes) }
+            }
+        } catch { throw .cancelled }
+        return MediaType.sniffed(try head.get())
     }
+}
 
-    private static let types = [
-        "avif": "image/avif", "css": "text/css", "csv": "text/csv", "gif": "image/gif", "gz": "application/gzip",
-        "htm": "text/html", "html": "text/html", "ico": "image/x-icon", "jpeg": "image/jpeg", "jpg": "image/jpeg",
-        "js": "text/javascript", "json": "application/json", "md": "text/markdown", "mp3": "audio/mpeg",
-        "mp4": "video/mp4",
-        "ogg": "audio/ogg", "pdf": "application/pdf", "png": "image/png", "svg": "image/svg+xml",
-        "tar": "application/x-tar",
-        "txt": "text/plain; charset=utf-8", "wav": "audio/wav", "webm": "video/webm", "webp": "image/webp",
-        "xml": "application/xml", "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
-        "zst": "application/zstd",
-    ]
+extension Upload.Input {
+    /// The name that the server is told: the file's own, as text without anything that is more than text, of at most 255
+    /// bytes. A file of the spool is `spool:ID/NAME`.
+    var fileName: String {
+        guard let file else { return "body" }
+        let path = UploadConfiguration.spoolName(in: file) == nil ? file[...] : file.drop { $0 != "/" }
+        var name = path.split(separator: "/").last.map { String($0).printable } ?? ""
+        while name.utf8.count > 255 { name.removeLast() }
+        return name.isEmpty || name == "." || name == ".." ? "file" : name
+    }
 }

@@ -6,10 +6,10 @@ import Synchronization
 /// A piece of the source in buffers, read ahead by one on a thread that may block, its digest taken on the way.
 ///
 /// Buffers begin at 256 KiB and follow the server's pace between 16 KiB and 1 MiB, so that even a slow one takes one within
-/// the limit on idling.
+/// the limit on idling; a budget may make them smaller.
 struct UploadStream: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
-    static let bufferBytes = 16 << 10...1 << 20
+    static let bufferBytes = BufferBudget.least...1 << 20
 
     private final class Reading: Sendable {
         let hash: Mutex<SHA256>
@@ -23,6 +23,7 @@ struct UploadStream: AsyncSequence, Sendable {
     private let isHashed: Bool
     private let progress: UploadProgress?
     private let throttle: Throttle
+    private let buffers: BufferBudget
     private let reading: Reading
     /// Runs before the first byte.
     private let beforeStart: (@Sendable () async -> Void)?
@@ -34,7 +35,7 @@ struct UploadStream: AsyncSequence, Sendable {
     init(
         source: UploadSource, piece: Transfer.Piece, hash: SHA256 = SHA256(), isHashed: Bool = true,
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
-        beforeStart: (@Sendable () async -> Void)? = nil
+        buffers: BufferBudget, beforeStart: (@Sendable () async -> Void)? = nil
     ) {
         self.source = source
         self.piece = piece
@@ -42,6 +43,7 @@ struct UploadStream: AsyncSequence, Sendable {
         self.isHashed = isHashed
         self.progress = progress
         self.throttle = throttle
+        self.buffers = buffers
         self.beforeStart = beforeStart
         reading = Reading(hash)
         if case .file(let file) = source { file.adviseSequential() }
@@ -55,11 +57,18 @@ struct UploadStream: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
 
+    private struct Filled: Sendable {
+        let buffer: ByteBuffer
+        let loan: BufferBudget.Loan
+    }
+
     struct Iterator: AsyncIteratorProtocol {
         private let stream: UploadStream
         private var offset: Int64
         private var count = 256 << 10
-        private var ahead: Task<ByteBuffer, any Error>?
+        private var ahead: Task<Filled, any Error>?
+        /// Of the buffer that was given last.
+        private var loan: BufferBudget.Loan?
         private var hasBegun = false
         private var hasEnded = false
 
@@ -69,6 +78,7 @@ struct UploadStream: AsyncSequence, Sendable {
         }
 
         mutating func next() async throws -> ByteBuffer? {
+            loan = nil
             if let took = stream.turn.becomesOurs() {
                 if took > .seconds(2) { count /= 2 } else if took < .milliseconds(250) { count *= 2 }
                 count = Swift.min(Swift.max(count, bufferBytes.lowerBound), bufferBytes.upperBound)
@@ -90,30 +100,34 @@ struct UploadStream: AsyncSequence, Sendable {
                 defer { hasEnded = true }
                 return hasEnded || stream.piece.suffix.isEmpty ? nil : ByteBuffer(bytes: stream.piece.suffix)
             }
-            let buffer = try await (ahead ?? read()).value
+            let filled = try await (ahead ?? read()).value
+            let buffer = filled.buffer
+            loan = filled.loan
             offset += Int64(buffer.readableBytes)
             ahead = offset < end ? read() : nil
             try await stream.throttle.take(buffer.readableBytes)
             return buffer
         }
 
-        private func read() -> Task<ByteBuffer, any Error> {
+        private func read() -> Task<Filled, any Error> {
             let most = Int64(Swift.min(count, stream.throttle.bufferBytes))
             return stream.read(at: offset, count: Int(Swift.min(most, stream.piece.range.upperBound - offset)))
         }
     }
 
     /// The task is awaited by the iterator's next step; when that never comes it ends by itself after one buffer.
-    private func read(at offset: Int64, count: Int) -> Task<ByteBuffer, any Error> {
-        Task {
+    private func read(at offset: Int64, count: Int) -> Task<Filled, any Error> {
+        let loan = buffers.lend(count)
+        let count = loan.bytes
+        return Task {
             switch source {
             case .bytes(let bytes):
                 let slice = bytes[Int(offset)..<Int(offset) + count]
                 if isHashed { reading.hash.withLock { $0.update(data: slice) } }
-                return ByteBuffer(bytes: slice)
+                return Filled(buffer: ByteBuffer(bytes: slice), loan: loan)
             case .file(let file):
                 let result = try await threads.runAbandoningOnCancel { self.readFile(file, at: offset, count: count) }
-                return try result.get()
+                return Filled(buffer: try result.get(), loan: loan)
             }
         }
     }
@@ -126,9 +140,15 @@ struct UploadStream: AsyncSequence, Sendable {
             code = file.fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count]), at: offset, filled: &filled)
             return filled
         }
-        let failure: KindFailure? =
-            code != 0
-            ? file.unreadable(code) : buffer.readableBytes < count ? source.changeFailure() ?? Self.shrunk(file) : nil
+        var failure: KindFailure?
+        if code != 0 {
+            failure = file.unreadable(code)
+        } else if buffer.readableBytes < count {
+            failure = source.changeFailure() ?? Self.shrunk(file)
+        } else if offset + Int64(count) == piece.range.upperBound {
+            // Looked at before the last bytes go: without them the server stores nothing.
+            failure = source.changeFailure()
+        }
         if let failure {
             reading.failure.withLock { $0 = failure }
             return .failure(failure)

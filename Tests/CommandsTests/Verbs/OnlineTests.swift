@@ -123,12 +123,44 @@ import Testing
             #expect(files[0].hasPrefix("spool:"))
             #expect(files[1] == inside)
             #expect(files[2].hasPrefix("spool:"))
-            let spooled = shop.directory.appending(path: "spool").appending(path: String(files[0].dropFirst(6)))
+            let spooled = shop.directory.appending(path: "spool").appending(
+                path: String(files[0].dropFirst(6).prefix { $0 != "/" }))
+            #expect(files[0].hasSuffix("/photo.jpg"))
             #expect(try Data(contentsOf: spooled).count == 300_000)
             let missing = try await shop.run("enqueue", "upload", "photo.jpg", "http://b/")
             #expect(missing.code == .noInput)
             let tooLarge = try shop.file("large", String(repeating: "x", count: 2 << 20))
             #expect(try await shop.run("enqueue", "upload", tooLarge, "http://b/").code == .data)
+        }
+    }
+
+    /// A device has no end, and a pipe waits for its writer.
+    @Test(.timeLimit(.minutes(1))) func whatIsNoFileIsRefusedAtOnce() async throws {
+        let shop = try await Workshop()
+        let pipe = shop.directory.path + "/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        try await RunningDaemon.with(shop) { daemon in
+            for path in ["/dev/zero", "/dev/null", pipe] {
+                let run = try await shop.run("enqueue", "upload", path, "http://b/")
+                #expect(run.code == .noInput)
+                #expect(run.errors.contains("is not a regular file. Name a file"))
+            }
+            #expect(try await daemon.store.jobs(JobFilter()).isEmpty)
+        }
+    }
+
+    @Test func standardInputIsAFileToo() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            let run = try await shop.run("enqueue", "upload", "-", "http://b/", input: "what came in")
+            #expect(run.code == .success, "\(run.errors)")
+            let job = try #require(try await daemon.store.jobs(JobFilter()).first)
+            let file = JSONObject(job.input ?? .emptyObject)?["file"]?.decodedString ?? ""
+            #expect(file.hasPrefix("spool:") && !file.contains("/"))
+            let spooled = shop.directory.appending(path: "spool").appending(path: String(file.dropFirst(6)))
+            #expect(try String(contentsOf: spooled, encoding: .utf8) == "what came in")
+            let both = try await shop.run("enqueue", "upload", "-", "http://b/", "--input", "-", input: "{}")
+            #expect(both.code == .usage)
         }
     }
 

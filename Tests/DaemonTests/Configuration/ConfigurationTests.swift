@@ -111,7 +111,7 @@ import Testing
         ("upload:\n  rots: []", "halyard.yaml:2: unknown key \"upload.rots\"; did you mean \"upload.roots\"?"),
         (
             "upload: 3",
-            "halyard.yaml:1: upload is a group of keys; write them indented beneath it: upload.roots, upload.credentials, upload.max_size, upload.checkpoints, upload.chunk_size, upload.part_size, upload.max_rate"
+            "halyard.yaml:1: upload is a group of keys; write them indented beneath it: upload.roots, upload.credentials, upload.credential_origins, upload.max_size, upload.checkpoints, upload.chunk_size, upload.part_size, upload.memory, upload.max_rate"
         ),
         ("slots:", "halyard.yaml:1: slots has no value; give one, or remove the line"),
         ("slots: [1]", "halyard.yaml:1: slots takes one value, not a list"),
@@ -134,6 +134,10 @@ import Testing
         (
             "log:\n  level: loud",
             "halyard.yaml:2: log.level is \"loud\"; write one of trace, debug, info, notice, warning, error, critical"
+        ),
+        (
+            "upload:\n  credential_origins: [storage]",
+            "halyard.yaml:2: upload.credential_origins holds \"storage\"; write the credential's name and the server it may be sent to, such as storage=https://s3.example.org"
         ),
         ("network:\n  ports: [0]", "halyard.yaml:2: network.ports holds \"0\"; write port numbers from 1 to 65535"),
         ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" stands twice in one map; remove one"#),

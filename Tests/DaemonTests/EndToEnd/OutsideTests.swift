@@ -73,7 +73,9 @@ import Testing
         let canary = "canary-7f3a9d1c5e"
         try bed.folder.write(canary, to: "TOKEN")
         try bed.folder.write("content", to: "file.txt")
-        try bed.configure("upload: {roots: [\(bed.folder.path)], credentials: \(bed.folder.path)}\nlog: {level: trace}")
+        try bed.configure(
+            "upload: {roots: [\(bed.folder.path)], credentials: \(bed.folder.path), credential_origins: [\"TOKEN=\(bed.server.site)\"]}\nlog: {level: trace}"
+        )
         try await bed.withDaemon { daemon in
             try await bed.enqueue(
                 "send", "--set", "file=\(bed.folder.path)/file.txt", "--set", "to=\(bed.server.site)/inbox/file.txt",

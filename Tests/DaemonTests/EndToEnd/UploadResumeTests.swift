@@ -143,7 +143,7 @@ struct UploadResumeTests {
         let (path, content) = try source(in: bed, (26 << 20) + 77)
         try bed.folder.write("AKIDEXAMPLE:secret", to: "store")
         try bed.configure(
-            "upload: {roots: [\(bed.folder.path)], credentials: \(bed.folder.path), part_size: 5MiB, chunk_size: 5MiB}",
+            "upload: {roots: [\(bed.folder.path)], credentials: \(bed.folder.path), credential_origins: ['store=\(site)'], part_size: 5MiB, chunk_size: 5MiB}",
             allow: ["127.0.0.1:\(port)"])
         #expect(try await ChildProcess.run("curl", ["-sf", "-X", "PUT", site + "/bucket"]).status == .exited(0))
         try await bed.withDaemon { daemon in

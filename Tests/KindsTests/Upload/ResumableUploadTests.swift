@@ -196,10 +196,11 @@ import Testing
             try await withClient { client in
                 var configuration = UploadConfiguration()
                 configuration.credentials = { _ throws(KindFailure) in "canary" }
+                configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
                 let upload = Upload(client: client, configuration: configuration)
                 let failure = await failure { () async throws(KindFailure) in
                     try await upload.run(
-                        Upload.Input(to: server.origin, style: .tus, credential: "c", body: "x"),
+                        Upload.Input(to: server.origin, style: .tus, credential: "store", body: "x"),
                         context: OperationContext())
                 }
                 #expect(failure?.code == "redirect_refused")

@@ -78,6 +78,7 @@ struct S3UploadTests {
                     configuration.checkpoints = folder
                     configuration.partBytes = 5 << 20
                     configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
+                    configuration.credentialOrigins = [CredentialOrigin("store=\(endpoint)")].compactMap(\.self)
                     return try await body(
                         endpoint, client, Upload(client: client, configuration: configuration), folder)
                 }
@@ -275,6 +276,7 @@ struct S3UploadTests {
                     configuration.partBytes = 1 << 20
                     configuration.chunkBytes = 4 << 20
                     configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
+                    configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
                     let upload = Upload(client: client, configuration: configuration)
                     let output = try await upload.result(
                         Upload.Input(

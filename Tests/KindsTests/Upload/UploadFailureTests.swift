@@ -32,7 +32,7 @@ import Testing
             (Upload.Input(to: "http://10.0.0.1/", body: "x"), "address_refused"),
             (Upload.Input(to: "http://1.1.1.1:25/", body: "x"), "port_refused"),
             (Upload.Input(to: "http://127.0.0.1:1/", body: "x"), "connect_failed"),
-            (Upload.Input(to: "http://127.0.0.1:1/", credential: "none", body: "x"), "credential_not_found"),
+            (Upload.Input(to: "http://127.0.0.1:1/", credential: "none", body: "x"), "credential_refused"),
             (Upload.Input(file: "/nowhere/f", to: "http://127.0.0.1:1/"), "file_refused"),
         ])
     func inputThatCannotBeSentFailsByItsCode(input: Upload.Input, code: String) async throws {
@@ -44,6 +44,7 @@ import Testing
     func credentialThatCannotBeSentIsNone(secret: String) async throws {
         let code = try await code(of: Upload.Input(to: "http://127.0.0.1:1/", credential: "c", body: "x")) {
             $0.credentials = { _ throws(KindFailure) in secret }
+            $0.credentialOrigins = [CredentialOrigin("c=http://127.0.0.1:1")].compactMap(\.self)
         }
         #expect(code == "credential_not_found")
     }

@@ -123,6 +123,33 @@ import Testing
         }
     }
 
+    /// A server that had all bytes would store a mixture of old and new ones.
+    @Test func fileThatChangesWhileItIsReadIsNeverSentWhole() async throws {
+        try await withFolder { folder in
+            let path = folder + "/in/f"
+            try write(randomBytes(3 << 20, seed: 8), to: path)
+            try await LoopbackServer.with { _ in
+                .respond(200)
+            } greeting: { _ in
+                // Same size, same content even, but written to after it was opened.
+                let file = open(path, O_WRONLY)
+                defer { close(file) }
+                return pwrite(file, [0], 1, 3 << 20 - 1) == 1 ? .proceed : .close
+            } _: { server in
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder + "/in"]
+                    let upload = Upload(client: client, configuration: configuration)
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await upload.run(Upload.Input(file: path, to: server.origin), context: OperationContext())
+                    }
+                    #expect(failure?.code == "source_changed")
+                    #expect(server.connections == 1 && server.requests.isEmpty)
+                }
+            }
+        }
+    }
+
     @Test(
         arguments: [
             (401, "unauthorized", false), (403, "unauthorized", false), (404, "http_status", false),
@@ -185,6 +212,7 @@ import Testing
             try await withClient { client in
                 var configuration = UploadConfiguration()
                 configuration.credentials = { name throws(KindFailure) in name == "store" ? secret : nil }
+                configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
                 let upload = Upload(client: client, configuration: configuration)
                 let failure = await failure { () async throws(KindFailure) in
                     try await upload.run(

@@ -1,0 +1,90 @@
+import Foundation
+import Jobs
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+/// A secret goes to the servers that the administrator named for it, and nowhere else.
+@Suite struct CredentialTests {
+    private static let canary = "canary-0c54f1"
+
+    private func upload(_ client: OutgoingClient, _ origins: String...) -> Upload {
+        var configuration = UploadConfiguration()
+        configuration.credentials = { _ throws(KindFailure) in Self.canary }
+        configuration.credentialOrigins = origins.compactMap(CredentialOrigin.init)
+        return Upload(client: client, configuration: configuration)
+    }
+
+    /// Whoever may enqueue names a server of their own: it does not even hear of the upload.
+    @Test(arguments: [Upload.Input.Style.plain, .form, .tus, .resumable, .auto, .s3])
+    func serverThatIsNotNamedGetsNothing(style: Upload.Input.Style) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } _: { theirs in
+            try await withClient { client in
+                let upload = upload(
+                    client, "storage=https://127.0.0.1:\(theirs.port)", "storage=http://127.0.0.1:1",
+                    "storage=http://localhost:\(theirs.port)", "other=\(theirs.origin)")
+                let failure = await failure { () async throws(KindFailure) in
+                    try await upload.run(
+                        Upload.Input(to: theirs.origin + "/x", style: style, credential: "storage", body: "x"),
+                        context: OperationContext())
+                }
+                #expect(failure?.code == "credential_refused")
+                #expect(failure?.isRetryable == false)
+                #expect(failure?.message.contains("`storage=\(theirs.origin)`") == true)
+                #expect(theirs.connections == 0)
+            }
+        }
+    }
+
+    @Test func serverThatIsNamedGetsIt() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } _: { ours in
+            try await withClient { client in
+                let upload = upload(client, "storage=http://127.0.0.1:1", "storage=\(ours.origin)")
+                _ = try await upload.result(
+                    Upload.Input(to: ours.origin + "/x?y", credential: "storage", body: "x"))
+                #expect(ours.requests.first?.header("authorization") == "Bearer \(Self.canary)")
+            }
+        }
+    }
+
+    /// Also where an upload is taken back whose credential was let go there once.
+    @Test(arguments: ["tus", "s3"])
+    func uploadIsTakenBackWithoutASecretThatMayNoLongerGoThere(style: String) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(204)
+        } _: { theirs in
+            try await withClient { client in
+                var configuration = UploadConfiguration()
+                configuration.credentials = { _ throws(KindFailure) in "ACCESS:\(Self.canary)" }
+                let checkpoint = Checkpoint(
+                    style: style, target: theirs.origin + "/files/", upload: theirs.origin + "/files/1",
+                    credential: "storage",
+                    source: OpenFile.Identity(device: 1, inode: 1, size: 1, modifiedNs: 1, changedNs: 1), offset: 0)
+                await Abandonment(client: client, configuration: configuration).abandon(checkpoint)
+                #expect(theirs.connections == 0)
+                configuration.credentialOrigins = [CredentialOrigin("storage=\(theirs.origin)")].compactMap(\.self)
+                await Abandonment(client: client, configuration: configuration).abandon(checkpoint)
+                #expect(theirs.requests.map(\.method) == ["DELETE"])
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("storage=https://S3.Example.org:443", "storage=https://s3.example.org"),
+        ("a=http://nas:9000/", "a=http://nas:9000"), ("a=b=http://h", nil), ("a=https://[::1]:1", "a=https://[::1]:1"),
+    ])
+    func originIsReadAsAnAddress(text: String, written: String?) {
+        #expect(CredentialOrigin(text)?.description == written)
+    }
+
+    @Test(arguments: [
+        "", "storage", "=https://h", "storage=", "storage=h", "storage=ftp://h", "storage=https://h/bucket",
+        "storage=https://h?x", "storage=https://h#x", "storage=https://user:word@h", "storage=https://*",
+    ])
+    func whatIsMoreOrLessThanAnOriginIsRefused(text: String) { #expect(CredentialOrigin(text) == nil) }
+}
