@@ -100,8 +100,12 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
 
+        // Points in time by the calendar.
+        module("CalendarEvents"),
+        tests("CalendarEvents"),
+
         // The durable model.
-        module("Jobs", ["OperationTypes"]),
+        module("Jobs", ["CalendarEvents", "OperationTypes"]),
         tests("Jobs", ["OperationTypes"]),
         module("JobStoreContract", ["Jobs"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),

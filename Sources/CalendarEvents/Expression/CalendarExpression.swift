@@ -1,0 +1,126 @@
+/// Points in time by the calendar, in the syntax of systemd's `OnCalendar=`: "Calendar events" in systemd.time(7).
+///
+/// `Mon..Fri *-*-* 09:00`, `*-*~01 23:30 Europe/Berlin`, `*:0/15`, `weekly`. Parsing looks at nothing but the text, so
+/// a time zone's name is not known to exist before ``CalendarTimes`` opens it.
+public struct CalendarExpression: Hashable, Sendable {
+    /// Where the expression's days and hours are.
+    public enum ZoneName: Hashable, Sendable {
+        /// Of whoever evaluates it.
+        case local
+        case utc
+        /// From the IANA database, or an abbreviation of the local one such as `CEST`.
+        case named(String)
+    }
+
+    /// Times after this year are never.
+    public static let lastYear = 2199
+
+    public internal(set) var zone: ZoneName
+    /// Bit 0 is Monday; nil for every day.
+    var weekdays: UInt8?
+    var years: Values
+    var months: Values
+    var days: Values
+    /// 1 is the last day of the month.
+    var areDaysFromEnd: Bool
+    var hours: Values
+    var minutes: Values
+    var microseconds: Values
+
+    /// - Throws: ``CalendarProblem``, for what systemd refuses, too.
+    public init(_ text: String) throws(CalendarProblem) {
+        var parser = CalendarParser(text)
+        self = try parser.expression()
+    }
+
+    init(
+        zone: ZoneName = .local, weekdays: UInt8? = nil, years: Values = .any, months: Values = .any,
+        days: Values = .any, areDaysFromEnd: Bool = false, hours: Values, minutes: Values, microseconds: Values
+    ) {
+        self.zone = zone
+        self.weekdays = weekdays
+        self.years = years
+        self.months = months
+        self.days = days
+        self.areDaysFromEnd = areDaysFromEnd
+        self.hours = hours
+        self.minutes = minutes
+        self.microseconds = microseconds
+    }
+}
+
+// MARK: Matching
+
+extension CalendarExpression {
+    /// The first match on the wall's calendar and clock, at `wall` or later; nil when there is none.
+    func first(from wall: WallTime) -> WallTime? {
+        let start = wall.day
+        var year = years.first(from: start.year, to: Self.lastYear)
+        while let y = year {
+            var month = months.first(from: y == start.year ? start.month : 1, to: 12)
+            while let m = month {
+                let isFirst = y == start.year && m == start.month
+                if let found = first(in: y, m, from: isFirst ? wall : WallTime(CivilDay(year: y, month: m, day: 1))) {
+                    return found
+                }
+                month = months.first(from: m + 1, to: 12)
+            }
+            year = years.first(from: y + 1, to: Self.lastYear)
+        }
+        return nil
+    }
+
+    private func first(in year: Int, _ month: Int, from wall: WallTime) -> WallTime? {
+        let count = CivilDay.days(inMonth: month, of: year)
+        let days = areDaysFromEnd ? days.countedFromEnd(of: count) : days
+        let start = wall.day.day
+        var day = days.first(from: start, to: count)
+        while let d = day {
+            let civil = CivilDay(year: year, month: month, day: d)
+            if weekdays.map({ $0 & 1 << UInt8(civil.weekday) != 0 }) ?? true,
+                let time = firstTime(from: d == start ? wall.microsecondOfDay : 0)
+            {
+                return WallTime(civil, microsecondOfDay: time)
+            }
+            day = days.first(from: d + 1, to: count)
+        }
+        return nil
+    }
+
+    private func firstTime(from time: Int) -> Int? {
+        let (startHour, inHour) = time.quotientAndRemainder(dividingBy: 3_600_000_000)
+        let (startMinute, inMinute) = inHour.quotientAndRemainder(dividingBy: 60_000_000)
+        var hour = hours.first(from: startHour, to: 23)
+        while let h = hour {
+            var minute = minutes.first(from: h == startHour ? startMinute : 0, to: 59)
+            while let m = minute {
+                let isFirst = h == startHour && m == startMinute
+                if let rest = microseconds.first(from: isFirst ? inMinute : 0, to: 59_999_999) {
+                    return (h * 60 + m) * 60_000_000 + rest
+                }
+                minute = minutes.first(from: m + 1, to: 59)
+            }
+            hour = hours.first(from: h + 1, to: 23)
+        }
+        return nil
+    }
+}
+
+/// What a calendar and a clock on the wall show, in microseconds since their own 1970-01-01 00:00.
+struct WallTime: Hashable, Comparable {
+    static let microsecondsInDay = 86_400_000_000
+
+    var microseconds: Int
+
+    init(microseconds: Int) { self.microseconds = microseconds }
+
+    init(_ day: CivilDay, microsecondOfDay: Int = 0) {
+        microseconds = day.number * Self.microsecondsInDay + microsecondOfDay
+    }
+
+    private var dayNumber: Int { floorDivide(microseconds, Self.microsecondsInDay) }
+    var day: CivilDay { CivilDay(number: dayNumber) }
+    var microsecondOfDay: Int { microseconds - dayNumber * Self.microsecondsInDay }
+
+    static func < (a: WallTime, b: WallTime) -> Bool { a.microseconds < b.microseconds }
+}

@@ -1,0 +1,447 @@
+/// Reads the whole syntax, and says what is wrong where.
+struct CalendarParser {
+    private let text: String
+    private let bytes: [UInt8]
+    /// Before the time zone.
+    private var end: Int
+    private var index = 0
+
+    /// A component and where it stands.
+    private typealias Placed = (component: Component, at: Int)
+    /// Nil for `*`.
+    private typealias Chain = [Placed]?
+
+    private static let maxComponents = 240
+    private static let maxBytes = 4096
+    private static let second = 1_000_000
+
+    init(_ text: String) {
+        self.text = text
+        bytes = Array(text.utf8)
+        end = bytes.count
+    }
+
+    mutating func expression() throws(CalendarProblem) -> CalendarExpression {
+        if bytes.count > Self.maxBytes {
+            throw CalendarProblem(
+                text: String(text.prefix(40)) + "…", column: 1,
+                message: "expected at most \(Self.maxBytes) bytes, found \(bytes.count)")
+        }
+        let zone = takeZone()
+        if end == 0 { throw problem(0, "expected a calendar expression such as Mon *-*-* 09:00, found nothing") }
+        if var shorthand = Self.shorthand(word(0..<end).lowercased()) {
+            shorthand.zone = zone
+            return shorthand
+        }
+        let weekdays = try readWeekdays()
+        var expression = try readDateAndTime()
+        expression.weekdays = weekdays == 0 || weekdays == 127 ? nil : weekdays
+        if zone != .local { expression.zone = zone }
+        return expression
+    }
+
+    // MARK: Words
+
+    /// Takes the last word off the end if it can be a zone's name.
+    private mutating func takeZone() -> CalendarExpression.ZoneName {
+        guard let space = bytes.lastIndex(of: UInt8(ascii: " ")) else { return .local }
+        let name = word(space + 1..<bytes.count)
+        if name.lowercased() == "utc" {
+            end = space
+            return .utc
+        }
+        guard Zone.isName(name), name.utf8.contains(where: { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A }),
+            Self.weekday(name) == nil
+        else { return .local }
+        end = space
+        return .named(name)
+    }
+
+    private static func shorthand(_ word: String) -> CalendarExpression? {
+        func midnight(weekdays: UInt8? = nil, months: Values = .any, days: Values = .only(1)) -> CalendarExpression {
+            CalendarExpression(
+                weekdays: weekdays, months: months, days: days, hours: .only(0), minutes: .only(0),
+                microseconds: .only(0))
+        }
+        return switch word {
+        case "minutely": CalendarExpression(hours: .any, minutes: .any, microseconds: .only(0))
+        case "hourly": CalendarExpression(hours: .any, minutes: .only(0), microseconds: .only(0))
+        case "daily": midnight(days: .any)
+        case "weekly": midnight(weekdays: 1, days: .any)
+        case "monthly": midnight()
+        case "quarterly": midnight(months: .only(1, 4, 7, 10))
+        case "semiannually", "semi-annually", "biannually", "bi-annually": midnight(months: .only(1, 7))
+        case "yearly", "annually", "anually": midnight(months: .only(1))
+        default: nil
+        }
+    }
+
+    private static let weekdayNames = [
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    ]
+
+    private static func weekday(_ word: String) -> Int? {
+        let word = word.lowercased()
+        return weekdayNames.firstIndex { $0 == word || (word.utf8.count == 3 && $0.hasPrefix(word)) }
+    }
+
+    // MARK: Weekdays
+
+    /// The bits of the days that are named, zero if none is.
+    private mutating func readWeekdays() throws(CalendarProblem) -> UInt8 {
+        var bits: UInt8 = 0
+        var rangeStart: Int?
+        guard isLetter(peek) else { return 0 }
+        while true {
+            let start = index
+            while isLetter(peek) { index += 1 }
+            guard let day = Self.weekday(word(start..<index)) else { throw unknownWord(start) }
+            if let from = rangeStart {
+                if from > day {
+                    throw problem(start, "the range ends before it begins; write it as two, joined by \",\"")
+                }
+                for between in from...day { bits |= 1 << UInt8(between) }
+            }
+            bits |= 1 << UInt8(day)
+            switch peek {
+            case nil: return bits
+            case UInt8(ascii: " "):
+                skipSpaces()
+                return bits
+            case UInt8(ascii: ","):
+                index += 1
+                rangeStart = nil
+            // "-" is how ranges were once written.
+            case UInt8(ascii: "-") where rangeStart == nil:
+                index += 1
+                rangeStart = day
+            case UInt8(ascii: ".") where rangeStart == nil && peek(1) == UInt8(ascii: "."):
+                index += 2
+                rangeStart = day
+            default:
+                throw problem(index, "expected \",\", \"..\" or a space after the weekday, found \(found(index))")
+            }
+            if peek == nil || peek == UInt8(ascii: " ") {
+                if rangeStart != nil {
+                    throw problem(index, "expected the weekday that ends the range, found \(found(index))")
+                }
+                skipSpaces()
+                return bits
+            }
+            if !isLetter(peek) { throw problem(index, "expected a weekday such as Mon, found \(found(index))") }
+        }
+    }
+
+    private func unknownWord(_ start: Int) -> CalendarProblem {
+        if start > 0 { return problem(start, "expected a weekday such as Mon, found \(found(start))") }
+        return problem(
+            start,
+            "expected a weekday such as Mon, a date or time such as *-*-01 09:00, or minutely, hourly, daily, weekly, "
+                + "monthly, quarterly, semiannually or yearly, found \(found(start))")
+    }
+
+    // MARK: Dates and times
+
+    private mutating func readDateAndTime() throws(CalendarProblem) -> CalendarExpression {
+        if peek == UInt8(ascii: "@") { return try readSeconds() }
+        var expression = CalendarExpression(hours: .only(0), minutes: .only(0), microseconds: .only(0))
+        if peek == nil { return expression }
+        let start = index
+        let first = try readChain("year, month or hour")
+        // A ":" makes it a time.
+        if peek == UInt8(ascii: ":") || peek == nil {
+            index = start
+        } else {
+            try readDate(first, into: &expression)
+            if peek == nil { return expression }
+        }
+        try readTime(into: &expression)
+        return expression
+    }
+
+    private mutating func readDate(
+        _ first: Chain, into expression: inout CalendarExpression
+    ) throws(CalendarProblem) {
+        let isFromEnd = try takeDateSeparator()
+        let second = try readChain("month or day")
+        if peek == nil || peek == UInt8(ascii: " ") {
+            expression.months = try values(first, .month)
+            try setDays(second, isFromEnd, in: &expression)
+        } else {
+            if isFromEnd { throw problem(index, "expected a space or the end after the day, found \(found(index))") }
+            let isThirdFromEnd = try takeDateSeparator()
+            let third = try readChain("day")
+            guard peek == nil || peek == UInt8(ascii: " ") else {
+                throw problem(index, "expected a space or the end after the date, found \(found(index))")
+            }
+            expression.years = try values(first, .year)
+            expression.months = try values(second, .month)
+            try setDays(third, isThirdFromEnd, in: &expression)
+        }
+        skipSpaces()
+    }
+
+    private func setDays(
+        _ chain: Chain, _ areFromEnd: Bool, in expression: inout CalendarExpression
+    ) throws(CalendarProblem) {
+        expression.days = try values(chain, areFromEnd ? .dayFromEnd : .day)
+        expression.areDaysFromEnd = areFromEnd && expression.days != .any
+    }
+
+    /// Whether it is the one that counts from the month's end.
+    private mutating func takeDateSeparator() throws(CalendarProblem) -> Bool {
+        switch peek {
+        case UInt8(ascii: "-"): index += 1
+        case UInt8(ascii: "~"):
+            index += 1
+            return true
+        default:
+            throw problem(
+                index, "expected \"-\" and more of a date, or \":\" and more of a time, found \(found(index))")
+        }
+        return false
+    }
+
+    private mutating func readTime(into expression: inout CalendarExpression) throws(CalendarProblem) {
+        expression.hours = try values(readChain("hour"), .hour)
+        guard peek == UInt8(ascii: ":") else {
+            throw problem(index, "expected \":\" and minutes after the hour, found \(found(index))")
+        }
+        index += 1
+        expression.minutes = try values(readChain("minute"), .minute)
+        if peek == nil { return }
+        guard peek == UInt8(ascii: ":") else {
+            throw problem(index, "expected \":\" and seconds, or the end, found \(found(index))")
+        }
+        index += 1
+        let seconds = try readChain("second", isMicroseconds: true)
+        // Any second, but no fraction of one.
+        let any = Values.list([Component(start: 0, last: nil, step: Self.second)])
+        expression.microseconds = seconds == nil ? any : try values(seconds, .second)
+        if peek != nil {
+            throw problem(index, "expected the end, or a space and a time zone such as UTC, found \(found(index))")
+        }
+    }
+
+    /// `@1234567890`: seconds since 1970, one point in time.
+    private mutating func readSeconds() throws(CalendarProblem) -> CalendarExpression {
+        index += 1
+        let start = index
+        let seconds = try readNumber("seconds since 1970", limit: 1 << 40)
+        if peek != nil { throw problem(index, "expected the end after the seconds, found \(found(index))") }
+        let wall = WallTime(microseconds: seconds * Self.second)
+        let day = wall.day
+        if day.year > CalendarExpression.lastYear {
+            throw problem(start, "expected a time until the year \(CalendarExpression.lastYear), found \(seconds)")
+        }
+        let time = wall.microsecondOfDay / Self.second
+        return CalendarExpression(
+            zone: .utc, years: .only(day.year), months: .only(day.month), days: .only(day.day),
+            hours: .only(time / 3600), minutes: .only(time / 60 % 60), microseconds: .only(time % 60 * Self.second))
+    }
+
+    // MARK: Components
+
+    private mutating func readChain(
+        _ noun: String, isMicroseconds: Bool = false
+    ) throws(CalendarProblem) -> Chain {
+        if peek == UInt8(ascii: "*") {
+            index += 1
+            if peek == UInt8(ascii: "/") {
+                throw problem(index, "\"*\" cannot be repeated; write the first value, as in 0/5")
+            }
+            return nil
+        }
+        var chain: [Placed] = []
+        while true {
+            if chain.count > Self.maxComponents {
+                throw problem(index, "expected at most \(Self.maxComponents) values in a list")
+            }
+            chain.append(try readComponent(noun, isMicroseconds))
+            guard peek == UInt8(ascii: ",") else { return chain }
+            index += 1
+        }
+    }
+
+    private mutating func readComponent(_ noun: String, _ isMicroseconds: Bool) throws(CalendarProblem) -> Placed {
+        let at = index
+        var component = Component(start: try readValue(noun, isMicroseconds), last: nil, step: nil)
+        if peek == UInt8(ascii: "."), peek(1) == UInt8(ascii: ".") {
+            index += 2
+            component.last = try readValue(noun, isMicroseconds)
+            component.step = isMicroseconds ? Self.second : 1
+        }
+        if peek == UInt8(ascii: "/") {
+            index += 1
+            let start = index
+            let step = try readValue("repetition", isMicroseconds)
+            if step == 0 { throw problem(start, "expected a repetition above zero, found 0") }
+            component.step = step
+        } else if isMicroseconds, let last = component.last, component.start + Self.second > last {
+            throw problem(at, "a range of seconds spans at least one second; add a repetition such as /0.1 for less")
+        }
+        switch peek {
+        case nil, UInt8(ascii: " "), UInt8(ascii: ","), UInt8(ascii: "-"), UInt8(ascii: "~"), UInt8(ascii: ":"): break
+        default:
+            throw problem(
+                index, "expected \",\", \"..\", \"/\", \"-\", \"~\", \":\", a space or the end, found \(found(index))")
+        }
+        return (component, at)
+    }
+
+    private mutating func readValue(_ noun: String, _ isMicroseconds: Bool) throws(CalendarProblem) -> Int {
+        let limit = Int(Int32.max)
+        guard isMicroseconds else { return try readNumber(noun, limit: limit) }
+        let start = index
+        var value = try readNumber(noun, limit: limit / Self.second) * Self.second
+        // Two dots are a range.
+        if peek == UInt8(ascii: "."), peek(1) != UInt8(ascii: ".") {
+            index += 1
+            value += try readFraction()
+        }
+        if value > limit { throw problem(start, "the number is too large") }
+        return value
+    }
+
+    private mutating func readNumber(_ noun: String, limit: Int) throws(CalendarProblem) -> Int {
+        let start = index
+        var value = 0
+        while let digit = digit(peek) {
+            value = value * 10 + digit
+            if value > limit { throw problem(start, "the number is too large") }
+            index += 1
+        }
+        if index == start {
+            let article = "aeiou".contains(noun.prefix(1)) || noun.hasPrefix("hour") ? "an" : "a"
+            let what = noun.hasPrefix("seconds") ? noun : "\(article) \(noun)"
+            throw problem(index, "expected \(what), found \(found(index))")
+        }
+        return value
+    }
+
+    /// Six digits, rounded by the seventh.
+    private mutating func readFraction() throws(CalendarProblem) -> Int {
+        guard digit(peek) != nil else {
+            throw problem(index, "expected digits after the decimal point, found \(found(index))")
+        }
+        var value = 0
+        for _ in 0..<6 {
+            value *= 10
+            if let digit = digit(peek) {
+                value += digit
+                index += 1
+            }
+        }
+        if let next = digit(peek), next >= 5 { value += 1 }
+        while digit(peek) != nil { index += 1 }
+        return value
+    }
+
+    // MARK: Values
+
+    private enum Part {
+        case year, month, day, dayFromEnd, hour, minute, second
+
+        var range: ClosedRange<Int> {
+            switch self {
+            case .year: 1970...CalendarExpression.lastYear
+            case .month: 1...12
+            case .day: 1...31
+            // Every month has so many days.
+            case .dayFromEnd: 1...28
+            case .hour: 0...23
+            case .minute: 0...59
+            case .second: 0...59_999_999
+            }
+        }
+
+        var name: String {
+            switch self {
+            case .year: "a year from 1970 to \(CalendarExpression.lastYear), or its last two digits"
+            case .month: "a month from 1 to 12"
+            case .day: "a day from 1 to 31"
+            case .dayFromEnd: "a day from 1 (the month's last) to 28"
+            case .hour: "an hour from 0 to 23"
+            case .minute: "a minute from 0 to 59"
+            case .second: "seconds from 0 to below 60"
+            }
+        }
+    }
+
+    private func values(_ chain: Chain, _ part: Part) throws(CalendarProblem) -> Values {
+        guard let chain else { return .any }
+        var components: [Component] = []
+        for (component, at) in chain {
+            var component = component
+            if part == .year {
+                component.start = Self.fullYear(component.start)
+                component.last = component.last.map(Self.fullYear)
+            }
+            component.normalize()
+            try check(component, part, at)
+            components.append(component)
+        }
+        var unique: [Component] = []
+        for component in components.sorted() where component != unique.last { unique.append(component) }
+        return .list(unique)
+    }
+
+    /// 12 is 2012, 89 is 1989.
+    private static func fullYear(_ year: Int) -> Int {
+        switch year {
+        case 0..<70: 2000 + year
+        case 70..<100: 1900 + year
+        default: year
+        }
+    }
+
+    private func check(_ component: Component, _ part: Part, _ at: Int) throws(CalendarProblem) {
+        let range = part.range
+        for value in [component.start, component.last].compactMap(\.self) where !range.contains(value) {
+            throw problem(at, "expected \(part.name), found \(found(at))")
+        }
+        if let last = component.last, last < component.start {
+            throw problem(at, "the range ends before it begins; write the smaller value first")
+        }
+        guard let step = component.step else { return }
+        let isPossible =
+            if let last = component.last {
+                component.start + step <= last
+            } else if part == .dayFromEnd {
+                component.start - step >= range.lowerBound
+            } else {
+                component.start + step <= range.upperBound
+            }
+        if !isPossible || step > range.upperBound - range.lowerBound {
+            throw problem(at, "the repetition never happens; make it shorter or leave it out")
+        }
+    }
+
+    // MARK: Reading
+
+    private var peek: UInt8? { index < end ? bytes[index] : nil }
+    private func peek(_ offset: Int) -> UInt8? { index + offset < end ? bytes[index + offset] : nil }
+    private mutating func skipSpaces() { while peek == UInt8(ascii: " ") { index += 1 } }
+
+    private func isLetter(_ byte: UInt8?) -> Bool { byte.map { $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A } ?? false }
+
+    private func digit(_ byte: UInt8?) -> Int? {
+        guard let byte, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+        return Int(byte - UInt8(ascii: "0"))
+    }
+
+    private func word(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    /// What stands there, up to the next space.
+    private func found(_ start: Int) -> String {
+        if start >= end { return "the end" }
+        let stop = bytes[start..<end].dropFirst().firstIndex(of: UInt8(ascii: " ")) ?? end
+        return "\"\(word(start..<min(stop, start + 40)))\""
+    }
+
+    private func problem(_ index: Int, _ message: String) -> CalendarProblem {
+        // People count characters.
+        let column = String(decoding: bytes[..<min(index, bytes.count)], as: UTF8.self).count + 1
+        return CalendarProblem(text: text, column: column, message: message)
+    }
+}

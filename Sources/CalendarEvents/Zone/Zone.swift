@@ -1,0 +1,99 @@
+/// A time zone: what clocks on the wall show at each moment until ``CalendarExpression/lastYear``.
+public struct Zone: Sendable {
+    /// What is in force between two transitions.
+    struct Period: Hashable {
+        /// Seconds east of Greenwich.
+        var offset: Int
+        var isDaylight: Bool
+        var abbreviation: String
+    }
+
+    /// As in the IANA database, where it comes from there.
+    public let name: String
+    /// Seconds since 1970, in order; `periods` has one more, for the time before the first.
+    private let transitions: [Int]
+    private let periods: [Period]
+
+    public static let utc = Zone(name: "UTC", initial: Period(offset: 0, isDaylight: false, abbreviation: "UTC"), [])
+
+    init(name: String, initial: Period, _ changes: [(at: Int, Period)]) {
+        self.name = name
+        transitions = changes.map(\.at)
+        periods = [initial] + changes.map(\.1)
+    }
+
+    /// The last abbreviation of either sort, e.g. `CET` and `CEST`.
+    func abbreviation(ofDaylight isDaylight: Bool) -> String? {
+        periods.last { $0.isDaylight == isDaylight }?.abbreviation
+    }
+
+    /// The number of transitions at or before a moment, in seconds since 1970.
+    private func index(at second: Int) -> Int {
+        var low = 0
+        var high = transitions.count
+        while low < high {
+            let middle = (low + high) / 2
+            if transitions[middle] <= second { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private func period(at microseconds: Int) -> Period { periods[index(at: floorDivide(microseconds, 1_000_000))] }
+
+    func wall(at microseconds: Int) -> WallTime {
+        WallTime(microseconds: microseconds + period(at: microseconds).offset * 1_000_000)
+    }
+
+    /// `2026-10-25 02:30:00 CEST`, with a fraction if there is one.
+    public func text(_ microseconds: Int) -> String {
+        let wall = wall(at: microseconds)
+        let day = wall.day
+        let time = wall.microsecondOfDay
+        func padded(_ value: Int, _ width: Int = 2) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        let weekday = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
+        let fraction = time % 1_000_000
+        let seconds = "\(padded(time / 1_000_000 % 60))" + (fraction == 0 ? "" : ".\(padded(fraction, 6))")
+        return "\(weekday) \(padded(day.year, 4))-\(padded(day.month))-\(padded(day.day)) "
+            + "\(padded(time / 3_600_000_000)):\(padded(time / 60_000_000 % 60)):\(seconds) "
+            + period(at: microseconds).abbreviation
+    }
+
+    // MARK: From the wall
+
+    /// The moments at which the wall shows a time.
+    enum Moments {
+        /// In order: one, or two where clocks are set back.
+        case at([(microseconds: Int, isDaylight: Bool)])
+        /// Clocks are set forward over it, to this time.
+        case skipped(to: WallTime)
+    }
+
+    func moments(showing wall: WallTime) -> Moments {
+        let second = floorDivide(wall.microseconds, 1_000_000)
+        // No clock is further than a day from Greenwich.
+        let near = index(at: second - 86_400 * 2)...index(at: second + 86_400 * 2)
+        var found: [(microseconds: Int, isDaylight: Bool)] = []
+        for index in near {
+            let moment = second - periods[index].offset
+            guard self.index(at: moment) == index else { continue }
+            found.append((wall.microseconds - periods[index].offset * 1_000_000, periods[index].isDaylight))
+        }
+        if !found.isEmpty { return .at(found.sorted { $0.microseconds < $1.microseconds }) }
+        for index in near.dropFirst() {
+            let before = transitions[index - 1] + periods[index - 1].offset
+            let after = transitions[index - 1] + periods[index].offset
+            if before <= second, second < after { return .skipped(to: WallTime(microseconds: after * 1_000_000)) }
+        }
+        preconditionFailure("a time that no period shows is skipped by a transition")
+    }
+
+    /// What the wall shows after the next transition; nil after the last one.
+    func wallAfterNextTransition(from microseconds: Int) -> WallTime? {
+        let index = index(at: floorDivide(microseconds, 1_000_000))
+        guard index < transitions.count else { return nil }
+        return WallTime(microseconds: (transitions[index] + periods[index + 1].offset) * 1_000_000)
+    }
+}

@@ -1,0 +1,15 @@
+/// Why a time zone cannot be used.
+public enum ZoneProblem: Error, Hashable, Sendable {
+    case unknown(String)
+    case unreadable(String, reason: String)
+}
+
+extension ZoneProblem: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknown(let name):
+            "unknown time zone \"\(name)\"; write UTC or a name from \(Zone.directory), such as Europe/Berlin"
+        case .unreadable(let name, let reason): "the time zone \"\(name)\" cannot be used: \(reason)"
+        }
+    }
+}
