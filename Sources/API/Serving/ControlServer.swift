@@ -73,13 +73,12 @@ public struct ControlServer: Service {
     }
 
     private func http(for peer: PeerCredentials) -> HTTP1Channel {
-        let stall = TimeAmount(limits.stall)
-        return HTTP1Channel(
+        HTTP1Channel(
             responder: { request, writer, channel in
                 try await responder.respond(to: request, from: peer, writer: writer, channel: channel)
             },
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [StallHandler(limit: stall)], idleTimeout: TimeAmount(limits.idle),
+                additionalChannelHandlers: [StallHandler(limits: limits)], idleTimeout: TimeAmount(limits.idle),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
     }

@@ -6,6 +6,8 @@ public struct ServerLimits: Sendable, Hashable {
     public var idle: Duration
     /// How long a peer may leave an answer unread.
     public var stall: Duration
+    /// How long a peer may stay after the last answer of its connection.
+    public var linger: Duration
     /// How long a JSON body may take.
     public var body: Duration
     /// How long requests in flight may go on after a stop.
@@ -13,11 +15,12 @@ public struct ServerLimits: Sendable, Hashable {
 
     public init(
         connections: Int = 512, idle: Duration = .seconds(60), stall: Duration = .seconds(300),
-        body: Duration = .seconds(30), drain: Duration = .seconds(10)
+        linger: Duration = .seconds(1), body: Duration = .seconds(30), drain: Duration = .seconds(10)
     ) {
         self.connections = connections
         self.idle = idle
         self.stall = stall
+        self.linger = linger
         self.body = body
         self.drain = drain
     }
