@@ -55,6 +55,9 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var ports: [UInt16] = [80, 443, 8080, 8443]
         public var allow: [String] = []
         public var userAgentSuffix = ""
+        public var proxy: ProxyServer?
+        /// The name of its credential.
+        public var proxyCredential: String?
         public var connectTimeout: Duration = .seconds(10)
         public var idleTimeout: Duration = .seconds(30)
         /// Certificates to trust besides the system's.

@@ -36,6 +36,8 @@ extension Setting {
         .many("network.ports", \.network.ports, port).live(),
         .many("network.allow", \.network.allow, allowRule).live(),
         .one("network.user_agent_suffix", \.network.userAgentSuffix, headerText).live(),
+        .one("network.proxy", \.network.proxy, proxy).live(),
+        .one("network.proxy_credential", \.network.proxyCredential) { $0.isEmpty ? nil : $0 }.live(),
         .duration("network.connect_timeout", \.network.connectTimeout, .milliseconds(100) ... .seconds(300)).live(),
         .duration("network.idle_timeout", \.network.idleTimeout, .milliseconds(100) ... .seconds(3600)).live(),
         .one("network.authorities", \.network.authorities, optionalPath).live(),
@@ -89,6 +91,18 @@ extension Setting {
             )
         }
         return text
+    }
+
+    /// Empty for none.
+    @Sendable private static func proxy(_ text: String) throws(Refusal) -> ProxyServer? {
+        if text.isEmpty { return nil }
+        guard let proxy = ProxyServer(text) else {
+            throw Refusal(
+                reason:
+                    "is no proxy; write http://HOST:PORT, and a user and password into the file of network.proxy_credential"
+            )
+        }
+        return proxy
     }
 
     @Sendable private static func credentialOrigin(_ text: String) throws(Refusal) -> CredentialOrigin {

@@ -14,6 +14,11 @@ extension DaemonConfiguration {
         kinds.outgoing.host.interval = network.hostInterval
         kinds.outgoing.host.failuresBeforeRest = network.hostFailures
         kinds.outgoing.host.rest = network.hostRest
+        kinds.outgoing.proxy = network.proxy
+        if let name = network.proxyCredential {
+            let lookUp = upload.credentials.map { credentials(inDirectory: $0) }
+            kinds.outgoing.proxySecret = { () throws(KindFailure) in try proxySecret(named: name, lookUp) }
+        }
         kinds.outgoing.certificateFile = network.authorities
         kinds.outgoing.version = Version.current
         kinds.outgoing.userAgentSuffix = network.userAgentSuffix
@@ -38,4 +43,9 @@ extension DaemonConfiguration {
         kinds.documents = .thisProgram
         return kinds
     }
+}
+
+private func proxySecret(named name: String, _ lookUp: CredentialLookup?) throws(KindFailure) -> String {
+    if let secret = try lookUp?(name), !secret.isEmpty { return secret }
+    throw KindFailure.missingProxyCredential(name)
 }

@@ -19,6 +19,10 @@ public struct OutgoingConfiguration: Sendable {
     public var limits = OutgoingLimits()
     /// How gently each host is treated.
     public var host = HostLimits()
+    /// What every connection goes through. None unless set; no variable of the environment counts.
+    public var proxy: ProxyServer?
+    /// Gives the proxy's `USER:PASSWORD`; nil for none.
+    public var proxySecret: @Sendable () throws(KindFailure) -> String? = { () throws(KindFailure) in nil }
     /// A file of certificates (PEM) to trust besides the system's, for servers with an authority of one's own.
     public var certificateFile: String?
     /// The version in the user agent `Halyard/VERSION`.

@@ -61,6 +61,9 @@ extension KindFailure {
         case .cancelled: self = .cancelled
         case .connectTimeout, .getConnectionFromPoolTimeout:
             self = .timeout("connecting", after: limits.connect, at: url)
+        case .httpProxyHandshakeTimeout: self = .timeout("connecting through the proxy", after: limits.connect, at: url)
+        case .proxyAuthenticationRequired: self = .proxyWantsPassword(url)
+        case .invalidProxyResponse: self = .proxyRefused(url)
         case .tlsHandshakeTimeout: self = .timeout("the TLS handshake", after: limits.connect, at: url)
         case .readTimeout: self = .timeout("waiting for the server", after: limits.idle, at: url)
         case .writeTimeout: self = .timeout("sending", after: limits.idle, at: url)
@@ -112,8 +115,9 @@ extension KindFailure {
     static func status(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
         let status = response.status
         let isSigned =
-            url.query.map { query in
-                ["X-Amz-Signature=", "Signature=", "sig=", "X-Goog-Signature="].contains { query.contains($0) }
+            url.query?.split(separator: "&").contains { member in
+                let name = member.prefix { $0 != "=" }.lowercased()
+                return ["x-amz-signature", "signature", "sig", "x-goog-signature"].contains(name)
             } ?? false
         switch status {
         case 401, 403:

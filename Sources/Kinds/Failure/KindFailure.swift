@@ -54,6 +54,8 @@ public struct KindFailure: OperationFailure, Hashable {
         /// The name could not be looked up now.
         case lookupFailed = "lookup_failed"
         case connectFailed = "connect_failed"
+        /// The proxy cannot be reached, or does not let it through.
+        case proxyFailed = "proxy_failed"
         case tlsFailed = "tls_failed"
         /// The server took longer than a limit of ours.
         case timeout = "timeout"

@@ -18,16 +18,23 @@ public final class OutgoingClient: Sendable {
     private let gate: HostGate
     private let strictHosts = StrictHosts()
 
-    public init(
+    public convenience init(
         _ configuration: OutgoingConfiguration = OutgoingConfiguration(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) {
+        self.init(configuration, group: group, lookUp: Resolver.ask)
+    }
+
+    init(
+        _ configuration: OutgoingConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        lookUp: @escaping Resolver.LookUp
     ) {
         self.configuration = configuration
         threads = NIOThreadPool(numberOfThreads: 3)
         threads.start()
         lookups = NIOThreadPool(numberOfThreads: 8)
         lookups.start()
-        resolver = Resolver(threads: lookups)
+        resolver = Resolver(threads: lookups, lookUp: lookUp)
         servers = ServerPool(configuration: configuration, group: group)
         gate = HostGate(limits: configuration.host)
     }
@@ -70,7 +77,10 @@ public final class OutgoingClient: Sendable {
                 strictHosts.learn(from: response)
                 return try await use(response)
             } catch {
-                guard error.reason == .connectFailed, error.status == nil else { throw error }
+                // A proxy may reach one address of a host and not the other.
+                guard error.reason == .connectFailed || error.reason == .proxyFailed, error.status == nil else {
+                    throw error
+                }
                 last = error
             }
         }
@@ -137,7 +147,7 @@ public final class OutgoingClient: Sendable {
                 }
                 return response
             } catch {
-                let failure = Task.isCancelled ? .cancelled : KindFailure(error, at: request.url, limits: limits)
+                let failure = failure(error, at: request.url)
                 // A kept connection may have been closed by the server at the moment it was used again.
                 let isHarmless = [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
                 let isWorthAgain = failure.reason == .connectionLost && isHarmless && !isSecondTry
@@ -145,5 +155,15 @@ public final class OutgoingClient: Sendable {
                 isSecondTry = true
             }
         }
+    }
+
+    private func failure(_ error: any Error, at url: WebURL) -> KindFailure {
+        if Task.isCancelled { return .cancelled }
+        let failure = KindFailure(error, at: url, limits: configuration.limits)
+        // Where there is a proxy, it alone is connected to.
+        if let proxy = configuration.proxy, failure.reason == .connectFailed {
+            return .proxyUnreachable(proxy, for: url)
+        }
+        return failure
     }
 }

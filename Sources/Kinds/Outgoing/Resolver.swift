@@ -2,17 +2,24 @@ import Glibc
 import NIOPosix
 import Synchronization
 
-/// Looks names up with the system's resolver, on threads of its own.
+/// Looks names up, on threads of its own.
 final class Resolver: Sendable {
-    private let threads: NIOThreadPool
+    /// Blocks.
+    typealias LookUp = @Sendable (_ name: String) -> Result<[IPAddress], LookupProblem>
 
-    init(threads: NIOThreadPool) { self.threads = threads }
+    private let threads: NIOThreadPool
+    private let lookUp: LookUp
+
+    init(threads: NIOThreadPool, lookUp: @escaping LookUp) {
+        self.threads = threads
+        self.lookUp = lookUp
+    }
 
     /// - Returns: Every address of the name, in the system's order of preference, each once.
     func addresses(of name: String, for url: WebURL) async throws(KindFailure) -> [IPAddress] {
         let answer: Result<[IPAddress], LookupProblem>
         do {
-            answer = try await threads.runAbandoningOnCancel { Self.lookUp(name) }
+            answer = try await threads.runAbandoningOnCancel { [lookUp] in lookUp(name) }
         } catch {
             throw .cancelled
         }
@@ -28,9 +35,10 @@ final class Resolver: Sendable {
         }
     }
 
-    private enum LookupProblem: Error { case noSuchName, temporary }
+    enum LookupProblem: Error { case noSuchName, temporary }
 
-    private static func lookUp(_ name: String) -> Result<[IPAddress], LookupProblem> {
+    /// With the system's resolver.
+    @Sendable static func ask(_ name: String) -> Result<[IPAddress], LookupProblem> {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?

@@ -43,6 +43,7 @@ final class ServerPool: Sendable {
     /// - Returns: Nil after ``shutdown()``. Otherwise ``giveBack(_:)`` must follow.
     func borrow(_ server: Server) throws(KindFailure) -> HTTPClient? {
         let tls = server.scheme == .https ? try roots.configuration() : nil
+        let proxy = try configuration.proxy?.settings(secret: configuration.proxySecret())
         return state.withLock { state in
             if state.isShutDown { return nil }
             state.uses += 1
@@ -52,7 +53,7 @@ final class ServerPool: Sendable {
                 state.entries[server] = entry
                 return entry.client
             }
-            let client = makeClient(for: server, tls: tls)
+            let client = makeClient(for: server, tls: tls, proxy: proxy)
             state.entries[server] = Entry(client: client, users: 1, lastUse: state.uses)
             evict(&state)
             return client
@@ -96,9 +97,12 @@ final class ServerPool: Sendable {
         try? await client.shutdown()
     }
 
-    private func makeClient(for server: Server, tls: TLSConfiguration?) -> HTTPClient {
+    private func makeClient(
+        for server: Server, tls: TLSConfiguration?, proxy: HTTPClient.Configuration.Proxy?
+    ) -> HTTPClient {
         var client = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
         client.tlsConfiguration = tls
+        client.proxy = proxy
         let limits = configuration.limits
         // No limit for writing: the client's counts while *we* have nothing to send, and not while the server takes nothing.
         // `Transfer` has one that counts the other way round.

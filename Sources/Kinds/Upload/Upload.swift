@@ -57,8 +57,10 @@ public struct Upload: Kind {
             output.durationMs = (ContinuousClock.now - start).wholeMilliseconds
             return output
         } catch {
-            // What was sent of a file that has changed is of no use either.
-            let isOver = error.reason == .sourceChanged || error.reason == .cancelled && isForGood()
+            // What was sent of a file that has changed, or for a name that is taken, is of no use either.
+            let isOver =
+                error.reason == .sourceChanged || error.reason == .alreadyExists
+                || error.reason == .cancelled && isForGood()
             if isOver, let unfinished = transfer.unfinished {
                 await abandonment.abandon(unfinished)
                 transfer.forget()

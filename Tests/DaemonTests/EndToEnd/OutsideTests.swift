@@ -94,6 +94,28 @@ import Testing
         #expect(try await bed.ask("SELECT state FROM job") == "4")
     }
 
+    /// Only the configuration names a proxy; these lead nowhere.
+    @Test(.timeLimit(.minutes(1)))
+    func aProxyOfTheEnvironmentDoesNotCount() async throws {
+        let bed = try TestBed()
+        let names = ["http_proxy", "https_proxy", "all_proxy"]
+        let variables = Dictionary(
+            uniqueKeysWithValues: (names + names.map { $0.uppercased() }).map { ($0, "http://127.0.0.1:1") })
+        try await bed.withDaemon(environment: variables) { _ in
+            try await bed.enqueueVisits(["/page/1"])
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT outcome FROM results") == "succeeded")
+        }
+        try bed.configure("  proxy: http://127.0.0.1:1\n  proxy_credential: none")
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/page/2"])
+            try await bed.waitForAllJobs()
+            #expect(
+                try await bed.ask("SELECT error ->> 'code' FROM results ORDER BY job DESC LIMIT 1")
+                    == "credential_not_found")
+        }
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func p12APrivateAddressIsReachedOnlyWhereAllowed() async throws {
         let bed = try TestBed()

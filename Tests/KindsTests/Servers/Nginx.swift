@@ -115,7 +115,7 @@ struct Nginx {
     }
 
     /// A port that was free a moment ago.
-    private static func freePort() async throws -> Int {
+    static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(
             host: "127.0.0.1", port: 0
         ).get()

@@ -194,6 +194,53 @@ struct S3UploadTests {
         }
     }
 
+    /// `https://BUCKET.HOST/KEY`: the bucket's name is in the host, in what is signed, and nowhere else.
+    @Test(arguments: [1000, (11 << 20) + 5]) func bucketInTheHostNameIsServedAlike(count: Int) async throws {
+        try await withStore { endpoint, client, upload, folder in
+            let bytes = try write(count, to: folder + "/file")
+            let there = OutgoingClient(loopbackConfiguration()) { name in
+                name == "bucket.s3.example.org" ? .success([.v4(0x7f00_0001)]) : .failure(.noSuchName)
+            }
+            let origin = endpoint.replacing("127.0.0.1", with: "bucket.s3.example.org")
+            var configuration = upload.configuration
+            configuration.credentialOrigins = [CredentialOrigin("store=\(origin)")].compactMap(\.self)
+            let virtual = Upload(client: there, configuration: configuration)
+            let output = try await virtual.result(
+                Upload.Input(
+                    file: folder + "/file", to: origin + "/folder/key%20%2B", style: .s3, credential: "store"))
+            await there.shutdown()
+            #expect(output.isChecksumConfirmed)
+            let back = try await stored(endpoint + "/bucket/folder/key%20%2B", client)
+            #expect(back.elementsEqual(bytes))
+        }
+    }
+
+    /// An earlier attempt may have got through without its answer: what is there tells, and nothing is left behind.
+    @Test(arguments: [1000, (11 << 20) + 5]) func createOnlyIsSettledByWhatIsThere(count: Int) async throws {
+        try await withStore { endpoint, client, upload, folder in
+            let input = Upload.Input(
+                file: folder + "/file", to: endpoint + "/bucket/once", style: .s3, credential: "store",
+                createOnly: true)
+            let bytes = try write(count, to: folder + "/file")
+            let first = try await upload.result(input)
+            let again = try await upload.run(input, context: OperationContext(attempt: 2))
+            #expect(again.etag?.unquoted == first.etag?.unquoted)
+            let late = await failure { () async throws(KindFailure) in
+                try await upload.run(input, context: OperationContext(attempt: 1))
+            }
+            #expect(late?.code == "already_exists")
+            _ = try write(count + 1, to: folder + "/file")
+            let other = await failure { () async throws(KindFailure) in
+                try await upload.run(input, context: OperationContext(attempt: 2))
+            }
+            #expect(other?.code == "already_exists")
+            let back = try await stored(endpoint + "/bucket/once", client)
+            #expect(back.elementsEqual(bytes))
+            let list = String(decoding: try await stored(endpoint + "/bucket?uploads", client), as: UTF8.self)
+            #expect(list.contains("ListMultipartUploadsResult") && !list.contains("<Upload>"))
+        }
+    }
+
     private final class Lowest: Sendable {
         let value = Mutex(Int64.max)
     }
@@ -208,109 +255,6 @@ struct S3UploadTests {
             #expect(failure?.status == 404)
             #expect(failure?.message.contains("NoSuchBucket") == true)
             #expect(failure?.isRetryable == false)
-        }
-    }
-}
-
-/// What moto does not do, from a store that is made for it.
-@Suite struct S3StoreTests {
-    private final class Store: Sendable {
-        struct State: Sendable {
-            var parts: [Int: Int] = [:]
-            var isComplete = false
-            var refusesChecksums = false
-            var losesTheAnswer = false
-        }
-
-        let state = Mutex(State())
-        /// An MD5, as the store names it.
-        static let etag = "\"0123456789abcdef0123456789abcdef\""
-
-        func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
-            state.withLock { state in
-                let query = request.target.split(separator: "?").dropFirst().first ?? ""
-                let hasChecksum = request.headers.contains { $0.name.hasPrefix("x-amz-checksum") }
-                if state.refusesChecksums, hasChecksum {
-                    return .text("<Error><Code>NotImplemented</Code></Error>", type: "application/xml", status: 501)
-                }
-                switch (request.method, query) {
-                case ("POST", "uploads"):
-                    return .text("<R><UploadId>u</UploadId></R>", type: "application/xml")
-                case ("PUT", ""): return .respond(200, [("etag", Self.etag)])
-                case ("PUT", _):
-                    let number = query.split(separator: "&").first?.split(separator: "=").last.flatMap { Int($0) }
-                    state.parts[number ?? 0] = request.body.count
-                    return .respond(200, [("etag", Self.etag)])
-                case ("POST", _):
-                    if state.isComplete {
-                        return .text("<Error><Code>NoSuchUpload</Code></Error>", type: "application/xml", status: 404)
-                    }
-                    state.isComplete = true
-                    if state.losesTheAnswer { return .close }
-                    return .text("<R><ETag>&quot;whole&quot;</ETag></R>", type: "application/xml")
-                case ("HEAD", _): return .respond(200, [("etag", Self.whole(state.parts.count))])
-                default: return .respond(405)
-                }
-            }
-        }
-
-        /// The ETag of an object of so many parts.
-        static func whole(_ count: Int) -> String {
-            let part: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
-            let bytes = (0..<count).flatMap { _ in part + part }
-            return "\"\(Insecure.MD5.hash(data: bytes).hexadecimal)-\(count)\""
-        }
-    }
-
-    private func send(
-        _ count: Int, to store: Store, _ check: (Upload.Output, LoopbackServer) throws -> Void
-    ) async throws {
-        try await LoopbackServer.with {
-            store.answer($0)
-        } _: { server in
-            try await withFolder { folder in
-                try Data(randomBytes(count, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
-                try await withClient { client in
-                    var configuration = UploadConfiguration()
-                    configuration.roots = [folder]
-                    configuration.partBytes = 1 << 20
-                    configuration.chunkBytes = 4 << 20
-                    configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
-                    configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
-                    let upload = Upload(client: client, configuration: configuration)
-                    let output = try await upload.result(
-                        Upload.Input(
-                            file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store"))
-                    try check(output, server)
-                }
-            }
-        }
-    }
-
-    @Test func partsAreSentSeveralAtOnce() async throws {
-        let store = Store()
-        try await send((12 << 20) + 1, to: store) { output, server in
-            #expect(output.etag == "\"whole\"")
-            let parts = store.state.withLock { $0.parts }
-            #expect(parts == Dictionary(uniqueKeysWithValues: (1...13).map { ($0, $0 == 13 ? 1 : 1 << 20) }))
-            #expect(server.connections > 1 && server.connections <= 5)
-        }
-    }
-
-    /// Its answer was lost: the object with the ETag of this very list of parts is the proof.
-    @Test func lostAnswerToTheCompletionIsSettledByTheETag() async throws {
-        let store = Store()
-        store.state.withLock { $0.losesTheAnswer = true }
-        try await send(3 << 20, to: store) { output, _ in #expect(output.etag == Store.whole(3)) }
-    }
-
-    @Test(arguments: [1000, 3 << 20])
-    func storeThatKnowsNoChecksumsGetsNone(count: Int) async throws {
-        let store = Store()
-        store.state.withLock { $0.refusesChecksums = true }
-        try await send(count, to: store) { output, _ in
-            #expect(output.bytes == Int64(count))
-            #expect(!output.isChecksumConfirmed)
         }
     }
 }

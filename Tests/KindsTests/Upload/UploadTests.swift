@@ -176,6 +176,32 @@ import Testing
         }
     }
 
+    /// A signature that is no longer taken cannot become valid again: somebody has to make a new one.
+    @Test(
+        arguments: [
+            (
+                "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Date=20260101T000000Z&X-Amz-Expires=60&X-Amz-Signature=canary",
+                true
+            ),
+            ("AWSAccessKeyId=A&Expires=1&Signature=canary", true), ("se=2026-01-01&sig=canary", true),
+            ("X-Goog-Signature=canary", true), ("design=1&bigsig=2", false), ("a=b", false),
+        ], [401, 403])
+    func presignedAddressThatIsNotTakenHasExpired(query: (String, Bool), status: Int) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(status)
+        } _: { server in
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Upload(client: client).run(
+                        Upload.Input(to: server.origin + "/b/k?" + query.0, body: "x"), context: OperationContext())
+                }
+                #expect(failure?.code == (query.1 ? "url_expired" : "unauthorized"))
+                #expect(failure?.isRetryable == false && failure?.message.contains("canary") == false)
+                #expect(server.requests.first?.target.hasSuffix(query.0) == true)
+            }
+        }
+    }
+
     @Test func redirectThatKeepsTheMethodIsFollowedOnTheSameServerOnly() async throws {
         try await LoopbackServer.with { request in
             switch request.path {

@@ -55,7 +55,8 @@ final class HostGate: Sendable {
         } catch {
             switch error.reason {
             case .connectFailed: end(key, .failedToConnect)
-            case .cancelled, .addressRefused, .portRefused, .nameNotFound, .lookupFailed, .timeout: end(key, .unknown)
+            case .cancelled, .addressRefused, .portRefused, .nameNotFound, .lookupFailed, .proxyFailed, .timeout:
+                end(key, .unknown)
             default: end(key, .reached)
             }
             throw error

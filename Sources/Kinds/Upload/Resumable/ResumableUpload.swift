@@ -75,8 +75,8 @@ struct ResumableUpload: Sendable {
                 transfer.progress.reached(offset)
                 if offset == size { return try finish(reply, place, hash, isChecked: isChecked) }
                 if doubts == 0 { continue }
-            case 413 where chunk > 1 << 20:
-                chunk = max(1 << 20, chunk / 4)
+            case 413 where end - offset > 1 << 20:
+                chunk = max(1 << 20, (end - offset) / 4)
                 continue
             case 404, 410: throw forgotten(place)
             // A lost connection, or an answer that leaves it open: what arrived is the server's to say.

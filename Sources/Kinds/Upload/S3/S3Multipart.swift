@@ -238,6 +238,10 @@ struct S3Multipart: Sendable {
                 if reply.status == 404 || reply.status == 412, isAmbiguous,
                     let there = try await objectIfSame(as: state.parts)
                 {
+                    // What this attempt has sent again stands beside it.
+                    if reply.status == 412 {
+                        await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(state)
+                    }
                     return there
                 }
                 throw s3.failure(reply)

@@ -1,0 +1,153 @@
+import Crypto
+import Foundation
+import Jobs
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// What moto does not do, from a store that is made for it.
+@Suite struct S3StoreTests {
+    private final class Store: Sendable {
+        struct State: Sendable {
+            var parts: [Int: Int] = [:]
+            var isComplete = false
+            var refusesChecksums = false
+            var losesTheAnswer = false
+            /// Of HEAD.
+            var isSilentAboutTheObject = false
+        }
+
+        let state = Mutex(State())
+        /// An MD5, as the store names it.
+        static let etag = "\"0123456789abcdef0123456789abcdef\""
+
+        func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
+            state.withLock { state in
+                let query = request.target.split(separator: "?").dropFirst().first ?? ""
+                let hasChecksum = request.headers.contains { $0.name.hasPrefix("x-amz-checksum") }
+                if state.refusesChecksums, hasChecksum {
+                    return .text("<Error><Code>NotImplemented</Code></Error>", type: "application/xml", status: 501)
+                }
+                switch (request.method, query) {
+                case ("POST", "uploads"):
+                    return .text("<R><UploadId>u</UploadId></R>", type: "application/xml")
+                case ("PUT", ""): return .respond(200, [("etag", Self.etag)])
+                case ("PUT", _):
+                    let number = query.split(separator: "&").first?.split(separator: "=").last.flatMap { Int($0) }
+                    state.parts[number ?? 0] = request.body.count
+                    return .respond(200, [("etag", Self.etag)])
+                case ("POST", _):
+                    if state.isComplete {
+                        return .text("<Error><Code>NoSuchUpload</Code></Error>", type: "application/xml", status: 404)
+                    }
+                    state.isComplete = true
+                    if state.losesTheAnswer { return .close }
+                    return .text("<R><ETag>&quot;whole&quot;</ETag></R>", type: "application/xml")
+                case ("GET", _) where state.isComplete:
+                    return .text("<Error><Code>NoSuchUpload</Code></Error>", type: "application/xml", status: 404)
+                case ("HEAD", _) where state.isSilentAboutTheObject: return .respond(403)
+                case ("HEAD", _): return .respond(200, [("etag", Self.whole(state.parts.count))])
+                default: return .respond(405)
+                }
+            }
+        }
+
+        /// The ETag of an object of so many parts.
+        static func whole(_ count: Int) -> String {
+            let part: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
+            let bytes = (0..<count).flatMap { _ in part + part }
+            return "\"\(Insecure.MD5.hash(data: bytes).hexadecimal)-\(count)\""
+        }
+    }
+
+    private func send(
+        _ count: Int, to store: Store, _ check: (Upload.Output, LoopbackServer) throws -> Void
+    ) async throws {
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withFolder { folder in
+                try Data(randomBytes(count, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
+                try await withClient { client in
+                    let upload = Upload(client: client, configuration: configuration(folder, server))
+                    let output = try await upload.result(
+                        Upload.Input(
+                            file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store"))
+                    try check(output, server)
+                }
+            }
+        }
+    }
+
+    @Test func partsAreSentSeveralAtOnce() async throws {
+        let store = Store()
+        try await send((12 << 20) + 1, to: store) { output, server in
+            #expect(output.etag == "\"whole\"")
+            let parts = store.state.withLock { $0.parts }
+            #expect(parts == Dictionary(uniqueKeysWithValues: (1...13).map { ($0, $0 == 13 ? 1 : 1 << 20) }))
+            #expect(server.connections > 1 && server.connections <= 5)
+        }
+    }
+
+    /// Its answer was lost: the object with the ETag of this very list of parts is the proof.
+    @Test func lostAnswerToTheCompletionIsSettledByTheETag() async throws {
+        let store = Store()
+        store.state.withLock { $0.losesTheAnswer = true }
+        try await send(3 << 20, to: store) { output, _ in #expect(output.etag == Store.whole(3)) }
+    }
+
+    /// The same, when only the next attempt gets to ask.
+    @Test func lostAnswerToTheCompletionIsSettledByTheNextAttempt() async throws {
+        let store = Store()
+        store.state.withLock { ($0.losesTheAnswer, $0.isSilentAboutTheObject) = (true, true) }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            try await withFolder { folder in
+                try Data(randomBytes(3 << 20, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
+                try await withClient { client in
+                    let upload = Upload(client: client, configuration: configuration(folder, server))
+                    let input = Upload.Input(
+                        file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store")
+                    func attempt(_ number: Int) async throws(KindFailure) -> Upload.Output {
+                        try await upload.run(
+                            input,
+                            job: JobContext(
+                                lease: Lease(job: JobID(1), attempt: number),
+                                operation: OperationContext(attempt: number), onEnqueue: { _ in }))
+                    }
+                    let first = await failure { () async throws(KindFailure) in try await attempt(1) }
+                    #expect(first?.status == 404)
+                    store.state.withLock { $0.isSilentAboutTheObject = false }
+                    let output = try await attempt(2)
+                    #expect(output.etag == Store.whole(3))
+                    #expect(output.sends == 0)
+                    #expect(CheckpointFile(folder: folder, job: JobID(1)).load() == nil)
+                }
+            }
+        }
+    }
+
+    private func configuration(_ folder: String, _ server: LoopbackServer) -> UploadConfiguration {
+        var configuration = UploadConfiguration()
+        configuration.roots = [folder]
+        configuration.checkpoints = folder
+        configuration.partBytes = 1 << 20
+        configuration.chunkBytes = 4 << 20
+        configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
+        configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
+        return configuration
+    }
+
+    @Test(arguments: [1000, 3 << 20])
+    func storeThatKnowsNoChecksumsGetsNone(count: Int) async throws {
+        let store = Store()
+        store.state.withLock { $0.refusesChecksums = true }
+        try await send(count, to: store) { output, _ in
+            #expect(output.bytes == Int64(count))
+            #expect(!output.isChecksumConfirmed)
+        }
+    }
+}
