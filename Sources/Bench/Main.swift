@@ -5,7 +5,7 @@ import Kinds
 @main
 struct Main {
     static func main() async {
-        DocumentHelper.runIfAsked()
+        DocumentSandbox.runIfAsked()
         do {
             try await measure()
         } catch {

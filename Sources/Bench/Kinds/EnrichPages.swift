@@ -59,12 +59,12 @@ private struct MadePage {
     }
 }
 
-/// Extraction alone, without the network: pages for a second of processor time, helpers' time included.
+/// Extraction alone, without the network: pages for a second of processor time, sandboxes' time included.
 func measureEnrich() async throws -> [Row] {
     let pages = (0..<40).map { MadePage(number: $0, size: [20, 60, 100, 140, 180, 220, 280, 440][$0 % 8] << 10).bytes }
     let here = try await pagesPerSecond(of: pages, in: .here)
-    let helpers = try await pagesPerSecond(of: pages, in: .thisProgram)
-    return [("in this process", here), ("in sandboxed helpers", helpers)].map { place, rate in
+    let sandboxes = try await pagesPerSecond(of: pages, in: .thisProgram)
+    return [("in this process", here), ("in sandboxes", sandboxes)].map { place, rate in
         Row(
             name: "enrich: pages of 180 KB, \(place)", ratio: nil, ours: rate, baseline: nil, unit: "pages / CPU s",
             limit: "≥ 600", holds: rate >= 600)
@@ -81,7 +81,7 @@ private func pagesPerSecond(of pages: [[UInt8]], in place: DocumentReader.Place)
     return rates.median
 }
 
-/// When it returns its helpers have ended, so that their time is known.
+/// When it returns its sandboxes have ended, so that their time is known.
 private func describeAll(_ pages: [[UInt8]], in place: DocumentReader.Place) async throws {
     let reader = DocumentReader(place)
     for _ in 0..<5 {
@@ -91,7 +91,7 @@ private func describeAll(_ pages: [[UInt8]], in place: DocumentReader.Place) asy
             guard output.author == "Ada Lovelace" else { throw BenchError("a page was not read as it should") }
         }
     }
-    reader.endIdleHelpers()
+    reader.endIdleSandboxes()
 }
 
 private func processorSeconds() -> Double {

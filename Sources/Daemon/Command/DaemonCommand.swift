@@ -64,7 +64,7 @@ public struct DaemonCommand: ParsableCommand {
     ///
     /// - Parameter kinds: Kinds of your own, besides the built-in ones. Two kinds of one name end the process with status 78.
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
-        DocumentHelper.runIfAsked()
+        DocumentSandbox.runIfAsked()
         umask(0o027)
         // libdispatch would write to the system log that it may not raise the priority of a thread, for every thread.
         setenv("LIBDISPATCH_LOG", "NO", 0)

@@ -6,7 +6,7 @@ public struct KindsConfiguration: Sendable {
     public var upload = UploadConfiguration()
     public var unfurl = UnfurlConfiguration()
     public var enrich = EnrichConfiguration()
-    /// Where pages, pictures and PDF are read. In this process unless set; a daemon uses helpers.
+    /// Where pages, pictures and PDF are read. In this process unless set; a daemon uses sandboxes.
     public var documents: DocumentReader.Place = .here
 
     public init() {}

@@ -5,31 +5,30 @@ import Synchronization
 
 /// Reads what servers sent: pages, pictures, PDF.
 ///
-/// Such bytes may be made to bring a parser down, or to take it over. A program that lives on reads them in helpers:
-/// processes of its own that can do nothing but compute (``Place/thisProgram``). A document can end its helper, or keep
+/// Such bytes may be made to bring a parser down, or to take it over. A program that lives on reads them in sandboxes:
+/// processes of its own that can do nothing but compute (``Place/thisProgram``). A document can end its sandbox, or keep
 /// it busy until the deadline; the program goes on, and that document's job fails as `document_unreadable`.
 public final class DocumentReader: Sendable {
     public enum Place: Sendable, Hashable {
         /// In this process: for programs that end with their work.
         case here
-        /// In helpers started with this command: a program that calls ``DocumentHelper/runIfAsked()`` first.
-        case helper(command: [String])
+        /// In sandboxes started with this command: a program that calls ``DocumentSandbox/runIfAsked()`` first.
+        case sandbox(command: [String])
 
-        /// In helpers that are further copies of the running program, which has called ``DocumentHelper/runIfAsked()``.
-        public static var thisProgram: Place { .helper(command: ["/proc/self/exe", DocumentHelper.word]) }
+        /// In sandboxes that are further copies of the running program, which has called ``DocumentSandbox/runIfAsked()``.
+        public static var thisProgram: Place { .sandbox(command: ["/proc/self/exe", DocumentSandbox.word]) }
     }
 
-    /// A helper that has read so many is ended, and the next document starts another one.
-    static let documentsPerHelper = 1000
-    /// A helper that had nothing to do for so long is ended.
-    static let idleLimit: TimeAmount = .seconds(30)
+    /// A sandbox that has read so many is ended, and the next document starts another one.
+    static let documentsPerSandbox = 1000
 
     private let place: Place
     private let deadline: Duration
-    /// One thread for each helper that may be at work.
+    private let idleLimit: Duration
+    /// One thread for each sandbox that may be at work.
     private let threads: NIOThreadPool
     private struct Idle {
-        var helpers: [HelperProcess] = []
+        var sandboxes: [SandboxProcess] = []
         /// Whether somebody will look for those that were idle for long.
         var isWatched = false
     }
@@ -39,9 +38,13 @@ public final class DocumentReader: Sendable {
     /// - Parameters:
     ///   - place: In this process unless set.
     ///   - deadline: For one document. 5 s unless set; an honest one takes milliseconds.
-    public init(_ place: Place = .here, deadline: Duration = .seconds(5)) {
+    ///   - idleLimit: A sandbox that had nothing to do for so long is ended. 30 s unless set.
+    public init(
+        _ place: Place = .here, deadline: Duration = .seconds(5), idleLimit: Duration = .seconds(30)
+    ) {
         self.place = place
         self.deadline = deadline
+        self.idleLimit = idleLimit
         threads = NIOThreadPool(numberOfThreads: max(1, min(System.coreCount, 8)))
         threads.start()
     }
@@ -57,7 +60,7 @@ public final class DocumentReader: Sendable {
     ///   - bytes: The document, or its beginning.
     ///   - address: Where it comes from; what it points to is resolved against it.
     ///   - contentType: As the server named it; nil to let the bytes tell.
-    /// - Throws: `invalid_url`, `document_unreadable`, `helper_failed`. Nothing was changed; asking again is safe.
+    /// - Throws: `invalid_url`, `document_unreadable`, `sandbox_failed`. Nothing was changed; asking again is safe.
     public func describe(
         _ bytes: [UInt8], from address: String, contentType: String?
     ) async throws(KindFailure) -> Enrich.Output {
@@ -65,18 +68,18 @@ public final class DocumentReader: Sendable {
         return try await read(DescribeTask(url: "\(url)", contentType: contentType), bytes, at: url)
     }
 
-    /// Ends the helpers that have nothing to do, and waits until they are gone. The next document starts another one.
-    public func endIdleHelpers() {
+    /// Ends the sandboxes that have nothing to do, and waits until they are gone. The next document starts another one.
+    public func endIdleSandboxes() {
         let ended = idle.withLock { idle in
-            defer { idle.helpers = [] }
-            return idle.helpers
+            defer { idle.sandboxes = [] }
+            return idle.sandboxes
         }
         // Outside of the lock.
         withExtendedLifetime(ended) {}
     }
 
-    /// Idle helpers, for tests.
-    var idleHelpers: [Int32] { idle.withLock { $0.helpers.map(\.id) } }
+    /// Idle sandboxes, for tests.
+    var idleSandboxes: [Int32] { idle.withLock { $0.sandboxes.map(\.id) } }
 
     func read<Task: DocumentTask>(_ task: Task, _ bytes: [UInt8], at url: WebURL) async throws(KindFailure)
         -> Task.Answer
@@ -95,89 +98,89 @@ public final class DocumentReader: Sendable {
     private func readNow<Task: DocumentTask>(_ task: Task, _ bytes: [UInt8], at url: WebURL) throws(KindFailure)
         -> Task.Answer
     {
-        guard case .helper(let command) = place else { return task.read(bytes) }
+        guard case .sandbox(let command) = place else { return task.read(bytes) }
         let answer: [UInt8]
-        do throws(HelperProblem) {
-            // A copy of a program that knows nothing of helpers would do that program's work once more.
-            if place == .thisProgram, !DocumentHelper.isOffered { throw .notOffered }
-            answer = try ask(command, try HelperMessage.question(task), bytes)
+        do throws(SandboxProblem) {
+            // A copy of a program that knows nothing of sandboxes would do that program's work once more.
+            if place == .thisProgram, !DocumentSandbox.isOffered { throw .notOffered }
+            answer = try ask(command, try SandboxMessage.question(task), bytes)
         } catch {
             throw KindFailure(error, at: url)
         }
         do {
             return try JSONDecoder().decode(Task.Answer.self, from: Data(answer))
         } catch {
-            // A helper that answers otherwise is not in its right mind; it was ended with this document.
+            // A sandbox that answers otherwise is not in its right mind; it was ended with this document.
             throw KindFailure(.brokenAnswer, at: url)
         }
     }
 
-    private func ask(_ command: [String], _ question: [UInt8], _ bytes: [UInt8]) throws(HelperProblem) -> [UInt8] {
-        let kept = idle.withLock { $0.helpers.popLast() }
-        do throws(HelperProblem) {
-            let helper = if let kept { kept } else { try HelperProcess(command) }
-            let answer = try helper.exchange(question, bytes, within: deadline)
-            keep(helper)
+    private func ask(_ command: [String], _ question: [UInt8], _ bytes: [UInt8]) throws(SandboxProblem) -> [UInt8] {
+        let kept = idle.withLock { $0.sandboxes.popLast() }
+        do throws(SandboxProblem) {
+            let sandbox = if let kept { kept } else { try SandboxProcess(command) }
+            let answer = try sandbox.exchange(question, bytes, within: deadline)
+            keep(sandbox)
             return answer
         } catch {
             // One that was kept may have ended since, through no fault of this document.
             guard kept != nil, error == .ended else { throw error }
         }
-        let helper = try HelperProcess(command)
-        let answer = try helper.exchange(question, bytes, within: deadline)
-        keep(helper)
+        let sandbox = try SandboxProcess(command)
+        let answer = try sandbox.exchange(question, bytes, within: deadline)
+        keep(sandbox)
         return answer
     }
 
-    private func keep(_ helper: HelperProcess) {
-        guard helper.documents < Self.documentsPerHelper else { return }
+    private func keep(_ sandbox: SandboxProcess) {
+        guard sandbox.documents < Self.documentsPerSandbox else { return }
         let needsWatch = idle.withLock { idle in
-            idle.helpers.append(helper)
+            idle.sandboxes.append(sandbox)
             defer { idle.isWatched = true }
             return !idle.isWatched
         }
-        if needsWatch { endIdleHelpersLater() }
+        if needsWatch { endIdleSandboxesLater() }
     }
 
-    private func endIdleHelpersLater() {
-        MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.idleLimit) { [weak self] in
+    private func endIdleSandboxesLater() {
+        MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: TimeAmount(idleLimit)) { [weak self] in
             guard let self else { return }
-            let limit = ContinuousClock.now - .nanoseconds(Self.idleLimit.nanoseconds)
+            let limit = ContinuousClock.now - idleLimit
             let (ended, isWatched) = idle.withLock { idle in
-                let ended = idle.helpers.filter { $0.usedAt <= limit }
-                idle.helpers.removeAll { $0.usedAt <= limit }
-                idle.isWatched = !idle.helpers.isEmpty
+                let ended = idle.sandboxes.filter { $0.usedAt <= limit }
+                idle.sandboxes.removeAll { $0.usedAt <= limit }
+                idle.isWatched = !idle.sandboxes.isEmpty
                 return (ended, idle.isWatched)
             }
             // Ends them outside of the lock.
             withExtendedLifetime(ended) {}
-            if isWatched { endIdleHelpersLater() }
+            if isWatched { endIdleSandboxesLater() }
         }
     }
 }
 
 extension KindFailure {
-    fileprivate init(_ problem: HelperProblem, at url: WebURL) {
+    fileprivate init(_ problem: SandboxProblem, at url: WebURL) {
         switch problem {
         case .notStarted(let code):
             self.init(
-                .helperFailed,
-                "The helper that reads documents cannot be started (\(String(cString: strerror(code)))); "
+                .sandboxFailed,
+                "The sandbox that reads documents cannot be started (\(String(cString: strerror(code)))); "
                     + "check the limits of processes and memory.", isRetryable: true, url: url)
         case .notOffered:
             self.init(
-                .helperFailed,
+                .sandboxFailed,
                 "Documents are to be read in copies of this program, which does not offer that; "
-                    + "call DocumentHelper.runIfAsked() first in its main.", url: url)
+                    + "call DocumentSandbox.runIfAsked() first in its main.", url: url)
         case .noSandbox:
             self.init(
-                .helperFailed,
-                "The helper that reads documents cannot give up its rights; the kernel must allow seccomp filters.",
+                .sandboxFailed,
+                "The sandbox that reads documents cannot give up its rights; the kernel must allow seccomp filters.",
                 url: url)
         case .ended, .brokenAnswer:
             self.init(
                 .documentUnreadable,
-                "\(url.redacted): the document ended the helper that read it; it is not tried again.",
+                "\(url.redacted): the document ended the sandbox that read it; it is not tried again.",
                 url: url)
         case .tooLate(let limit):
             self.init(

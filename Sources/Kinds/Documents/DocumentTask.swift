@@ -1,8 +1,8 @@
-/// Something to find out about a document, here or in a helper.
+/// Something to find out about a document, here or in a sandbox.
 protocol DocumentTask: Codable, Sendable {
     associatedtype Answer: Codable & Sendable
 
-    /// How the helper tells the tasks apart.
+    /// How the sandbox tells the tasks apart.
     static var name: String { get }
 
     func read(_ bytes: [UInt8]) -> Answer

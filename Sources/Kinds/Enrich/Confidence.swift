@@ -7,6 +7,10 @@ public enum Confidence: String, Codable, Sendable, Hashable {
     /// Gathered from what the page shows, or from its address.
     case low
 
+    private static let gathered: Set<String> = [
+        "byline", "author link", "url", "h1", "heading", "p", "paragraphs", "text", "modified", "rel tag",
+    ]
+
     init(source: String) {
         let isStated =
             [
@@ -15,8 +19,7 @@ public enum Confidence: String, Codable, Sendable, Hashable {
             ]
             .contains { source.hasPrefix($0) } || source == "html lang" || source == "file"
         let isGathered =
-            ["text ", "byline", "url", "h1", "paragraphs", "rel tag"].contains { source.hasPrefix($0) }
-            || source.hasSuffix(" element")
+            Self.gathered.contains(source) || source.hasPrefix("text ") || source.hasSuffix(" element")
         self = isStated ? .high : isGathered ? .low : .medium
     }
 }

@@ -10,6 +10,9 @@ struct DocumentWatch {
         case headIsComplete
     }
 
+    /// Of a picture; format and size stand near its beginning.
+    static let fileBytes = 64 << 10
+
     private enum Sort { case page, file, whole }
 
     private let contentType: String?
@@ -27,7 +30,7 @@ struct DocumentWatch {
         if sort == nil, bytes.count >= 512 { sort = Self.sort(of: bytes, contentType) }
         switch sort {
         case nil, .whole: return .more
-        case .file: return bytes.count >= Enrich.imageBytes ? .enough : .more
+        case .file: return bytes.count >= Self.fileBytes ? .enough : .more
         case .page:
             guard !hasSeenHead, head.advance(to: bytes) else { return .more }
             hasSeenHead = true

@@ -9,6 +9,8 @@ struct ElementName: Hashable, Sendable {
     static let link = known("link")
     static let title = known("title")
     static let h1 = known("h1")
+    static let h2 = known("h2")
+    static let h3 = known("h3")
     static let br = known("br")
     static let time = known("time")
     static let a = known("a")

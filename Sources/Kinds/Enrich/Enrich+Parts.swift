@@ -1,8 +1,6 @@
 import NIOHTTP1
 
 extension Enrich {
-    /// Of a picture; format and size stand near its beginning.
-    static let imageBytes = 64 << 10
     /// For all of measuring, which is worth less than the page.
     static let imageTimeout = Duration.seconds(5)
 
@@ -41,7 +39,7 @@ extension Enrich {
         for _ in 0...5 {
             var request = OutgoingRequest(method: .GET, url: url)
             request.headers = [
-                "accept": "image/*", "accept-encoding": "identity", "range": "bytes=0-\(Self.imageBytes - 1)",
+                "accept": "image/*", "accept-encoding": "identity", "range": "bytes=0-\(DocumentWatch.fileBytes - 1)",
             ]
             let step = try await client.exchange(request) { response throws(KindFailure) -> Step in
                 if Redirect.isRedirect(response.status) {
@@ -49,7 +47,8 @@ extension Enrich {
                     return .follow(try Redirect.target(of: response))
                 }
                 guard response.isSuccess else { return .done(nil) }
-                let body = try await response.readDecoded(upTo: Self.imageBytes, received: Self.imageBytes)
+                let body = try await response.readDecoded(
+                    upTo: DocumentWatch.fileBytes, received: DocumentWatch.fileBytes)
                 return .done(try await documents.read(MeasureTask(), body.bytes, at: response.url).facts)
             }
             switch step {

@@ -7,7 +7,7 @@ final class FactCollector {
 
     private enum Capture {
         case title
-        case heading
+        case heading(isNamed: Bool)
         case byline(rank: Int, place: Int)
         case moment(ClassSigns, isMarked: Bool)
         case tag
@@ -28,6 +28,9 @@ final class FactCollector {
     private var names = ElementNames()
     /// Elements begun so far.
     private var place = 0
+    /// Where the heading stands.
+    private var heading: Int?
+    private var isAfterHeading: Bool { heading != nil }
 
     static func of(_ user: UnsafeMutableRawPointer?) -> FactCollector? {
         user.map { Unmanaged<FactCollector>.fromOpaque($0).takeUnretainedValue() }
@@ -54,7 +57,7 @@ final class FactCollector {
         case .meta: meta(attributes)
         case .link: link(attributes)
         case .title: if facts.title == nil { capture(.title) }
-        case .h1: if facts.headings.count < 8 { capture(.heading) }
+        case .h1, .h2, .h3: heading(name, attributes)
         case .br: append([Self.row])
         case .audio, .video, .source: if !isBeside { stream(name, attributes) }
         case .time: if !isBeside { time(attributes, signs) }
@@ -66,7 +69,7 @@ final class FactCollector {
                 capture(.byline(rank: signs.contains(.byline) ? 2 : 1, place: place))
             }
             if signs.contains(.date), !isByline || signs.contains(.byline), facts.moments.count < 30 {
-                capture(.moment(signs, isMarked: false))
+                moment(attributes, signs)
             }
         }
     }
@@ -126,20 +129,40 @@ final class FactCollector {
         let found = rows.joined(separator: " ")
         switch what {
         case .title: facts.title = facts.title ?? found
-        case .heading: facts.headings.append(found)
+        case .heading(let isNamed):
+            if isNamed { facts.namedHeadings.append(found) } else { facts.headings.append(found) }
         case .byline(let rank, let place):
-            if found.utf8.count < 200 { facts.bylines.append(PageFacts.Byline(rows: rows, rank: rank, place: place)) }
+            if found.utf8.count < 200 {
+                facts.bylines.append(
+                    PageFacts.Byline(rows: rows, rank: rank, place: place, isAfterHeading: isAfterHeading))
+            }
             // `By Ada Lovelace | May 3, 2024`
             if rank == 2, found.utf8.count < 120, facts.moments.count < 30, found.contains(where: \.isNumber) {
-                facts.moments.append(PageFacts.Moment(text: found, signs: .date, isMarked: false))
+                facts.moments.append(
+                    PageFacts.Moment(text: found, signs: .date, isMarked: false, isAfterHeading: isAfterHeading))
             }
         case .moment(let signs, let isMarked):
             if found.utf8.count < 80 {
-                facts.moments.append(PageFacts.Moment(text: found, signs: signs, isMarked: isMarked))
+                facts.moments.append(
+                    PageFacts.Moment(text: found, signs: signs, isMarked: isMarked, isAfterHeading: isAfterHeading))
             }
         case .tag: if found.utf8.count < 80 { facts.tags.append(found) }
         case .property(let names, let item): for name in names { microdata.add(name, found, to: item) }
         }
+    }
+
+    private func heading(_ name: ElementName, _ attributes: Attributes) {
+        let place = Int(attributes["place"] ?? "") ?? place
+        if name == .h1 {
+            heading = heading ?? place
+            if facts.headings.count < 8 { capture(.heading(isNamed: false)) }
+        }
+        let isNamed = (["class", "id", "itemprop"] as [StaticString]).contains {
+            attributes.bytes($0).map { ClassSigns.isOfTitle($0[...]) } ?? false
+        }
+        guard isNamed, stack.last?.isBeside == false, facts.namedHeadings.count < 8 else { return }
+        if facts.namedHeadings.isEmpty { heading = place }
+        capture(.heading(isNamed: true))
     }
 
     private func meta(_ attributes: Attributes) {
@@ -147,7 +170,11 @@ final class FactCollector {
         for source in ["property", "name", "itemprop", "http-equiv"] as [StaticString] {
             guard let keys = attributes[source] else { continue }
             for key in keys.lowercased().split(whereSeparator: \.isWhitespace).prefix(4) {
-                facts.metas.append(PageFacts.Meta(key: String(key), content: content))
+                // `DC:date` is written as often as `DC.date`.
+                let isDublinCore = key.hasPrefix("dc:") || key.hasPrefix("dcterms:")
+                facts.metas.append(
+                    PageFacts.Meta(
+                        key: isDublinCore ? String(key.replacing(":", with: ".")) : String(key), content: content))
             }
         }
     }
@@ -164,11 +191,15 @@ final class FactCollector {
     }
 
     private func anchor(_ attributes: Attributes, isBeside: Bool) {
-        guard let rel = attributes["rel"]?.lowercased().split(whereSeparator: \.isWhitespace).map(String.init) else {
-            return
-        }
-        if rel.contains("author"), !isBeside {
-            capture(.byline(rank: 0, place: Int(attributes["place"] ?? "") ?? place))
+        let rel = (attributes["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace)
+        if !isBeside, facts.bylines.count < 30 {
+            let isToAuthor = attributes.bytes("href").map { ClassSigns.isOfAuthor($0[...]) } ?? false
+            let place = Int(attributes["place"] ?? "") ?? place
+            if rel.contains("author") {
+                capture(.byline(rank: 0, place: place))
+            } else if isToAuthor, let heading, (0...60).contains(place - heading) {
+                capture(.byline(rank: 3, place: place))
+            }
         }
         if rel.contains("tag"), facts.tags.count < 50 { capture(.tag) }
         if rel.contains("license"), let href = attributes["href"]?.trimmingSpaces, facts.links.count < 1000 {
@@ -181,9 +212,20 @@ final class FactCollector {
         var signs = signs
         if attributes.raw("pubdate") != nil { signs.insert(.published) }
         if let value = attributes["datetime"]?.tidied, !value.isEmpty {
-            facts.moments.append(PageFacts.Moment(text: value, signs: signs, isMarked: true))
+            facts.moments.append(
+                PageFacts.Moment(text: value, signs: signs, isMarked: true, isAfterHeading: isAfterHeading))
         } else {
             capture(.moment(signs, isMarked: true))
+        }
+    }
+
+    /// By its class; microformats give the exact time as a title.
+    private func moment(_ attributes: Attributes, _ signs: ClassSigns) {
+        if let title = attributes["title"]?.tidied, WildDate.iso(title) != nil {
+            facts.moments.append(
+                PageFacts.Moment(text: title, signs: signs, isMarked: true, isAfterHeading: isAfterHeading))
+        } else {
+            capture(.moment(signs, isMarked: false))
         }
     }
 

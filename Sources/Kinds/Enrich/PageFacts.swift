@@ -23,15 +23,17 @@ struct PageFacts: Sendable {
         var signs: ClassSigns
         /// Whether it comes from a `time` element.
         var isMarked: Bool
+        var isAfterHeading = false
     }
 
     struct Byline: Sendable, Hashable {
         /// The texts of its blocks and lines.
         var rows: [String]
-        /// 0 for `rel=author`, more for what is less sure.
+        /// 0 for `rel=author`, more for what is less sure, 3 for a link near the heading that leads to an author's page.
         var rank: Int
         /// The number of the element in the page.
         var place: Int
+        var isAfterHeading: Bool
     }
 
     /// The `src` of an `audio`, `video` or `source`.
@@ -47,6 +49,8 @@ struct PageFacts: Sendable {
     var links: [LinkElement] = []
     /// Texts of `h1`.
     var headings: [String] = []
+    /// Texts of `h1` to `h3` whose class says that they are the title.
+    var namedHeadings: [String] = []
     var bylines: [Byline] = []
     var moments: [Moment] = []
     var streams: [Stream] = []
@@ -57,6 +61,7 @@ struct PageFacts: Sendable {
     var jsonLD: [[UInt8]] = []
     /// Words in paragraphs.
     var words = 0
+    var shown = ShownText()
 
     /// The first content of the first of these keys that has one that is not empty.
     func meta(_ keys: String...) -> String? {
@@ -116,6 +121,33 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
             previous = byte
         }
     }
+
+    /// Whether a heading's class or id says that it is the title.
+    static func isOfTitle(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard text.count <= 200 else { return false }
+        let text = text.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return titles.contains { text.firstPlace(of: $0) != nil }
+            && !noTitles.contains { text.firstPlace(of: $0) != nil }
+    }
+
+    private static let titles = ["title", "headline", "heading"].map { Array($0.utf8) }
+    private static let noTitles = ["widget", "related", "comment", "sidebar", "site-", "section", "sub", "block-"]
+        .map { Array($0.utf8) }
+
+    /// Whether an address leads to the page of an author: `/author/ada`.
+    static func isOfAuthor(_ address: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard address.count <= 200 else { return false }
+        var rest = address
+        while let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+            rest = rest[(slash + 1)...]
+            guard let first = rest.first, first == UInt8(ascii: "a") || first == UInt8(ascii: "b") else { continue }
+            if folders.contains(where: { rest.count > $0.count && rest.starts(with: $0) }) { return true }
+        }
+        return false
+    }
+
+    private static let folders = ["author/", "authors/", "autor/", "autoren/", "auteur/", "autore/", "by/"]
+        .map { Array($0.utf8) }
 
     /// The first letters of the words, a bit each.
     private static let initials: UInt32 = words.reduce(0) { $0 | 1 << UInt32($1.0.utf8Start.pointee & 31) }

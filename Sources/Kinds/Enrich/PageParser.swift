@@ -12,6 +12,7 @@ enum PageParser {
         collector.facts.jsonLD = reduced.jsonLD
         collector.facts.words = reduced.words
         collector.facts.language = reduced.language
+        collector.facts.shown = reduced.shown
         return collector.facts
     }
 

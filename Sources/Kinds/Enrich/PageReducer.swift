@@ -20,10 +20,12 @@ struct PageReducer {
         var words = 0
         /// The `lang` of the first `html` tag that has one: the standard adds a late tag's attributes to the element.
         var language: String?
+        var shown = ShownText()
     }
 
     private struct Open {
         var name: TagName
+        var isBeside: Bool
         var isKept: Bool
         /// Whether its text is noted.
         var isNoted: Bool
@@ -37,6 +39,7 @@ struct PageReducer {
     private var kept = 0
     private var noted = 0
     private var paragraphs = 0
+    private var beside = 0
 
     static func reduce(_ utf8: [UInt8]) -> Reduced {
         utf8.withUnsafeBufferPointer { bytes in
@@ -60,6 +63,12 @@ struct PageReducer {
             case .other: break
             }
         }
+        endLine()
+        reduced.shown.finish()
+    }
+
+    private mutating func endLine() {
+        reduced.shown.endLine(isInParagraph: paragraphs > 0, isBeside: beside > 0)
     }
 
     private mutating func start(_ range: Range<Int>) {
@@ -80,11 +89,16 @@ struct PageReducer {
 
     private mutating func element(_ name: TagName, _ range: Range<Int>) {
         let telling = Telling(name, reader)
+        if !name.isInline { endLine() }
+        if telling.isHeading, beside == 0 { reduced.shown.beginHeading(isNamed: telling.isNamedHeading) }
         let isKept = (telling.isKept || noted > 0) && Self.isPlain(reader.bytes[range])
         if !name.isVoid {
             guard stack.count < Self.maxDepth else { return }
             let isNoted = telling.isNoted && isKept
-            stack.append(Open(name: name, isKept: isKept, isNoted: isNoted, isParagraph: name == .p))
+            stack.append(
+                Open(
+                    name: name, isBeside: telling.isBeside, isKept: isKept, isNoted: isNoted, isParagraph: name == .p))
+            if telling.isBeside { beside += 1 }
             if isNoted { noted += 1 }
             if name == .p { paragraphs += 1 }
         }
@@ -99,8 +113,8 @@ struct PageReducer {
             append(value: attribute.value)
             reduced.html.append(UInt8(ascii: "\""))
         }
-        // How far apart two links stand, with all that is left out between them.
-        if telling.isLink { reduced.html += " place=\"\(elements)\"".utf8 }
+        // How far apart two of them stand, with all that is left out between them.
+        if telling.isPlaced { reduced.html += " place=\"\(elements)\"".utf8 }
         reduced.html.append(0x3E)
     }
 
@@ -108,10 +122,12 @@ struct PageReducer {
         let name = TagName(reader.bytes[range])
         guard !name.isVoid, let index = stack.lastIndex(where: { $0.name == name }) else { return }
         let isKept = stack[index].isKept
+        if !name.isInline { endLine() }
         while stack.count > index {
             let closed = stack.removeLast()
             if closed.isNoted { noted -= 1 }
             if closed.isParagraph { paragraphs -= 1 }
+            if closed.isBeside { beside -= 1 }
         }
         if isKept {
             reduced.html += "</".utf8
@@ -122,6 +138,7 @@ struct PageReducer {
 
     private mutating func text(_ range: Range<Int>) {
         if paragraphs > 0 { countWords(range) }
+        reduced.shown.append(reader.bytes[range], isInParagraph: paragraphs > 0)
         if noted > 0 { append(text: range) }
     }
 

@@ -1,38 +1,30 @@
 extension Ranking {
     mutating func published() -> String? {
-        let moments = facts.moments
+        let order = dateOrder
+        func isDate(_ moment: PageFacts.Moment) -> Bool { WildDate.iso(moment.text, order: order) != nil }
+        // What stands above the heading may be the day on which the page was served.
+        let moments =
+            (facts.moments.filter(\.isAfterHeading) + facts.moments.filter { !$0.isAfterHeading }).filter(isDate)
         let candidates =
             json("datePublished", "uploadDate") + metas("article:published_time") + micro("datePublished")
-            + metas(
-                "og:article:published_time", "datepublished", "parsely-pub-date", "sailthru.date", "article.published",
-                "pubdate", "publishdate",
-                "publish-date", "publish_date", "publication_date", "published-date", "published_time",
-                "citation_publication_date",
-                "citation_date", "citation_online_date", "dc.date.issued", "dcterms.issued", "dcterms.created",
-                "dc.date.created", "dcterms.date",
-                "dc.date", "dc.created", "cxenseparse:recs:publishtime", "rbpubdate", "ptime", "article:published",
-                "og:pubdate", "date",
-                "video:release_date", "music:release_date", "book:release_date", "og:release_date")
-            + json("dateCreated") + [
+            + Self.publishedNames.map { meta($0) } + json("dateCreated") + micro("uploadDate", "dateCreated")
+            + [
                 ("time published", moments.first { $0.isMarked && $0.signs.contains(.published) }?.text),
-                (
-                    "time",
-                    moments.first { $0.isMarked && !$0.signs.contains(.updated) && WildDate.iso($0.text) != nil }?.text
-                ),
-                (
-                    "text published",
-                    moments.first { $0.signs.contains(.published) && WildDate.iso($0.text) != nil }?.text
-                ),
-                ("text date", moments.first { !$0.signs.contains(.updated) && WildDate.iso($0.text) != nil }?.text),
-                ("url", Self.date(in: url)),
+                ("time", moments.first { $0.isMarked && !$0.signs.contains(.updated) }?.text),
+                ("text published", moments.first { $0.signs.contains(.published) }?.text),
+                ("text date", moments.first { !$0.signs.contains(.updated) }?.text),
+                ("url", Self.date(in: url) ?? Self.dayNumber(in: url)), ("text", shownDate),
             ]
-        let found = firstDate("published", candidates)
-        // Publishers renew the date of what they publish again; its address keeps the first one.
-        if let found, let first = Self.date(in: url).flatMap(WildDate.iso), WildDate.days(from: first, to: found) > 7 {
-            take("published", first, from: "url", over: found)
-            return first
+        if let found = firstDate("published", candidates) {
+            // Publishers renew the date of what they publish again; its address keeps the first one.
+            if let first = Self.date(in: url).flatMap({ WildDate.iso($0) }), WildDate.days(from: first, to: found) > 7 {
+                take("published", first, from: "url", over: found)
+                return first
+            }
+            return found
         }
-        return found
+        // Microformats (hAtom) say so: what shows only the day of its last change was published then.
+        return firstDate("published", [("modified", moments.first { $0.signs.contains(.updated) }?.text)])
     }
 
     mutating func modified() -> String? {
@@ -45,6 +37,36 @@ extension Ranking {
         return firstDate("modified", candidates)
     }
 
+    /// A date that the page shows without marking it up: near its heading, or else the only one there is.
+    private var shownDate: String? {
+        let lines = facts.shown.lines.filter { !$0.text.contains("©") && !$0.text.lowercased().contains("copyright") }
+        func dates(_ lines: [ShownText.Line]) -> [String] {
+            lines.compactMap { WildDate.iso(Entities.decode($0.text), order: dateOrder) }
+        }
+        if let near = dates(lines.filter { $0.distance.map { (1...12).contains($0) } ?? false }).first { return near }
+        if let above = dates(lines.filter { $0.distance.map { (-4..<0).contains($0) } ?? false }).last { return above }
+        let all = dates(lines)
+        return Set(all.map { $0.prefix(10) }).count == 1 ? all.first : nil
+    }
+
+    private static let publishedNames = [
+        "og:article:published_time", "datepublished", "parsely-pub-date", "sailthru.date", "article.published",
+        "pubdate", "publishdate", "publish-date", "publish_date", "publication_date", "publication-date",
+        "publicationdate", "published-date", "published_time", "date_published", "published", "prism.publicationdate",
+        "citation_publication_date", "bepress_citation_date", "citation_date", "citation_online_date",
+        "dc.date.issued", "dcterms.issued", "dcterms.created", "dc.date.created", "dcterms.date", "dc.date",
+        "dc.created", "cxenseparse:recs:publishtime", "rbpubdate", "ptime", "article:published", "og:published_time",
+        "og:pubdate", "og:datepublished", "date", "date.release", "article_date_original", "originalpublicationdate",
+        "created", "video:release_date", "music:release_date", "book:release_date", "og:release_date",
+    ]
+
+    /// `20240203` in the path; it may as well be some number.
+    private static func dayNumber(in url: WebURL) -> String? {
+        url.path.split { !$0.isASCII || !$0.isNumber }.lazy.map(String.init).first {
+            $0.utf8.count == 8 && WildDate.iso($0) != nil
+        }
+    }
+
     /// `/2024/02/03/` and `2024-02-03-` in the path.
     static func date(in url: WebURL) -> String? {
         let numbers = url.path.split { !$0.isASCII || !$0.isNumber }
@@ -55,5 +77,13 @@ extension Ranking {
             if between == "//" || between == "--" { return parts.joined(separator: "-") }
         }
         return nil
+    }
+
+    static func dateOrder(of language: String?) -> WildDate.Order? {
+        guard let tag = language.flatMap(languageTag) else { return nil }
+        let parts = tag.split(separator: "-")
+        if parts.first != "en" { return .dayFirst }
+        let region = parts.dropFirst().first { $0.utf8.count == 2 }
+        return region == "US" ? .monthFirst : region == nil || region == "CA" ? nil : .dayFirst
     }
 }

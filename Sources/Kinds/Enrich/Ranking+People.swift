@@ -13,25 +13,16 @@ extension Ranking {
         if facts.meta("twitter:label1")?.lowercased().hasPrefix("written by") == true {
             found.append(("twitter:data1", facts.metaAll("twitter:data1")))
         }
-        let bylines = facts.bylines.sorted { $0.rank < $1.rank }
-        if let index = bylines.firstIndex(where: { Self.line(of: $0) != nil }) {
-            // Several links of the same kind are several authors, when they follow each other.
-            var lines: [String] = []
-            var place = bylines[index].place
-            for byline in bylines[index...] where byline.rank == bylines[index].rank {
-                guard let line = Self.line(of: byline), lines.isEmpty || byline.rank == 0 && byline.place - place <= 4
-                else { break }
-                lines.append(line)
-                place = byline.place
-            }
-            found.append(("byline", lines))
-        }
-        let site = siteNames.lazy.compactMap { $0.value?.tidied.lowercased() }.first { !$0.isEmpty }
+        found.append(("byline", bylines { $0.rank < 3 }))
+        found.append(("text by", announced))
+        found.append(("author link", bylines { $0.rank == 3 }))
+        found.append(("json-ld publisher", publishingPerson))
+        let sites = Set(siteNames.compactMap { $0.value?.tidied.lowercased() })
         var chosen: [String]?
         var fallback: (String, [String])?
         for (source, values) in found {
             var names: [String] = []
-            for name in values.flatMap(Self.people)
+            for name in values.flatMap(Bylines.people)
             where !names.contains(where: { $0.lowercased() == name.lowercased() }) { names.append(name) }
             if names.isEmpty { continue }
             if let chosen {
@@ -39,7 +30,7 @@ extension Ranking {
                 continue
             }
             // The site as its own author says little; a person named elsewhere says more.
-            if names.allSatisfy({ $0.lowercased() == site || Self.looksLike($0, host: hostLabel) }) {
+            if names.allSatisfy({ sites.contains($0.lowercased()) || Self.looksLike($0, host: hostLabel) }) {
                 fallback = fallback ?? (source, names)
                 continue
             }
@@ -58,79 +49,40 @@ extension Ranking {
         return fallback.1
     }
 
+    /// The best of the bylines: the surest first, and those beneath the heading before those above it.
+    private func bylines(_ isWanted: (PageFacts.Byline) -> Bool) -> [String] {
+        // Within a rank they keep their order: what stands in another one comes before it.
+        let bylines = facts.bylines.filter(isWanted).enumerated().sorted {
+            ($0.element.rank, $0.element.isAfterHeading ? 0 : 1, $0.offset)
+                < ($1.element.rank, $1.element.isAfterHeading ? 0 : 1, $1.offset)
+        }.map(\.element)
+        guard let index = bylines.firstIndex(where: { Self.line(of: $0) != nil }) else { return [] }
+        // Several links of the same kind are several authors, when they follow each other.
+        var lines: [String] = []
+        var place = bylines[index].place
+        for byline in bylines[index...] where byline.rank == bylines[index].rank {
+            let isLink = byline.rank == 0 || byline.rank == 3
+            guard let line = Self.line(of: byline), lines.isEmpty || isLink && byline.place - place <= 4 else { break }
+            lines.append(line)
+            place = byline.place
+        }
+        return lines
+    }
+
     /// The first row that names somebody.
-    private static func line(of byline: PageFacts.Byline) -> String? { byline.rows.first { !people(in: $0).isEmpty } }
-
-    private static let prefixes = [
-        "view all posts by", "posts by", "more from", "written by", "posted by", "published by", "reported by",
-        "words by", "story by", "by:", "by", "von:", "von", "par", "por", "di", "door",
-        "author:", "authors:", "autor:", "auteur :", "text:", "geschrieben von", "veröffentlicht von",
-        "gespeichert von", "submitted by", "publié par",
-        "escrito por",
-    ]
-
-    private static let noise: Set<String> = [
-        "admin", "administrator", "editor", "author", "guest", "staff", "user", "webmaster", "root", "unknown",
-        "anonymous", "none", "null",
-        "undefined", "about the author", "contributor", "author", "view the website", "more posts", "see all posts",
-        "follow", "share", "contact",
-        "view all posts", "profile", "home", "about", "website", "facebook", "twitter", "linkedin", "email",
-        "redaktion", "the editors",
-    ]
-
-    /// The names in a line such as `By Ada Lovelace and Charles Babbage | May 3`; none when it reads like something else.
-    static func people(in line: String) -> [String] {
-        var text = Entities.decode(line).tidied
-        if text.contains("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return [] }
-        let start = text.prefix(40).lowercased()
-        if let prefix = prefixes.first(where: {
-            start.utf8.starts(with: $0.utf8) && start.dropFirst($0.count).first == " "
-        }) {
-            text = text.dropFirst(prefix.count).tidied
-        }
-        if let end = text.firstIndex(where: { "|•·–—\u{2022}".contains($0) }) { text = text[..<end].tidied }
-        if let end = text.ranges(of: " on ").first ?? text.ranges(of: ", Updated").first ?? dayWord(in: text) {
-            text = text[..<end.lowerBound].tidied
-        }
-        let parts = text.replacing(" and ", with: ";").replacing(" & ", with: ";").replacing(" und ", with: ";")
-            .replacing(" et ", with: ";")
-            .split(separator: ";").map { $0.tidied }
-        var names: [String] = []
-        for part in parts.map({ $0.trimmingMarks }) {
-            // `Lovelace, Ada` is one name; `Ada Lovelace, Charles Babbage` are two.
-            let pieces = part.split(separator: ",").map { $0.tidied }.filter { !$0.isEmpty }
-            let isList = pieces.count > 1 && pieces.allSatisfy { $0.contains(" ") }
-            for piece in isList ? pieces : [pieces.count == 2 && !pieces[0].contains(" ") ? part : pieces.first ?? ""]
-            where isName(piece) { names.append(piece) }
-        }
-        return names
+    private static func line(of byline: PageFacts.Byline) -> String? {
+        byline.rows.first { !Bylines.people(in: $0).isEmpty }
     }
 
-    /// ` am `, ` le ` and the like before a day: `Ada Lovelace am 3. Mai`.
-    private static func dayWord(in text: String) -> Range<String.Index>? {
-        [" am ", " le ", " el ", " em ", " op ", " il "].lazy.compactMap { text.ranges(of: $0).first }.first {
-            text[$0.upperBound...].first?.isNumber == true
-        }
+    /// Of the lines near the heading, without any markup that says so.
+    private var announced: [String] {
+        let near = facts.shown.lines.filter { $0.distance.map { (-6...25).contains($0) } ?? true }
+        return near.lazy.map { Bylines.announced(in: $0.text) }.first { !$0.isEmpty } ?? []
     }
 
-    private static func isName(_ text: String) -> Bool {
-        let lower = text.lowercased()
-        guard (2...80).contains(text.utf8.count), text.contains(where: \.isLetter), !noise.contains(lower),
-            !prefixes.contains(lower)
-        else { return false }
-        guard text.split(separator: " ").count <= 7, text.filter(\.isNumber).count <= 3,
-            !text.contains("@") || text.hasPrefix("@")
-        else { return false }
-        return !text.hasSuffix("?") && !text.hasSuffix("!")
-    }
-}
-
-extension String {
-    /// Without marks and spaces at its ends that join it to something else.
-    fileprivate var trimmingMarks: String {
-        var text = Substring(self)
-        while let last = text.last, " -–—:,;/|·•(".contains(last) { text = text.dropLast() }
-        while let first = text.first, " -–—:,;/|·•)".contains(first) { text = text.dropFirst() }
-        return String(text)
+    /// Whoever publishes, when it is a person: the owner of a site of one's own.
+    private var publishingPerson: [String] {
+        let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
+        return LinkedData.types(publisher).contains("Person") ? linked.names(.object([("x", publisher)]), "x") : []
     }
 }

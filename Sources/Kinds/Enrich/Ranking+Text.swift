@@ -1,14 +1,24 @@
 extension Ranking {
     mutating func title() -> String? {
         let site = siteNames.lazy.compactMap { $0.value?.tidied }.first { !$0.isEmpty }
+        let headings = facts.headings + facts.namedHeadings
+        // A page that is named like its site is named by its heading.
+        let host = hostLabel
+        func isSite(_ text: String?) -> Bool {
+            url.path != "/" && text.map { Self.isSite($0, site: site, host: host) } == true
+        }
+        let document: [Candidate] = [("title", facts.title)]
+        let shown: [Candidate] = [
+            ("h1", facts.headings.first { !isSite($0) }), ("heading", facts.namedHeadings.first { !isSite($0) }),
+        ]
         let candidates =
             metas("og:title") + json("headline") + metas("twitter:title") + micro("headline")
             + metas("citation_title", "dc.title", "dcterms.title", "parsely-title", "sailthru.title") + json("name")
-            + [("title", facts.title), ("h1", facts.headings.first)]
-        let host = hostLabel
+            + (isSite(facts.title) ? shown + document : document + shown)
         let plain = candidates.map { candidate -> Candidate in
-            let title = candidate.value.map {
-                Self.withoutSite($0, site: site, host: host, headings: facts.headings)
+            let title = candidate.value.map { value in
+                let plain = Self.withoutSite(value, site: site, host: host, headings: headings)
+                return candidate.source == "title" && plain == value ? Self.withoutAddition(value) : plain
             }
             return (candidate.source, title)
         }
@@ -18,7 +28,7 @@ extension Ranking {
             source.hasPrefix("og:") || source.hasPrefix("twitter:"),
             !Self.isSame(heading, chosen),
             let other = disagreements["title"]?.filter({
-                $0.key != "h1" && !$0.key.hasPrefix("twitter:") && Self.isSame($0.value, heading)
+                $0.key != "h1" && $0.key != "heading" && !$0.key.hasPrefix("twitter:") && Self.isSame($0.value, heading)
             })
             .keys.min()
         else { return chosen }
@@ -44,14 +54,30 @@ extension Ranking {
             let parts = title.parts(separatedBy: separator)
             guard parts.count > 1, let first = parts.first, let last = parts.last else { continue }
             let head = parts.dropLast().joined(separator: separator)
-            if !head.isEmpty,
-                isSite(last, site: site, host: host)
-                    || headings.contains(where: { $0.lowercased() == head.lowercased() })
-            {
-                return head
-            }
             let rest = parts.dropFirst().joined(separator: separator)
-            if !rest.isEmpty, isSite(first, site: site, host: host) { return rest }
+            func isHeading(_ part: String) -> Bool { headings.contains { $0.lowercased() == part.lowercased() } }
+            if !head.isEmpty, isSite(last, site: site, host: host) || isHeading(head) { return head }
+            if !rest.isEmpty, isSite(first, site: site, host: host) || isHeading(rest) { return rest }
+        }
+        return title
+    }
+
+    /// `Story | Some site`, where nothing else tells which part is the site: the long one is the story.
+    static func withoutAddition(_ title: String) -> String {
+        for separator in titleSeparators {
+            let parts = title.parts(separatedBy: separator)
+            guard parts.count > 1 else { continue }
+            let isDash = separator == " - " || separator == " – " || separator == " — " || separator == " / "
+            let addition = isDash ? parts.suffix(1) : ArraySlice(parts)
+            guard
+                let longest = isDash
+                    ? parts.dropLast().joined(separator: separator) : parts.max(by: { $0.utf8.count < $1.utf8.count }),
+                longest.split(separator: " ").count >= 3
+            else { return title }
+            let areShort = addition.allSatisfy { part in
+                part == longest || part.split(separator: " ").count <= 4 && !part.contains(where: \.isNumber)
+            }
+            return areShort ? longest : title
         }
         return title
     }
@@ -106,7 +132,7 @@ extension Ranking {
             metas("og:description", "description", "twitter:description") + json("description") + micro("description")
                 + metas(
                     "dc.description", "dcterms.description", "dcterms.abstract", "citation_abstract",
-                    "sailthru.description"))
+                    "sailthru.description") + [("p", facts.shown.paragraph)])
     }
 
     /// The names of the site, the best first.

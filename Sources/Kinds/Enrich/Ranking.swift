@@ -12,6 +12,9 @@ struct Ranking {
     private(set) var sources: [String: String] = [:]
     private(set) var disagreements: [String: [String: String]] = [:]
 
+    /// By the page's language: only in American English does the month come first.
+    let dateOrder: WildDate.Order?
+
     typealias Candidate = (source: String, value: String?)
 
     init(_ facts: PageFacts, at url: WebURL) {
@@ -27,6 +30,7 @@ struct Ranking {
         subject = linked.subject(of: page)
         // Teasers are marked up like articles: of several, only one that is this page's own counts.
         item = items.subject(of: page, isCertain: true)
+        dateOrder = Self.dateOrder(of: facts.language ?? facts.meta("og:locale") ?? facts.meta("content-language"))
         siteNames = findSiteNames()
     }
 
@@ -51,7 +55,9 @@ struct Ranking {
     }
 
     mutating func firstDate(_ field: String, _ candidates: [Candidate]) -> String? {
-        first(field, candidates.map { ($0.source, $0.value.flatMap(WildDate.iso)) }, keepingOthers: true)
+        first(
+            field, candidates.map { ($0.source, $0.value.flatMap { WildDate.iso($0, order: dateOrder) }) },
+            keepingOthers: true)
     }
 
     /// Puts another value in the place of the chosen one, which is kept as a disagreement.

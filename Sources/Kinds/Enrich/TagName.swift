@@ -48,8 +48,14 @@ struct TagName: Hashable, Sendable {
     static let video = TagName("video")
     static let source = TagName("source")
     static let p = TagName("p")
+    static let h2 = TagName("h2")
+    static let h3 = TagName("h3")
+    static let footer = TagName("footer")
+    static let nav = TagName("nav")
 
     private static let voids = set("meta link img br input hr base area col embed param source track wbr")
+    private static let inlines = ["a", "span", "b", "i", "em", "strong", "small", "time", "abbr", "u", "font", "sup"]
+        .map { TagName($0.utf8) }
     private static let rawTexts = set("script style noscript iframe textarea noembed noframes xmp title")
     private static let integrationPoints = set("foreignobject desc title annotation-xml mi mo mn ms mtext")
     private static let breakouts = set(
@@ -57,6 +63,8 @@ struct TagName: Hashable, Sendable {
             + "ruby s small span strong strike sub sup table tt u ul var")
 
     var isVoid: Bool { Self.voids.contains(self) }
+    /// Whether it stands within a line of text.
+    var isInline: Bool { Self.inlines.contains(self) }
     var isRawText: Bool { Self.rawTexts.contains(self) }
     var isIntegrationPoint: Bool { Self.integrationPoints.contains(self) }
     /// Start tags that end SVG and MathML (HTML standard, 13.2.6.5).
@@ -73,8 +81,13 @@ struct Telling {
     private(set) var isKept = false
     /// Whether its text is.
     private(set) var isNoted = false
-    /// Whether it is a link of an author, a tag or a licence.
-    private(set) var isLink = false
+    /// Whether its place in the page is of interest: a heading, or a link of an author, a tag or a licence.
+    private(set) var isPlaced = false
+    /// Whether what it holds is not about the page.
+    private(set) var isBeside = false
+    private(set) var isHeading = false
+    /// Whether a heading's class says that it is the title.
+    private(set) var isNamedHeading = false
     private var attributes: Set<TagName>
 
     init(_ name: TagName, _ reader: TagReader) {
@@ -86,7 +99,14 @@ struct Telling {
         default:
             self.init(keeping: Self.ofOthers)
             isKept = name == .aside || name == .audio || name == .video || name == .source
-            if name == .h1 || name == .time { (isKept, isNoted) = (true, true) }
+            if name == .time { (isKept, isNoted) = (true, true) }
+            isBeside = name == .aside || name == .footer || name == .nav
+            isNamedHeading = (name == .h1 || name == .h2 || name == .h3) && Self.isNamedTitle(reader)
+            isHeading = name == .h1 || isNamedHeading
+            if isHeading { (isKept, isNoted, isPlaced) = (true, true, true) }
+            if name == .a, let address = reader.attribute("href"), ClassSigns.isOfAuthor(reader.bytes[address]) {
+                (isKept, isNoted, isPlaced) = (true, true, true)
+            }
             for attribute in reader.attributes { read(TagName(reader.bytes[attribute.name]), attribute.value, reader) }
             // The element's own value is taken from an attribute.
             if name == .img || isNoted && name != .a && reader.attribute("content") != nil { isNoted = false }
@@ -111,15 +131,23 @@ struct Telling {
         case Self.rel:
             let text = reader.text(value).lowercased()
             if text.contains("author") || text.contains("tag") || text.contains("license") {
-                (isKept, isNoted, isLink) = (true, true, true)
+                (isKept, isNoted, isPlaced) = (true, true, true)
             }
         case Self.classes, Self.id:
             var signs = ClassSigns()
             signs.read(UnsafeBufferPointer(rebasing: reader.bytes[value]))
             if !signs.isEmpty { isKept = true }
+            if signs.contains(.beside) { isBeside = true }
             if !signs.isDisjoint(with: [.author, .byline, .date]) { isNoted = true }
         default: break
         }
+    }
+
+    private static func isNamedTitle(_ reader: TagReader) -> Bool {
+        for name in ["class", "id", "itemprop"] as [StaticString] {
+            if let value = reader.attribute(name), ClassSigns.isOfTitle(reader.bytes[value]) { return true }
+        }
+        return false
     }
 
     func keeps(_ name: Range<Int>, in reader: TagReader) -> Bool { attributes.contains(TagName(reader.bytes[name])) }
@@ -135,5 +163,6 @@ struct Telling {
     private static let ofLink = TagName.set("rel href type title sizes hreflang media color itemprop")
     private static let ofBase = TagName.set("href")
     private static let ofOthers = TagName.set(
-        "class id itemprop itemscope itemtype property typeof rel content datetime pubdate href src data-src value")
+        "class id itemprop itemscope itemtype property typeof rel content datetime pubdate href src data-src value title"
+    )
 }

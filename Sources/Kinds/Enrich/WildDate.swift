@@ -1,12 +1,18 @@
 /// Dates as pages write them, to ISO 8601. What the page does not say (a time, a zone) is not added.
 enum WildDate {
+    /// How `03/02/2024` is meant.
+    enum Order: Sendable { case dayFirst, monthFirst }
+
+    /// - Parameter order: Nil where nobody knows; then what can be read in two ways is no date.
     /// - Returns: `2024-02-03`, `2024-02-03T04:05:06`, or that with `Z` or `+01:00`; nil when it is no date from 1990 to 2100.
-    static func iso(_ text: String) -> String? {
+    static func iso(_ text: String, order: Order? = nil) -> String? {
         let text = text.tidied
-        guard text.utf8.count <= 120, !text.isEmpty else { return nil }
+        guard text.utf8.count <= 160, text.utf8.contains(where: { (0x30...0x39).contains($0) }) else { return nil }
         let tokens = tokenize(text)
-        return epoch(text) ?? numeric(tokens) ?? named(tokens)
+        return epoch(text) ?? numeric(tokens, order) ?? named(tokens)
     }
+
+    static func isMonth(_ word: String) -> Bool { month(word) != nil }
 
     /// Days between two of the texts that ``iso(_:)`` gives.
     static func days(from first: String, to second: String) -> Int64 {
@@ -68,8 +74,8 @@ enum WildDate {
         return (value, digits)
     }
 
-    /// `2024-02-03…`, `2024/2/3`, `20240203`, `03.02.2024`, `25/12/2024`, `12/25/2024`.
-    private static func numeric(_ tokens: [Token]) -> String? {
+    /// `2024-02-03…`, `2024/2/3`, `20240203`, `03.02.2024`, `25/12/2024`, `12/25/2024`, `25.12.24`.
+    private static func numeric(_ tokens: [Token], _ order: Order?) -> String? {
         for start in tokens.indices {
             let rest = tokens[start...]
             guard let first = number(rest, 0) else { continue }
@@ -82,19 +88,37 @@ enum WildDate {
                 let second = number(rest, 2),
                 case .mark(separator)? = rest.dropFirst(3).first, let third = number(rest, 4)
             else { continue }
-            var found: CivilDate?
-            if first.digits == 4 {
-                found = day(first.value, second.value, third.value)
-            } else if third.digits == 4 {
-                if separator == "." || first.value > 12 {
-                    found = day(third.value, second.value, first.value)
-                } else if second.value > 12 || first.value == second.value {
-                    found = day(third.value, first.value, second.value)
+            // `10.12.10.24` is something else.
+            let isAlone = start == 0 || tokens[start - 1] != .mark(separator)
+            let found: CivilDate? =
+                if first.digits == 4 {
+                    day(first.value, second.value, third.value)
+                } else if third.digits == 4 {
+                    turned(first.value, second.value, third.value, isPointed: separator == ".", order)
+                } else if third.digits == 2, first.digits == 2, second.digits == 2, separator != "-", isAlone,
+                    rest.dropFirst(5).first != .mark(separator)
+                {
+                    turned(
+                        first.value, second.value, third.value + (third.value < 70 ? 2000 : 1900),
+                        isPointed: separator == ".", order)
+                } else {
+                    nil
                 }
-            }
             if let found { return withTime(found, tokens[(start + 5)...]) }
         }
         return nil
+    }
+
+    /// Points stand between day and month everywhere but where the numbers speak against it.
+    private static func turned(_ first: Int, _ second: Int, _ year: Int, isPointed: Bool, _ order: Order?) -> CivilDate?
+    {
+        if first > 12 || first == second { return day(year, second, first) }
+        if second > 12 { return day(year, first, second) }
+        return switch isPointed ? .dayFirst : order {
+        case .dayFirst: day(year, second, first)
+        case .monthFirst: day(year, first, second)
+        case nil: nil
+        }
     }
 
     /// `24 May 2016`, `May 24th, 2016`, `24. Mai 2016`, `24 de mayo de 2016`, `Tue, 24 May 2016 17:00:00 +0000`.

@@ -77,10 +77,10 @@ public struct KindFailure: OperationFailure, Hashable {
         case urlExpired = "url_expired"
         /// A robot check, consent page or similar stands in front of the page.
         case blocked
-        /// The document ended the helper that read it, or kept it busy for too long.
+        /// The document ended the sandbox that read it, or kept it busy for too long.
         case documentUnreadable = "document_unreadable"
-        /// The helper that reads documents cannot be started.
-        case helperFailed = "helper_failed"
+        /// The sandbox that reads documents cannot be started.
+        case sandboxFailed = "sandbox_failed"
         case fileNotFound = "file_not_found"
         /// The file lies outside the allowed folders, behind a symbolic link, or is not a regular file.
         case fileRefused = "file_refused"

@@ -83,6 +83,31 @@ extension StringProtocol {
     }
 }
 
+extension String {
+    /// What stands before and after the first occurrence of `mark`.
+    func cut(at mark: String) -> (before: String, after: String)? {
+        let (text, mark) = (Array(utf8), Array(mark.utf8))
+        guard let start = text.firstPlace(of: mark) else { return nil }
+        return (
+            String(decoding: text[..<start], as: UTF8.self),
+            String(decoding: text[(start + mark.count)...], as: UTF8.self)
+        )
+    }
+}
+
+extension RandomAccessCollection<UInt8> where Index == Int {
+    /// Where `mark`, which is not empty, begins for the first time.
+    func firstPlace(of mark: some RandomAccessCollection<UInt8>) -> Int? {
+        guard let first = mark.first else { return nil }
+        var at = startIndex
+        while at + mark.count <= endIndex {
+            if self[at] == first, self[at..<at + mark.count].elementsEqual(mark) { return at }
+            at += 1
+        }
+        return nil
+    }
+}
+
 extension UnsafeBufferPointer<UInt8> {
     /// Of the character at `at` in valid UTF-8: its length, whether it is white space, and whether it is to be kept, as control
     /// characters are not.

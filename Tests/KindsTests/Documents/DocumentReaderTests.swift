@@ -5,14 +5,14 @@ import Testing
 
 @testable import Kinds
 
-/// Helpers are copies of `halyardd`, which is built beside the tests.
+/// Sandboxes are copies of `halyardd`, which is built beside the tests.
 @Suite struct DocumentReaderTests {
     private static let daemon =
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
             path: "halyardd"
         )
         .path
-    private static let helper = DocumentReader.Place.helper(command: [daemon, DocumentHelper.word])
+    private static let sandbox = DocumentReader.Place.sandbox(command: [daemon, DocumentSandbox.word])
     /// Far more than any document here takes, on a machine that is busy as well.
     private static let patience = Duration.seconds(60)
 
@@ -29,8 +29,8 @@ import Testing
         DescribeTask(url: "\(url)", contentType: type)
     }
 
-    @Test func helperReadsAsTheProgramItselfWould() async throws {
-        let reader = DocumentReader(Self.helper, deadline: Self.patience)
+    @Test func sandboxReadsAsTheProgramItselfWould() async throws {
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience)
         let here = DocumentReader()
         let documents: [([UInt8], String?)] = [
             (Self.page, "text/html"), (Array("GIF89a".utf8) + [10, 0, 20, 0], nil), ([], nil),
@@ -51,42 +51,42 @@ import Testing
         #expect(gif.facts == MediaFacts(contentType: "image/gif", width: 10, height: 20))
     }
 
-    @Test func helperIsOneThreadWithoutRights() async throws {
-        let reader = DocumentReader(Self.helper, deadline: Self.patience)
+    @Test func sandboxIsOneThreadWithoutRights() async throws {
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience)
         _ = try await reader.read(describe(), Self.page, at: url)
-        let id = try #require(reader.idleHelpers.first)
+        let id = try #require(reader.idleSandboxes.first)
         let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
         #expect(status.contains("Seccomp:\t2"))
         #expect(status.contains("NoNewPrivs:\t1"))
         #expect(status.contains("Threads:\t1"))
     }
 
-    @Test func helperOpensNothing() async {
+    @Test func sandboxOpensNothing() async {
         await #expect(processExitsWith: .signal(SIGSYS)) {
-            guard DocumentHelper.lockDown() else { exit(1) }
+            guard DocumentSandbox.lockDown() else { exit(1) }
             _ = open("/etc/hostname", O_RDONLY)
             exit(0)
         }
         await #expect(processExitsWith: .signal(SIGSYS)) {
-            guard DocumentHelper.lockDown() else { exit(1) }
+            guard DocumentSandbox.lockDown() else { exit(1) }
             _ = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             exit(0)
         }
     }
 
-    @Test func helperThatDiedWhileIdleIsReplaced() async throws {
-        let reader = DocumentReader(Self.helper, deadline: Self.patience)
+    @Test func sandboxThatDiedWhileIdleIsReplaced() async throws {
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience)
         _ = try await reader.read(describe(), Self.page, at: url)
-        let first = try #require(reader.idleHelpers.first)
+        let first = try #require(reader.idleSandboxes.first)
         kill(first, SIGKILL)
         #expect(try await reader.read(describe(), Self.page, at: url).title == "H")
-        #expect(reader.idleHelpers.first != first)
+        #expect(reader.idleSandboxes.first != first)
     }
 
-    @Test func helperEndsWithItsReader() async throws {
-        var reader: DocumentReader? = DocumentReader(Self.helper, deadline: Self.patience)
+    @Test func sandboxEndsWithItsReader() async throws {
+        var reader: DocumentReader? = DocumentReader(Self.sandbox, deadline: Self.patience)
         _ = try await reader?.read(describe(), Self.page, at: url)
-        let id = try #require(reader?.idleHelpers.first)
+        let id = try #require(reader?.idleSandboxes.first)
         // The thread that did the work may let go of the reader a moment after us.
         reader = nil
         while kill(id, 0) == 0 { await Task.yield() }
@@ -96,36 +96,36 @@ import Testing
     @Test(
         arguments: [
             (["/bin/true"], "document_unreadable"), (["/bin/sleep", "1000"], "document_unreadable"),
-            (["/nowhere"], "helper_failed"),
+            (["/nowhere"], "sandbox_failed"),
         ])
-    func brokenHelperFailsTheDocumentOnly(command: [String], code: String) async {
-        let reader = DocumentReader(.helper(command: command), deadline: .milliseconds(200))
+    func brokenSandboxFailsTheDocumentOnly(command: [String], code: String) async {
+        let reader = DocumentReader(.sandbox(command: command), deadline: .milliseconds(200))
         let problem = await failure { () async throws(KindFailure) in
             try await reader.read(describe(), Self.page, at: url)
         }
         #expect(problem?.code == code)
-        #expect(reader.idleHelpers.isEmpty)
+        #expect(reader.idleSandboxes.isEmpty)
     }
 
-    /// The tests' own program offers no helpers; a copy of it must not be started.
-    @Test func programThatOffersNoHelpersIsNotCopied() async {
+    /// The tests' own program offers no sandboxes; a copy of it must not be started.
+    @Test func programThatOffersNoSandboxesIsNotCopied() async {
         let reader = DocumentReader(.thisProgram)
         let problem = await failure { () async throws(KindFailure) in
             try await reader.read(describe(), Self.page, at: url)
         }
-        #expect(problem?.code == "helper_failed")
+        #expect(problem?.code == "sandbox_failed")
         #expect(problem?.message.contains("runIfAsked") == true)
     }
 
-    @Test func pageIsReadByAHelper() async throws {
+    @Test func pageIsReadByASandbox() async throws {
         let output = try await LoopbackServer.with { _ in
             .respond(200, [("content-type", "text/html")], Self.page)
         } _: { server in
             try await withClient { client in
-                let documents = DocumentReader(Self.helper, deadline: Self.patience)
+                let documents = DocumentReader(Self.sandbox, deadline: Self.patience)
                 let output = try await Enrich(client: client, documents: documents).result(
                     Enrich.Input(url: server.origin, measuresImage: false))
-                #expect(documents.idleHelpers.count == 1)
+                #expect(documents.idleSandboxes.count == 1)
                 return output
             }
         }

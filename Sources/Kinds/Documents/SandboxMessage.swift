@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Between a program and its helper: two lengths of four bytes (little end first), a question in JSON, a document; back comes
+/// Between a program and its sandbox: two lengths of four bytes (little end first), a question in JSON, a document; back comes
 /// one length and an answer in JSON.
-enum HelperMessage {
+enum SandboxMessage {
     static let maxQuestion = 64 << 10
     static let maxDocument = 32 << 20
     static let maxAnswer = 16 << 20
@@ -14,7 +14,7 @@ enum HelperMessage {
 
     private struct Name: Codable { var name: String }
 
-    static func question<Task: DocumentTask>(_ task: Task) throws(HelperProblem) -> [UInt8] {
+    static func question<Task: DocumentTask>(_ task: Task) throws(SandboxProblem) -> [UInt8] {
         do {
             return Array(try JSONEncoder().encode(Question(name: Task.name, task: task)))
         } catch {

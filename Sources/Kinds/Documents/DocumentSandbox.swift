@@ -7,17 +7,17 @@ import Synchronization
 /// It starts with limits (768 MiB of address space, 60 s of processor time, no file, no process), gives up all privileges, and
 /// lets the kernel end it at the first system call that computing does not need: after that it can open no file, make no
 /// connection, start no program and see no other process. It reads documents from descriptor 0 until that is closed.
-public enum DocumentHelper {
-    /// The only argument of a helper.
+public enum DocumentSandbox {
+    /// The only argument of a sandbox.
     static let word = "read-documents"
     /// In place of an answer's length.
     static let noSandbox = 0xFFFF_FFFF
 
     private static let offered = Atomic(false)
-    /// Whether this program can be started as a helper.
+    /// Whether this program can be started as a sandbox.
     static var isOffered: Bool { offered.load(ordering: .relaxed) }
 
-    /// Does a helper's work and ends the process, when it was started as one; returns else. To be called before anything else,
+    /// Does a sandbox's work and ends the process, when it was started as one; returns else. To be called before anything else,
     /// while the process has one thread.
     public static func runIfAsked() {
         offered.store(true, ordering: .relaxed)
@@ -31,18 +31,18 @@ public enum DocumentHelper {
     private static func run() -> Int32 {
         warmUp()
         guard lockDown() else {
-            _ = send(HelperMessage.length(noSandbox))
+            _ = send(SandboxMessage.length(noSandbox))
             return 71
         }
         while let head = receive(8) {
-            let question = HelperMessage.count(head[..<4])
-            let document = HelperMessage.count(head[4...])
-            guard question <= HelperMessage.maxQuestion, document <= HelperMessage.maxDocument,
+            let question = SandboxMessage.count(head[..<4])
+            let document = SandboxMessage.count(head[4...])
+            guard question <= SandboxMessage.maxQuestion, document <= SandboxMessage.maxDocument,
                 let questionBytes = receive(question), let documentBytes = receive(document)
             else { return 65 }
             // Only the program at the other end writes questions; one that cannot be read means that they are not of one make.
-            guard let answer = try? HelperMessage.answer(questionBytes, documentBytes),
-                send(HelperMessage.length(answer.count)), send(answer)
+            guard let answer = try? SandboxMessage.answer(questionBytes, documentBytes),
+                send(SandboxMessage.length(answer.count)), send(answer)
             else { return 65 }
         }
         return 0
@@ -54,11 +54,11 @@ public enum DocumentHelper {
             <title>a &amp; b</title><meta name=author content=c><time datetime="2024-02-03T04:05Z">d</time>
             <script type="application/ld+json">{"@type":"Article","headline":"e","wordCount":1.5}</script>
             """
-        if let question = try? HelperMessage.question(
+        if let question = try? SandboxMessage.question(
             DescribeTask(url: "https://example.org/", contentType: "text/html"))
         {
             // Its answer is of no interest; that it can be made shows with the first real one.
-            _ = try? HelperMessage.answer(question, Array(page.utf8))
+            _ = try? SandboxMessage.answer(question, Array(page.utf8))
         }
     }
 

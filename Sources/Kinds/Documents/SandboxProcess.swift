@@ -1,34 +1,22 @@
 import CLinux
 import Glibc
 
-enum HelperProblem: Error, Hashable {
-    /// With errno.
-    case notStarted(Int32)
-    case noSandbox
-    /// The program cannot be started as a helper.
-    case notOffered
-    /// Before it answered.
-    case ended
-    case tooLate(Duration)
-    case brokenAnswer
-}
-
-/// A helper and the socket to it. Ended, and waited for, when nobody holds it any more.
+/// A sandbox and the socket to it. Ended, and waited for, when nobody holds it any more.
 ///
 /// Belongs to one thread at a time.
-final class HelperProcess: @unchecked Sendable {
-    // SAFETY: handed from thread to thread through a lock (``DocumentReader``), used by one of them at a time.
+// SAFETY: handed from thread to thread through the lock of ``DocumentReader``, used by one of them at a time.
+final class SandboxProcess: @unchecked Sendable {
     let id: pid_t
     private let socket: Int32
     private(set) var documents = 0
     private(set) var usedAt = ContinuousClock.now
 
-    init(_ command: [String]) throws(HelperProblem) {
+    init(_ command: [String]) throws(SandboxProblem) {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .notStarted(errno) }
         defer { close(ends[1]) }
-        do throws(HelperProblem) {
+        do throws(SandboxProblem) {
             id = try Self.spawn(command, ends[1])
             socket = ends[0]
         } catch {
@@ -45,7 +33,7 @@ final class HelperProcess: @unchecked Sendable {
     }
 
     /// With the socket as descriptor 0, nothing on 1, our standard error, and nothing else of ours.
-    private static func spawn(_ command: [String], _ end: Int32) throws(HelperProblem) -> pid_t {
+    private static func spawn(_ command: [String], _ end: Int32) throws(SandboxProblem) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -76,22 +64,23 @@ final class HelperProcess: @unchecked Sendable {
         return id
     }
 
-    /// Asks about a document and waits for the answer. After a problem the helper must not be used again.
-    func exchange(_ question: [UInt8], _ document: [UInt8], within limit: Duration) throws(HelperProblem) -> [UInt8] {
+    /// Asks about a document and waits for the answer. After a problem the sandbox must not be used again.
+    func exchange(_ question: [UInt8], _ document: [UInt8], within limit: Duration) throws(SandboxProblem) -> [UInt8] {
         let end = ContinuousClock.now + limit
         documents += 1
-        try send(HelperMessage.length(question.count) + HelperMessage.length(document.count) + question, by: end, limit)
+        try send(
+            SandboxMessage.length(question.count) + SandboxMessage.length(document.count) + question, by: end, limit)
         try send(document, by: end, limit)
-        let count = HelperMessage.count(try receive(4, by: end, limit)[...])
-        guard count <= HelperMessage.maxAnswer else {
-            throw count == DocumentHelper.noSandbox ? .noSandbox : .brokenAnswer
+        let count = SandboxMessage.count(try receive(4, by: end, limit)[...])
+        guard count <= SandboxMessage.maxAnswer else {
+            throw count == DocumentSandbox.noSandbox ? .noSandbox : .brokenAnswer
         }
         let answer = try receive(count, by: end, limit)
         usedAt = .now
         return answer
     }
 
-    private func send(_ bytes: [UInt8], by end: ContinuousClock.Instant, _ limit: Duration) throws(HelperProblem) {
+    private func send(_ bytes: [UInt8], by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxProblem) {
         var sent = 0
         while sent < bytes.count {
             try wait(for: Int16(POLLOUT), by: end, limit)
@@ -109,7 +98,7 @@ final class HelperProcess: @unchecked Sendable {
         }
     }
 
-    private func receive(_ count: Int, by end: ContinuousClock.Instant, _ limit: Duration) throws(HelperProblem)
+    private func receive(_ count: Int, by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxProblem)
         -> [UInt8]
     {
         var bytes = [UInt8](repeating: 0, count: count)
@@ -129,7 +118,7 @@ final class HelperProcess: @unchecked Sendable {
         return bytes
     }
 
-    private func wait(for events: Int16, by end: ContinuousClock.Instant, _ limit: Duration) throws(HelperProblem) {
+    private func wait(for events: Int16, by end: ContinuousClock.Instant, _ limit: Duration) throws(SandboxProblem) {
         var entry = pollfd(fd: socket, events: events, revents: 0)
         while true {
             let left = (end - .now).components

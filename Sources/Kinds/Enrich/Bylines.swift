@@ -1,0 +1,158 @@
+/// Names of people in the lines that announce them: `By Ada Lovelace and Charles Babbage | May 3`.
+enum Bylines {
+    /// None when the line reads like something else.
+    static func people(in line: String) -> [String] { names(in: line).names }
+
+    /// Of a line that no markup calls a byline: it must begin as one, and hold nothing but what looks like people's names.
+    static func announced(in line: String) -> [String] {
+        let (names, isAnnounced) = names(in: line)
+        return isAnnounced && names.allSatisfy(looksLikePerson) ? names : []
+    }
+
+    private static func names(in line: String) -> (names: [String], isAnnounced: Bool) {
+        var text = Entities.decode(line).tidied
+        if text.contains("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ([], false) }
+        var isAnnounced = false
+        if let rest = afterDate(text) { (text, isAnnounced) = (rest, true) }
+        while let rest = withoutPrefix(text) { (text, isAnnounced) = (rest, true) }
+        // The date may stand first: `May 3, 2024 • Ada Lovelace`.
+        let segments = text.split { "|•·–—\u{2022}".contains($0) }.map { $0.tidied }.filter { !$0.isEmpty }
+        for segment in segments.prefix(3) {
+            let names = names(inSegment: segment, isAnnounced: isAnnounced)
+            if !names.isEmpty { return (names, isAnnounced) }
+            guard WildDate.iso(segment) != nil else { break }
+        }
+        return ([], isAnnounced)
+    }
+
+    private static func names(inSegment segment: String, isAnnounced: Bool) -> [String] {
+        var text = segment
+        let ends = [" on ", ", Updated", " (", " is a ", " is an ", " is the ", " ist ", ", is a "]
+        for end in ends { text = cut(text, before: end) }
+        if isAnnounced { text = cut(text, before: " in ") }
+        text = withoutDay(text)
+        var parts = [text]
+        for mark in [" and ", " & ", " und ", " et ", " y ", ";", " / "] {
+            parts = parts.flatMap { $0.parts(separatedBy: mark) }
+        }
+        var names: [String] = []
+        for part in parts.map({ $0.tidied.trimmingMarks }) {
+            // `Lovelace, Ada` is one name; `Ada Lovelace, Charles Babbage` are two.
+            let pieces = part.split(separator: ",").map { $0.tidied }.filter { !$0.isEmpty }
+            let isList = pieces.count > 1 && pieces.allSatisfy { $0.contains(" ") }
+            for piece in isList ? pieces : [pieces.count == 2 && !pieces[0].contains(" ") ? part : pieces.first ?? ""]
+            where isName(piece) { names.append(piece) }
+        }
+        return names
+    }
+
+    private static func cut(_ text: String, before end: String) -> String {
+        guard let before = text.cut(at: end)?.before, !before.isEmpty else { return text }
+        return before.tidied
+    }
+
+    /// Longer ones before those that they begin with.
+    private static let prefixes =
+        [
+            "view all posts by", "posts by", "post by", "more from", "written by", "posted by", "published by",
+            "reported by", "words by", "story by", "article by", "review by", "guest post by", "by", "author",
+            "authors",
+            "author(s)", "von", "text von", "text und fotos von", "geschrieben von", "veröffentlicht von",
+            "gespeichert von", "verfasst von", "erstellt von", "eingestellt von", "gepostet von", "ein beitrag von",
+            "beitrag von", "ein gastbeitrag von", "gastbeitrag von", "ein artikel von", "artikel von", "interview von",
+            "autor", "autorin", "autoren", "autor/in", "autor*in", "autor_in", "autor:in", "par", "publié par",
+            "écrit par", "rédigé par", "proposé par", "auteur", "por", "escrito por", "publicado por", "di",
+            "scritto da",
+            "pubblicato da", "autore", "door", "geschreven door", "submitted by", "submitted",
+        ].sorted { $0.utf8.count > $1.utf8.count }
+    /// Those that announce a name only with a colon.
+    private static let labels = ["text", "words", "story", "redaktion", "foto & text", "text & foto", "di", "da"]
+
+    /// What follows a prefix that ends in a space or a colon.
+    private static func withoutPrefix(_ text: String) -> String? {
+        let start = text.prefix(40).lowercased()
+        func rest(after prefix: String, _ marks: String) -> String? {
+            guard start.utf8.starts(with: prefix.utf8) else { return nil }
+            var rest = text.dropFirst(prefix.count)
+            let space = rest.prefix { $0 == " " }
+            rest = rest.dropFirst(space.count)
+            if rest.first == ":" {
+                rest = rest.dropFirst()
+            } else if !marks.contains(" ") || space.isEmpty {
+                return nil
+            }
+            return rest.tidied
+        }
+        return prefixes.lazy.compactMap { rest(after: $0, " :") }.first
+            ?? labels.lazy.compactMap { rest(after: $0, ":") }.first
+    }
+
+    /// `Posted on May 3, 2024 by Ada Lovelace`.
+    private static func afterDate(_ text: String) -> String? {
+        guard text.filter(\.isNumber).count >= 3 else { return nil }
+        for word in [" by ", " von ", " par ", " por "] {
+            guard let (before, after) = text.cut(at: word), before.utf8.contains(where: { (0x30...0x39).contains($0) })
+            else { continue }
+            if WildDate.iso(before) != nil { return after.tidied }
+        }
+        return nil
+    }
+
+    /// Without a day behind the name: `Ada Lovelace am 3. Mai`, `Ada Lovelace January 10`.
+    private static func withoutDay(_ text: String) -> String {
+        for word in [" am ", " le ", " el ", " em ", " op ", " il "] {
+            if let (before, after) = text.cut(at: word), after.first?.isNumber == true { return before.tidied }
+        }
+        let words = text.split(separator: " ")
+        for (index, word) in words.enumerated().dropFirst(2) {
+            let next = index + 1 < words.count ? words[index + 1] : ""
+            let isMonth = next.first?.isNumber == true && WildDate.isMonth(word.lowercased().filter(\.isLetter))
+            if word.first?.isNumber == true || isMonth { return String(text[..<word.startIndex]).tidied }
+        }
+        return text
+    }
+
+    private static let noise: Set<String> = [
+        "admin", "administrator", "editor", "author", "guest", "staff", "user", "webmaster", "root", "unknown",
+        "anonymous", "none", "null", "undefined", "about the author", "contributor", "view the website", "more posts",
+        "see all posts", "follow", "share", "contact", "view all posts", "profile", "home", "about", "website",
+        "facebook", "twitter", "linkedin", "email", "redaktion", "the editors", "gastautor", "gastbeitrag", "kommentar",
+        "kommentare", "comments", "published", "updated", "posted", "news",
+    ]
+
+    private static func isName(_ text: String) -> Bool {
+        let lower = text.lowercased()
+        guard (2...80).contains(text.utf8.count), text.contains(where: \.isLetter), !noise.contains(lower),
+            !prefixes.contains(lower)
+        else { return false }
+        guard text.split(separator: " ").count <= 7, text.filter(\.isNumber).count <= 3,
+            !text.contains("@") || text.hasPrefix("@")
+        else { return false }
+        return !text.hasSuffix("?") && !text.hasSuffix("!")
+    }
+
+    private static let particles: Set<String> = [
+        "von", "van", "der", "den", "de", "la", "le", "du", "da", "di", "dos", "del", "el", "bin", "al", "zu", "y",
+        "ten",
+    ]
+
+    /// Two or three words in capitals, with particles between them.
+    private static func looksLikePerson(_ name: String) -> Bool {
+        let words = name.split(separator: " ")
+        guard (2...3).contains(words.filter { !particles.contains(String($0)) }.count), words.count <= 5,
+            !name.contains(where: { $0.isNumber || ":;?!\"„“”@#".contains($0) }),
+            words.first?.first?.isUppercase == true, words.last?.first?.isUppercase == true
+        else { return false }
+        return words.allSatisfy { $0.first?.isUppercase == true || particles.contains(String($0)) }
+    }
+}
+
+extension String {
+    /// Without marks and spaces at its ends that join it to something else.
+    fileprivate var trimmingMarks: String {
+        var text = Substring(self)
+        while let last = text.last, " -–—:,;/|·•(".contains(last) { text = text.dropLast() }
+        while let first = text.first, " -–—:,;/|·•)".contains(first) { text = text.dropFirst() }
+        return String(text)
+    }
+}
