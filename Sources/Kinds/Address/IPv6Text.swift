@@ -59,7 +59,9 @@ enum IPv6Text {
     }
 
     private static func parseEmbedded(_ text: ArraySlice<UInt8>) -> UInt32? {
-        guard case .v4(let value) = IPAddress(String(decoding: text, as: UTF8.self)) else { return nil }
+        // With a colon it would be read as IPv6 again, and so without end.
+        guard !text.contains(UInt8(ascii: ":")), case .v4(let value) = IPAddress(String(decoding: text, as: UTF8.self))
+        else { return nil }
         return value
     }
 

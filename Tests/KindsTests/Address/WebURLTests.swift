@@ -60,6 +60,12 @@ import Testing
         #expect(throws: WebURLProblem.self) { try WebURL(parsing: text) }
     }
 
+    /// Found by fuzzing: each read itself again, without end.
+    @Test(arguments: ["http://[1.2:3]/", "http://[::1.2.3:f:1.2.3.4]/", "http://[f:1.2.3::4]/"])
+    func colonBehindAnEmbeddedIPv4AddressIsRefused(text: String) {
+        #expect(throws: WebURLProblem.badHost) { try WebURL(parsing: text) }
+    }
+
     @Test(
         arguments: [
             ("", "http://h/a/b?q"), ("c", "http://h/a/c"), ("./c", "http://h/a/c"), ("../c", "http://h/c"),
