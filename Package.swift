@@ -139,6 +139,7 @@ let package = Package(
             ["SQLiteStore", "SQLite", "Jobs", "OperationTypes", .product(name: "Logging", package: "swift-log")]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         .systemLibrary(
             name: "CCompression",
@@ -146,7 +147,7 @@ let package = Package(
         module(
             "Kinds",
             [
-                "Jobs", "OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux",
+                "Jobs", "OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux", "CNettle",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -16,6 +16,8 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var source: OpenFile.Identity
     /// Bytes that the server has confirmed, from the start; of S3 those of all parts.
     var offset: Int64
+    /// Of the source's first bytes, as far as the server has all of them.
+    var digest: RunningDigest?
     /// Of S3: those that are stored, by number.
     var parts: [Part] = []
     /// Of S3: of each part but the last.
@@ -45,6 +47,7 @@ struct CheckpointFile: Sendable {
     func load() -> Checkpoint? { Self.load(path) }
 
     private static func load(_ path: String) -> Checkpoint? {
+        // Whatever is wrong with it, the upload then starts over, which is safe.
         guard let data = try? Data(contentsOf: URL(filePath: path)) else { return nil }
         return try? JSONDecoder().decode(Checkpoint.self, from: data)
     }

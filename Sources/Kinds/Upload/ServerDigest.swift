@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 import NIOHTTP1
 
@@ -6,7 +5,7 @@ import NIOHTTP1
 enum ServerDigest {
     /// - Returns: Whether the server named a SHA-256 at all.
     /// - Throws: `checksum_mismatch` when it is another one.
-    static func check(_ response: OutgoingResponse, against digest: SHA256Digest) throws(KindFailure) -> Bool {
+    static func check(_ response: OutgoingResponse, against digest: [UInt8]) throws(KindFailure) -> Bool {
         guard let isSame = isSame(response, as: digest) else { return false }
         if isSame { return true }
         throw KindFailure(
@@ -16,7 +15,7 @@ enum ServerDigest {
     }
 
     /// - Returns: Nil when the server names none.
-    static func isSame(_ response: OutgoingResponse, as digest: SHA256Digest) -> Bool? {
+    static func isSame(_ response: OutgoingResponse, as digest: [UInt8]) -> Bool? {
         var named = response.headers["x-amz-checksum-sha256"]
         // Content-Digest is about the answer's own body, which is not ours.
         for member in response.headers[canonicalForm: "repr-digest"]

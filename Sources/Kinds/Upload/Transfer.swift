@@ -58,11 +58,11 @@ struct Transfer: Sendable {
     /// More than 1 MiB is sent only when the server says that it wants it (`Expect: 100-continue`), or is silent for a second.
     ///
     /// - Parameters:
-    ///   - hash: Of what stands before the piece; the piece is added when it was answered.
+    ///   - hash: Of what stands before the piece; the piece is added when it was answered. Nil for none.
     ///   - interim: Hears what comes before the answer.
     ///   - reports: Whether the piece stands where the upload is, so that it counts as progress.
-    func send(
-        _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout SHA256,
+    func send<Digest: ContentDigest>(
+        _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout Digest?,
         interim: InterimAnswers = InterimAnswers(), reports: Bool = true
     ) async throws(KindFailure) -> Reply {
         let asks = piece.bytes > 1 << 20 && !memory.ignoresExpect.withLock { $0 }
@@ -134,10 +134,14 @@ struct Transfer: Sendable {
         return try await step()
     }
 
-    /// The hash of the source's first bytes, read again from the disk.
-    func hash(ofFirst count: Int64) async throws(KindFailure) -> SHA256 {
-        var hash = SHA256()
-        try await read(0..<count) { hash.update(bufferPointer: $0) }
+    /// The hash of the source's first bytes, read from the disk.
+    ///
+    /// - Parameter known: That of some of them; what stands in it is not read again.
+    func hash(ofFirst count: Int64, goingOnFrom known: RunningDigest = RunningDigest()) async throws(KindFailure)
+        -> RunningDigest
+    {
+        var hash = known.count <= count ? known : RunningDigest()
+        try await read(hash.count..<count) { hash.update(bufferPointer: $0) }
         return hash
     }
 
@@ -160,8 +164,8 @@ struct Transfer: Sendable {
 
     /// Reads a part of the source without sending it.
     func read(_ range: Range<Int64>, _ use: (UnsafeRawBufferPointer) -> Void) async throws(KindFailure) {
-        let stream = UploadStream(
-            source: source, piece: Piece(range: range), isHashed: false, threads: client.threads,
+        let stream = UploadStream<SHA256>(
+            source: source, piece: Piece(range: range), hash: nil, threads: client.threads,
             buffers: buffers)
         do {
             for try await buffer in stream { buffer.withUnsafeReadableBytes(use) }
@@ -203,10 +207,9 @@ struct Transfer: Sendable {
         return saved
     }
 
-    func receipt(_ reply: Reply, hash: SHA256, etag: String? = nil, isConfirmed: Bool? = nil) throws(KindFailure)
+    func receipt(_ reply: Reply, digest: [UInt8], etag: String? = nil, isConfirmed: Bool? = nil) throws(KindFailure)
         -> Upload.Output
     {
-        let digest = hash.finalize()
         let isChecked: Bool
         if let isConfirmed {
             isChecked = isConfirmed

@@ -1,4 +1,3 @@
-import Crypto
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -7,20 +6,19 @@ import Synchronization
 ///
 /// Buffers begin at 256 KiB and follow the server's pace between 16 KiB and 1 MiB, so that even a slow one takes one within
 /// the limit on idling; a budget may make them smaller.
-struct UploadStream: AsyncSequence, Sendable {
+struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
-    static let bufferBytes = BufferBudget.least...1 << 20
+    static var bufferBytes: ClosedRange<Int> { BufferBudget.least...1 << 20 }
 
     private final class Reading: Sendable {
-        let hash: Mutex<SHA256>
+        let hash: Mutex<Digest?>
         let failure = Mutex<KindFailure?>(nil)
-        init(_ hash: SHA256) { self.hash = Mutex(hash) }
+        init(_ hash: Digest?) { self.hash = Mutex(hash) }
     }
 
     private let source: UploadSource
     private let piece: Transfer.Piece
     private let threads: NIOThreadPool
-    private let isHashed: Bool
     private let progress: UploadProgress?
     private let throttle: Throttle
     private let buffers: BufferBudget
@@ -30,17 +28,15 @@ struct UploadStream: AsyncSequence, Sendable {
     let turn = Turn()
 
     /// - Parameters:
-    ///   - hash: Of what stands before the piece.
-    ///   - isHashed: Whether the piece is added to it.
+    ///   - hash: Of what stands before the piece, which is added to it; nil for none.
     init(
-        source: UploadSource, piece: Transfer.Piece, hash: SHA256 = SHA256(), isHashed: Bool = true,
+        source: UploadSource, piece: Transfer.Piece, hash: Digest?,
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
         buffers: BufferBudget, beforeStart: (@Sendable () async -> Void)? = nil
     ) {
         self.source = source
         self.piece = piece
         self.threads = threads
-        self.isHashed = isHashed
         self.progress = progress
         self.throttle = throttle
         self.buffers = buffers
@@ -49,8 +45,8 @@ struct UploadStream: AsyncSequence, Sendable {
         if case .file(let file) = source { file.adviseSequential() }
     }
 
-    /// Of the source up to what was read so far.
-    func hash() -> SHA256 { reading.hash.withLock { $0 } }
+    /// Of the source up to what was read so far, if that was wanted.
+    func hash() -> Digest? { reading.hash.withLock { $0 } }
 
     /// Why reading stopped before the end, if it did.
     func failure() -> KindFailure? { reading.failure.withLock { $0 } }
@@ -81,7 +77,8 @@ struct UploadStream: AsyncSequence, Sendable {
             loan = nil
             if let took = stream.turn.becomesOurs() {
                 if took > .seconds(2) { count /= 2 } else if took < .milliseconds(250) { count *= 2 }
-                count = Swift.min(Swift.max(count, bufferBytes.lowerBound), bufferBytes.upperBound)
+                count = Swift.min(
+                    Swift.max(count, UploadStream.bufferBytes.lowerBound), UploadStream.bufferBytes.upperBound)
             }
             let buffer = try await buffer()
             if buffer != nil { stream.turn.becomesTheirs() }
@@ -123,7 +120,7 @@ struct UploadStream: AsyncSequence, Sendable {
             switch source {
             case .bytes(let bytes):
                 let slice = bytes[Int(offset)..<Int(offset) + count]
-                if isHashed { reading.hash.withLock { $0.update(data: slice) } }
+                slice.withUnsafeBytes { bytes in reading.hash.withLock { $0?.update(bufferPointer: bytes) } }
                 return Filled(buffer: ByteBuffer(bytes: slice), loan: loan)
             case .file(let file):
                 let result = try await threads.runAbandoningOnCancel { self.readFile(file, at: offset, count: count) }
@@ -153,9 +150,7 @@ struct UploadStream: AsyncSequence, Sendable {
             reading.failure.withLock { $0 = failure }
             return .failure(failure)
         }
-        if isHashed {
-            buffer.withUnsafeReadableBytes { bytes in reading.hash.withLock { $0.update(bufferPointer: bytes) } }
-        }
+        buffer.withUnsafeReadableBytes { bytes in reading.hash.withLock { $0?.update(bufferPointer: bytes) } }
         return .success(buffer)
     }
 

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import NIOCore
 import OperationTypes
@@ -28,8 +29,8 @@ import Testing
                 let budget = BufferBudget(bytes: 2 << 20)
                 let file = UploadSource.file(try OpenFile(beneath: folder, at: "f"))
                 var streams = (0..<64).map { _ in
-                    UploadStream(
-                        source: file, piece: Transfer.Piece(range: 0..<4 << 20), threads: client.threads,
+                    UploadStream<SHA256>(
+                        source: file, piece: Transfer.Piece(range: 0..<4 << 20), hash: nil, threads: client.threads,
                         buffers: budget
                     ).makeAsyncIterator()
                 }

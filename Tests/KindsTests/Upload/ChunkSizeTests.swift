@@ -1,4 +1,6 @@
+import Crypto
 import Foundation
+import Jobs
 import OperationTypes
 import Synchronization
 import Testing
@@ -24,6 +26,48 @@ import Testing
                     #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
                     // The whole once, then pieces of 1 MiB.
                     #expect(output.sends == 5)
+                }
+            }
+        }
+    }
+
+    /// What the server has confirmed is not read again: a digest that goes on from other bytes shows in the receipt.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable])
+    func digestGoesOnFromTheCheckpoint(style: Upload.Input.Style) async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.nextPatchStatus = nil }
+        try await LoopbackServer.with { request in
+            // The second piece is refused for good.
+            store.state.withLock { $0.stored.count } == 1 << 20 && request.method == "PATCH" && request.body.count > 99
+                && store.state.withLock { $0.creations } == 1 && store.state.withLock { $0.limit } == nil
+                ? .respond(400) : store.answer(request)
+        } _: { server in
+            try await withFolder { folder in
+                let bytes = randomBytes((2 << 20) + 77, seed: 5)
+                try Data(bytes).write(to: URL(fileURLWithPath: folder + "/f"))
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    configuration.checkpoints = folder
+                    configuration.chunkBytes = 1 << 20
+                    let upload = Upload(client: client, configuration: configuration)
+                    let input = Upload.Input(file: folder + "/f", to: server.origin + "/files", style: style)
+                    let job = JobContext(
+                        lease: Lease(job: JobID(1), attempt: 1), operation: OperationContext(), onEnqueue: { _ in })
+                    let first = await failure { () async throws(KindFailure) in try await upload.run(input, job: job) }
+                    #expect(first?.status == 400)
+                    let checkpoint = CheckpointFile(folder: folder, job: JobID(1))
+                    var saved = try #require(checkpoint.load())
+                    #expect(saved.offset == 1 << 20 && saved.digest?.count == 1 << 20)
+                    var other = RunningDigest()
+                    other.update(data: repeatElement(7, count: 1 << 20))
+                    saved.digest = other
+                    try checkpoint.save(saved)
+                    store.state.withLock { $0.limit = "" }
+                    let output = try await upload.run(input, job: job)
+                    #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
+                    let digest = SHA256.hash(data: [UInt8](repeating: 7, count: 1 << 20) + bytes[(1 << 20)...])
+                    #expect(output.sha256 == digest.hexadecimal)
                 }
             }
         }

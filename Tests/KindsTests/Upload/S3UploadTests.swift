@@ -156,6 +156,39 @@ struct S3UploadTests {
         }
     }
 
+    /// What the store has is not read again: a digest that goes on from other bytes shows in the receipt.
+    @Test func digestGoesOnFromTheCheckpoint() async throws {
+        try await withStore { endpoint, _, upload, folder in
+            let bytes = try write((23 << 20) + 5, to: folder + "/file")
+            let input = Upload.Input(
+                file: folder + "/file", to: endpoint + "/bucket/digest", style: .s3, credential: "store")
+            let reached = Signal()
+            func job(_ context: OperationContext) -> JobContext {
+                JobContext(lease: Lease(job: JobID(4), attempt: 1), operation: context, onEnqueue: { _ in })
+            }
+            let first = Task {
+                let context = OperationContext { if $0.completed >= 11 << 20 { reached.send() } }
+                return await failure { () async throws(KindFailure) in try await upload.run(input, job: job(context)) }
+            }
+            await reached.wait()
+            first.cancel()
+            #expect(await first.value?.code == "cancelled")
+            let checkpoint = CheckpointFile(folder: folder, job: JobID(4))
+            var saved = try #require(checkpoint.load())
+            let known = Int(try #require(saved.digest).count)
+            #expect(known > 0 && known % (5 << 20) == 0)
+            var other = RunningDigest()
+            other.update(data: repeatElement(7, count: known))
+            saved.digest = other
+            try checkpoint.save(saved)
+            let output = try await upload.run(input, job: job(OperationContext()))
+            #expect(
+                output.sha256
+                    == SHA256.hash(data: [UInt8](repeating: 7, count: known) + bytes[known...]).hexadecimal)
+            #expect(output.sends < 5)
+        }
+    }
+
     @Test func checksumsAreConfirmedByTheStore() async throws {
         try await withStore { endpoint, _, upload, folder in
             for count in [1000, (11 << 20) + 5] {

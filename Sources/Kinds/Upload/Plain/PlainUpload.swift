@@ -25,11 +25,11 @@ struct PlainUpload: Sendable {
             headers.replaceOrAdd(name: "repr-digest", value: "sha-256=:\(digest.base64EncodedString()):")
         }
         for _ in 0...5 {
-            var hash = SHA256()
+            var hash: SHA256? = SHA256()
             let reply = try await transfer.send(
                 piece, as: method, to: url, headers: headers, hash: &hash)
             switch reply.status {
-            case 200..<300: return try transfer.receipt(reply, hash: hash)
+            case 200..<300: return try transfer.receipt(reply, digest: Array((hash ?? SHA256()).finalize()))
             case 307, 308:
                 let next = try Redirect.target(of: reply.response)
                 guard next.origin == transfer.url.origin else {
@@ -47,7 +47,7 @@ struct PlainUpload: Sendable {
             case 412 where createsOnly:
                 // An earlier try may have got through without its answer.
                 if transfer.isRepeat, let there = try await storedIfSame(at: url) {
-                    return try transfer.receipt(there.reply, hash: there.hash, isConfirmed: true)
+                    return try transfer.receipt(there.reply, digest: there.digest, isConfirmed: true)
                 }
                 throw .alreadyExists(url)
             default: throw .status(reply.response, at: url)
@@ -58,14 +58,14 @@ struct PlainUpload: Sendable {
     }
 
     /// What is there, when its digest or its ETag is that of what is being sent.
-    private func storedIfSame(at url: WebURL) async throws(KindFailure) -> (reply: Transfer.Reply, hash: SHA256)? {
+    private func storedIfSame(at url: WebURL) async throws(KindFailure) -> (reply: Transfer.Reply, digest: [UInt8])? {
         let headers = transfer.headers.adding(["want-repr-digest": "sha-256=10"])
         let reply = try await transfer.ask(.HEAD, url, headers: headers)
         guard reply.response.isSuccess else { return nil }
-        let hash = try await transfer.hash(ofFirst: transfer.source.size)
-        if let isSame = ServerDigest.isSame(reply.response, as: hash.finalize()) { return isSame ? (reply, hash) : nil }
+        let digest = Array(try await transfer.digest(of: 0..<transfer.source.size, by: .sha256))
+        if let isSame = ServerDigest.isSame(reply.response, as: digest) { return isSame ? (reply, digest) : nil }
         let md5 = try await transfer.digest(of: 0..<transfer.source.size, by: .md5)
-        return reply.response.headers["etag"].first?.unquoted == md5.hexadecimal ? (reply, hash) : nil
+        return reply.response.headers["etag"].first?.unquoted == md5.hexadecimal ? (reply, digest) : nil
     }
 
     private var isForm: Bool { if case .form = shape { true } else { false } }

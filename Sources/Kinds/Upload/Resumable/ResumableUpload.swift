@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 import NIOHTTP1
 
@@ -25,7 +24,8 @@ struct ResumableUpload: Sendable {
         // A place that cannot be parsed was not written by us; starting over is safe.
         if let saved, let place = try? WebURL(parsing: saved.upload), let reached = try await progressIfKnown(at: place)
         {
-            return try await send(to: place, from: reached, offer: offer)
+            let hash = try await transfer.hash(ofFirst: reached.offset, goingOnFrom: saved.digest ?? RunningDigest())
+            return try await send(to: place, from: reached, hash, offer: offer)
         }
         transfer.forget()
         try checkSize(offer)
@@ -33,7 +33,7 @@ struct ResumableUpload: Sendable {
         case .begun(let place, let more):
             offer.merge(more)
             try checkSize(offer)
-            return try await send(to: place, from: Progress(), offer: offer)
+            return try await send(to: place, from: Progress(), RunningDigest(), offer: offer)
         case .unsupported:
             return try await PlainUpload(transfer: transfer, shape: .post, createsOnly: createsOnly).run()
         }
@@ -47,31 +47,31 @@ struct ResumableUpload: Sendable {
     }
 
     private func send(
-        to place: WebURL, from start: Progress, offer: ResumableOffer
+        to place: WebURL, from start: Progress, _ begun: RunningDigest, offer: ResumableOffer
     ) async throws(KindFailure) -> Upload.Output {
         let size = transfer.source.size
         var offset = start.offset
-        var hash = try await transfer.hash(ofFirst: offset)
+        var hash = begun
         var chunk = min(transfer.configuration.chunkBytes, offer.maxPiece.map { max(1, $0) } ?? .max)
         var doubts = 0
         var isChecked = offer.checksum != nil && offset == 0
-        try await note(place, offset)
+        try await note(place, hash)
         transfer.progress.reached(offset)
         if let completion = start.completion { return try finish(completion, place, hash, isChecked: false) }
         while true {
             let end = min(offset + chunk, size)
-            var hashed = hash
-            let reply = try await patch(place, offset..<end, offer.checksum, hash: &hashed)
+            var sent: RunningDigest? = hash
+            let reply = try await patch(place, offset..<end, offer.checksum, hash: &sent)
             switch reply?.status ?? Self.noAnswer {
             case 200..<300:
                 guard let reply, let confirmed = try offsetHeader(reply) ?? (dialect == .draft ? end : nil) else {
                     break
                 }
                 try check(confirmed, at: place)
-                hash = confirmed == end ? hashed : try await transfer.hash(ofFirst: confirmed)
+                hash = try await transfer.hash(ofFirst: confirmed, goingOnFrom: confirmed == end ? sent ?? hash : hash)
                 doubts = confirmed > offset ? 0 : doubts + 1
                 offset = confirmed
-                try await note(place, offset)
+                try await note(place, hash)
                 transfer.progress.reached(offset)
                 if offset == size { return try finish(reply, place, hash, isChecked: isChecked) }
                 if doubts == 0 { continue }
@@ -90,22 +90,26 @@ struct ResumableUpload: Sendable {
             guard doubts < Self.maxDoubts else { throw stuck(place, reply?.status) }
             try await pause(after: doubts, reply)
             guard let reached = try await progressIfKnown(at: place) else { throw forgotten(place) }
-            if let completion = reached.completion { return try finish(completion, place, hash, isChecked: false) }
+            if let completion = reached.completion {
+                hash = try await transfer.hash(ofFirst: size, goingOnFrom: hash)
+                return try finish(completion, place, hash, isChecked: false)
+            }
             if reached.offset != offset {
                 // What came before is not covered by a checksum of this piece.
                 if reached.offset > offset { isChecked = false }
-                (offset, hash) = (reached.offset, try await transfer.hash(ofFirst: reached.offset))
-                try await note(place, offset)
+                offset = reached.offset
+                hash = try await transfer.hash(ofFirst: offset, goingOnFrom: hash)
+                try await note(place, hash)
             }
         }
     }
 
     private func finish(
-        _ reply: Transfer.Reply, _ place: WebURL, _ hash: SHA256, isChecked: Bool
+        _ reply: Transfer.Reply, _ place: WebURL, _ hash: RunningDigest, isChecked: Bool
     ) throws(KindFailure) -> Upload.Output {
         if let failure = transfer.source.changeFailure() { throw failure }
         transfer.forget()
-        var output = try transfer.receipt(reply, hash: hash)
+        var output = try transfer.receipt(reply, digest: hash.finalize())
         output.isChecksumConfirmed = output.isChecksumConfirmed || isChecked
         output.location = output.location ?? "\(place)"
         return output
@@ -116,12 +120,13 @@ struct ResumableUpload: Sendable {
         do { try await Task.sleep(for: max(asked, .milliseconds(100 << doubts))) } catch { throw .cancelled }
     }
 
-    private func note(_ place: WebURL, _ offset: Int64) async throws(KindFailure) {
+    /// - Parameter hash: Of all that is confirmed.
+    private func note(_ place: WebURL, _ hash: RunningDigest) async throws(KindFailure) {
         guard case .file(let file) = transfer.source else { return }
         try await transfer.save(
             Checkpoint(
                 style: dialect.rawValue, target: "\(transfer.url)", upload: "\(place)", credential: transfer.credential,
-                source: file.identity, offset: offset))
+                source: file.identity, offset: hash.count, digest: hash))
     }
 
     // MARK: Requests
@@ -199,7 +204,7 @@ struct ResumableUpload: Sendable {
 
     /// - Returns: Nil when the connection broke: part of the piece may have arrived.
     private func patch(
-        _ place: WebURL, _ range: Range<Int64>, _ checksum: PieceChecksum?, hash: inout SHA256
+        _ place: WebURL, _ range: Range<Int64>, _ checksum: PieceChecksum?, hash: inout RunningDigest?
     ) async throws(KindFailure) -> Transfer.Reply? {
         var headers = transfer.headers
         headers.add(contentsOf: dialect.version)

@@ -5,8 +5,8 @@ import NIOHTTP1
 /// A large object in parts, several at once; after an interruption only the parts that the server lacks are sent.
 ///
 /// 1. A part is noted when the server has confirmed it. 2. What is noted counts only where the server's own list agrees.
-/// 3. The file is read from its start each time, so that the digest of the whole is that of what was sent; a part whose
-/// content is no longer the same ends the upload.
+/// 3. The digest of the whole is noted as far as the server has every part, and goes on from there. What follows is read
+/// again, and a part whose content is no longer the same ends the upload.
 struct S3Multipart: Sendable {
     let s3: S3Upload
 
@@ -19,17 +19,18 @@ struct S3Multipart: Sendable {
         switch try await resumed() {
         case .goesOn(let saved): state = saved
         case .isDone(let reply, let saved):
-            return try await end(reply, saved, hash: try await transfer.hash(ofFirst: size))
+            let known = saved.digest ?? RunningDigest()
+            return try await end(reply, saved, hash: try await transfer.hash(ofFirst: size, goingOnFrom: known))
         case .none: state = try await begun()
         }
-        let hash: SHA256
+        let hash: RunningDigest
         (state, hash) = try await sendParts(state)
         if let failure = transfer.source.changeFailure() { throw failure }
         return try await end(try await complete(state), state, hash: hash)
     }
 
     private func end(
-        _ reply: Transfer.Reply, _ state: Checkpoint, hash: SHA256
+        _ reply: Transfer.Reply, _ state: Checkpoint, hash: RunningDigest
     ) async throws(KindFailure) -> Upload.Output {
         let named =
             reply.response.headers["x-amz-checksum-sha256"].first ?? S3Answer.text("ChecksumSHA256", in: reply.body)
@@ -42,13 +43,13 @@ struct S3Multipart: Sendable {
         transfer.forget()
         let etag = S3Answer.text("ETag", in: reply.body) ?? reply.response.headers["etag"].first
         return try transfer.receipt(
-            reply, hash: hash, etag: etag ?? expectedETag(state.parts),
+            reply, digest: hash.finalize(), etag: etag ?? expectedETag(state.parts),
             isConfirmed: state.parts.allSatisfy(\.isConfirmed))
     }
 
     // MARK: Parts
 
-    private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, SHA256) {
+    private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, RunningDigest) {
         let partBytes = begun.partBytes ?? transfer.configuration.partBytes
         let count = Int((size + partBytes - 1) / partBytes)
         // Together no more than one chunk is under way, and might have to be sent again.
@@ -56,23 +57,29 @@ struct S3Multipart: Sendable {
         transfer.progress.reached(begun.offset)
         let result = await withTaskGroup(of: Result<Checkpoint.Part, KindFailure>.self) { group in
             var state = begun
-            var whole = SHA256()
+            state.digest = begun.digestOfWholeParts(of: partBytes, upTo: size)
+            var whole = state.digest ?? RunningDigest()
+            let known = Int((whole.count + partBytes - 1) / partBytes)
+            /// After each part that was read and that the server may not have yet.
+            var digests: [Int: RunningDigest] = [:]
             var running = 0
             do throws(KindFailure) {
-                for number in 1...count {
+                for number in 1...count where number > known {
                     let range = Int64(number - 1) * partBytes..<min(Int64(number) * partBytes, size)
                     var part = SHA256()
                     try await transfer.read(range) { bytes in
                         whole.update(bufferPointer: bytes)
                         part.update(bufferPointer: bytes)
                     }
-                    let digest = part.finalize()
+                    digests[number] = whole
+                    let digest = Array(part.finalize())
                     if let done = state.parts.first(where: { $0.number == number }) {
                         guard done.sha256 == digest.hexadecimal else { throw changed() }
+                        state.take(&digests, of: partBytes)
                         continue
                     }
                     if running == atOnce {
-                        try await keep(await group.next(), in: &state)
+                        try await keep(await group.next(), in: &state, &digests, of: partBytes)
                         running -= 1
                     }
                     let (id, hasChecksum) = (state.upload, state.hasChecksums ?? false)
@@ -87,10 +94,10 @@ struct S3Multipart: Sendable {
                     running += 1
                 }
                 while running > 0 {
-                    try await keep(await group.next(), in: &state)
+                    try await keep(await group.next(), in: &state, &digests, of: partBytes)
                     running -= 1
                 }
-                return Result<(Checkpoint, SHA256), KindFailure>.success((state, whole))
+                return Result<(Checkpoint, RunningDigest), KindFailure>.success((state, whole))
             } catch {
                 group.cancelAll()
                 // What the others have finished meanwhile need not be sent again.
@@ -107,16 +114,18 @@ struct S3Multipart: Sendable {
     }
 
     private func keep(
-        _ result: Result<Checkpoint.Part, KindFailure>?, in state: inout Checkpoint
+        _ result: Result<Checkpoint.Part, KindFailure>?, in state: inout Checkpoint,
+        _ digests: inout [Int: RunningDigest], of partBytes: Int64
     ) async throws(KindFailure) {
         guard let part = try result?.get() else { return }
         state.add(part)
+        state.take(&digests, of: partBytes)
         try await transfer.save(state)
         transfer.progress.reached(state.offset)
     }
 
     private func send(
-        _ number: Int, _ range: Range<Int64>, _ digest: SHA256Digest, of id: String, hasChecksum: Bool
+        _ number: Int, _ range: Range<Int64>, _ digest: [UInt8], of id: String, hasChecksum: Bool
     ) async throws(KindFailure) -> Checkpoint.Part {
         let url = transfer.url.adding(["partNumber": "\(number)", "uploadId": id])
         let reply = try await transfer.persisting { () async throws(KindFailure) in
@@ -281,6 +290,26 @@ extension Checkpoint {
         parts.removeAll { $0.number == part.number }
         parts.insert(part, at: parts.firstIndex { $0.number > part.number } ?? parts.endIndex)
         offset = parts.reduce(0) { $0 + $1.bytes }
+    }
+
+    /// Moves the digest on over the parts that follow it without a gap.
+    fileprivate mutating func take(_ digests: inout [Int: RunningDigest], of partBytes: Int64) {
+        var number = Int((digest?.count ?? 0) / partBytes) + 1
+        while let next = digests[number], parts.contains(where: { $0.number == number }) {
+            digest = next
+            digests[number] = nil
+            number += 1
+        }
+    }
+
+    /// Its digest, when that ends with a part and the server has every part before.
+    fileprivate func digestOfWholeParts(of partBytes: Int64, upTo size: Int64) -> RunningDigest? {
+        guard let digest, digest.count <= size, digest.count == size || digest.count % partBytes == 0 else {
+            return nil
+        }
+        let numbers = Set(parts.map(\.number))
+        return (0..<(digest.count + partBytes - 1) / partBytes).allSatisfy { numbers.contains(Int($0) + 1) }
+            ? digest : nil
     }
 
     fileprivate mutating func keep(where isKept: (Part) -> Bool) {

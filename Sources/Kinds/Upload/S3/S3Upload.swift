@@ -18,8 +18,7 @@ struct S3Upload: Sendable {
 
     private func single() async throws(KindFailure) -> Upload.Output {
         let whole = 0..<transfer.source.size
-        let hash = try await transfer.hash(ofFirst: transfer.source.size)
-        let digest = hash.finalize()
+        let digest = Array(try await transfer.digest(of: whole, by: .sha256))
         var hasChecksum = true
         var isAmbiguous = transfer.isRepeat
         let reply = try await transfer.persisting { () async throws(KindFailure) in
@@ -41,11 +40,11 @@ struct S3Upload: Sendable {
                 throw error
             }
         }
-        return try transfer.receipt(reply, hash: hash)
+        return try transfer.receipt(reply, digest: digest)
     }
 
     /// What is there, when it is what an earlier try sent.
-    private func objectIfSame(as digest: SHA256Digest) async throws(KindFailure) -> Transfer.Reply? {
+    private func objectIfSame(as digest: [UInt8]) async throws(KindFailure) -> Transfer.Reply? {
         var headers = transfer.headers
         headers.replaceOrAdd(name: "x-amz-checksum-mode", value: "ENABLED")
         let reply = try await ask(.HEAD, transfer.url, headers: headers)
@@ -60,7 +59,7 @@ struct S3Upload: Sendable {
     // MARK: Requests
 
     func put(
-        _ range: Range<Int64>, to url: WebURL, headers: HTTPHeaders, digest: SHA256Digest, hasChecksum: Bool,
+        _ range: Range<Int64>, to url: WebURL, headers: HTTPHeaders, digest: [UInt8], hasChecksum: Bool,
         reports: Bool = true
     ) async throws(KindFailure) -> Transfer.Reply {
         var headers = headers
@@ -68,7 +67,8 @@ struct S3Upload: Sendable {
             headers.replaceOrAdd(name: "x-amz-sdk-checksum-algorithm", value: "SHA256")
             headers.replaceOrAdd(name: "x-amz-checksum-sha256", value: Data(digest).base64EncodedString())
         }
-        var hash = SHA256()
+        // Its digest is known already.
+        var hash: SHA256?
         return try await transfer.send(
             Transfer.Piece(range: range), as: .PUT, to: url,
             headers: signature.sign(.PUT, url, headers: headers, payload: digest.hexadecimal), hash: &hash,
