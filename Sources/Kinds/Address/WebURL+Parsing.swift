@@ -3,6 +3,12 @@ extension WebURL {
     ///   - text: An address, or a reference to one.
     ///   - base: What a relative reference is resolved against; nil to take absolute addresses only.
     public init(parsing text: String, base: WebURL? = nil) throws(WebURLProblem) {
+        try self.init(anyLength: text, base: base)
+        let bytes = origin.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) + (fragment?.utf8.count ?? 0)
+        if bytes > Self.maxBytes { throw .tooLong }
+    }
+
+    private init(anyLength text: String, base: WebURL?) throws(WebURLProblem) {
         var bytes = Array(text.utf8)
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
         bytes.removeFirst(bytes.prefix { $0 <= 0x20 }.count)

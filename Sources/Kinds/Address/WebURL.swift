@@ -22,6 +22,9 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     /// Whether the text named a user or a password.
     public var hadUserinfo: Bool
 
+    /// Servers take no more, and chains of redirects must not grow without end.
+    public static let maxBytes = 16 << 10
+
     public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
     public var origin: String { "\(scheme.rawValue)://\(host)" + (explicitPort.map { ":\($0)" } ?? "") }
@@ -48,6 +51,8 @@ public enum WebURLProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case unsupportedScheme(String)
     case badHost
     case badPort
+    /// Longer than ``WebURL/maxBytes``, as it is sent.
+    case tooLong
 
     public var description: String {
         switch self {
@@ -56,6 +61,7 @@ public enum WebURLProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not http or https"
         case .badHost: "the host is not a name or an address"
         case .badPort: "the port is not a number from 0 to 65535"
+        case .tooLong: "the address is longer than \(WebURL.maxBytes) bytes"
         }
     }
 }

@@ -89,10 +89,10 @@ extension OutgoingResponse {
                     url: url)
             }
         }
-        guard decoders.count <= 3 else {
+        guard decoders.count <= 2 else {
             throw KindFailure(
                 .protocolError,
-                "\(url.redacted): more than 3 content codings on one body; the server must be corrected.",
+                "\(url.redacted): more than 2 content codings on one body; the server must be corrected.",
                 url: url)
         }
         return decoders

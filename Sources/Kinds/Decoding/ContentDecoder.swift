@@ -12,6 +12,16 @@ protocol ContentDecoder: AnyObject {
 
 struct CorruptContent: Error {}
 
+/// Counts the members or frames of one body: each costs some work, also when nothing is in it.
+private struct MemberCount {
+    private var count = 0
+
+    mutating func next() throws(CorruptContent) {
+        count += 1
+        if count > 1000 { throw CorruptContent() }
+    }
+}
+
 /// `gzip`, and `deflate` in both of its readings: with the zlib header that the RFC asks for, and without.
 final class InflateDecoder: ContentDecoder {
     private let stream: UnsafeMutablePointer<z_stream>
@@ -21,6 +31,7 @@ final class InflateDecoder: ContentDecoder {
     private var first: UInt8?
     /// A gzip member ended with the bytes at hand; another may follow.
     private var isBetweenMembers = false
+    private var members = MemberCount()
 
     init(gzip: Bool) {
         isGzip = gzip
@@ -89,6 +100,7 @@ final class InflateDecoder: ContentDecoder {
             case Z_STREAM_END:
                 // A gzip stream may have several members; anything else behind the end is noise.
                 guard isGzip else { return false }
+                try members.next()
                 if stream.pointee.avail_in == 0 {
                     isBetweenMembers = true
                     return true
@@ -136,6 +148,7 @@ final class BrotliDecoder: ContentDecoder {
 
 final class ZstandardDecoder: ContentDecoder {
     private let stream: OpaquePointer?
+    private var frames = MemberCount()
 
     init() {
         stream = ZSTD_createDCtx()
@@ -156,6 +169,7 @@ final class ZstandardDecoder: ContentDecoder {
             }
             if ZSTD_isError(status) != 0 { throw CorruptContent() }
             // A frame that ended may be followed by another one.
+            if status == 0 { try frames.next() }
             if source.pos == source.size, written < min(64 << 10, limit) { return true }
         }
         return true

@@ -28,10 +28,11 @@ extension KindFailure {
         case let failure as KindFailure: self = failure
         case is CancellationError: self = .cancelled
         case let error as HTTPClientError: self.init(client: error, at: url, limits: limits)
-        case is NIOConnectionError, is ChannelError:
+        case is NIOConnectionError, ChannelError.connectTimeout, ChannelError.connectPending:
             self = .connectFailed(url)
-        case let error as IOError where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT].contains(error.errnoCode):
+        case let error as IOError where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode):
             self = .connectFailed(url)
+        case is ChannelError: self = .connectionLost(url)
         case is IOError: self = .connectionLost(url)
         case HTTPParserError.invalidEOFState: self = .connectionLost(url)
         case HTTPParserError.headerOverflow: self = .headersTooLarge(url, limit: limits.headerBytes)
@@ -60,11 +61,12 @@ extension KindFailure {
         switch error {
         case .cancelled: self = .cancelled
         case .connectTimeout, .getConnectionFromPoolTimeout:
-            self = .timeout("connecting", after: limits.connect, at: url)
+            self = .connectFailed(url, by: "no connection to the server within \(limits.connect)")
         case .httpProxyHandshakeTimeout: self = .timeout("connecting through the proxy", after: limits.connect, at: url)
         case .proxyAuthenticationRequired: self = .proxyWantsPassword(url)
         case .invalidProxyResponse: self = .proxyRefused(url)
-        case .tlsHandshakeTimeout: self = .timeout("the TLS handshake", after: limits.connect, at: url)
+        case .tlsHandshakeTimeout:
+            self = .connectFailed(url, by: "no secure connection to the server within \(limits.connect)")
         case .readTimeout: self = .timeout("waiting for the server", after: limits.idle, at: url)
         case .writeTimeout: self = .timeout("sending", after: limits.idle, at: url)
         case .deadlineExceeded: self = .timeout("the exchange", after: limits.idle, at: url)
@@ -82,10 +84,10 @@ extension KindFailure {
         }
     }
 
-    static func connectFailed(_ url: WebURL) -> KindFailure {
+    static func connectFailed(_ url: WebURL, by fact: String = "no connection to the server") -> KindFailure {
         KindFailure(
             .connectFailed,
-            "\(url.redacted): no connection to the server; check that it runs and is reachable from here, or try later.",
+            "\(url.redacted): \(fact); check that it runs and is reachable from here, or try later.",
             isRetryable: true, url: url)
     }
 

@@ -72,17 +72,19 @@ public final class OutgoingClient: Sendable {
                 scheme: request.url.scheme, host: request.url.host.lookupName, port: request.url.port, address: address)
             guard let client = try servers.borrow(server) else { throw .cancelled }
             defer { servers.giveBack(server) }
+            let response: OutgoingResponse
             do throws(KindFailure) {
-                let response = try await head(of: request, from: client, at: address)
-                strictHosts.learn(from: response)
-                return try await use(response)
+                response = try await head(of: request, from: client, at: address)
             } catch {
                 // A proxy may reach one address of a host and not the other.
                 guard error.reason == .connectFailed || error.reason == .proxyFailed, error.status == nil else {
                     throw error
                 }
                 last = error
+                continue
             }
+            strictHosts.learn(from: response)
+            return try await use(response)
         }
         throw last
     }
@@ -131,7 +133,8 @@ public final class OutgoingClient: Sendable {
         message.headers.replaceOrAdd(name: "user-agent", value: configuration.userAgent)
         message.body = request.body
         let name = request.interim.map(servers.listeners.add)
-        if let name { message.headers.replaceOrAdd(name: InterimListeners.header, value: name) }
+        message.headers.remove(name: InterimListeners.header)
+        if let name { message.headers.add(name: InterimListeners.header, value: name) }
         defer { if let name { _ = servers.listeners.take(name) } }
         let start = ContinuousClock.now
         let limits = configuration.limits

@@ -92,7 +92,10 @@ extension NIOThreadPool {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 slot.wait(with: continuation)
-                submit { state in slot.fill(state == .active ? .success(work()) : .failure(CancellationError())) }
+                submit { state in
+                    if slot.isFilled { return }
+                    slot.fill(state == .active ? .success(work()) : .failure(CancellationError()))
+                }
             }
         } onCancel: {
             slot.fill(.failure(CancellationError()))
@@ -111,6 +114,16 @@ private final class Slot<T: Sendable>: Sendable {
         case taken
     }
     private let state = Mutex(State.empty)
+
+    /// Nobody waits for the work any more.
+    var isFilled: Bool {
+        state.withLock { state in
+            switch state {
+            case .empty, .waiting: false
+            case .filled, .taken: true
+            }
+        }
+    }
 
     func wait(with continuation: CheckedContinuation<Answer, Never>) {
         let answer = state.withLock { state -> Answer? in

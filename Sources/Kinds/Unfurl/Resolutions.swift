@@ -14,8 +14,8 @@ final class Resolutions: Sendable {
 
     private struct Flight {
         let id: UInt64
-        let task: Task<Answer, Never>
-        var waiting: Int
+        let task: Task<Void, Never>
+        var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
     }
 
     private struct State {
@@ -23,6 +23,9 @@ final class Resolutions: Sendable {
         var flights: [Key: Flight] = [:]
         var lastID: UInt64 = 0
     }
+
+    /// Of the addresses of one answer: a chain of longer ones is not kept.
+    private static let maxBytes = 32 << 10
 
     private let state = Mutex(State())
     private let configuration: UnfurlConfiguration
@@ -39,34 +42,35 @@ final class Resolutions: Sendable {
         _ key: Key, resolve: @escaping @Sendable () async -> Answer
     ) async throws(KindFailure) -> Unfurl.Output {
         if let known = kept(key) { return try known.get() }
-        let task = state.withLock { state -> Task<Answer, Never> in
-            if var flight = state.flights[key] {
-                flight.waiting += 1
-                state.flights[key] = flight
-                return flight.task
-            }
+        let waiter = state.withLock { state in
             state.lastID += 1
-            let id = state.lastID
-            // Awaited by everybody who asked; cancelled when the last of them is.
-            let task = Task {
-                let answer = await resolve()
-                self.land(key, id, answer)
-                return answer
-            }
-            state.flights[key] = Flight(id: id, task: task, waiting: 1)
-            return task
+            return state.lastID
         }
         let answer = await withTaskCancellationHandler {
-            await task.value
+            await withCheckedContinuation { continuation in
+                let isCancelled = state.withLock { state in
+                    // Looked at under the lock: a cancellation after this finds the entry below.
+                    if Task.isCancelled { return true }
+                    if state.flights[key] == nil { state.flights[key] = begin(key, waiter, resolve) }
+                    state.flights[key]?.waiting[waiter] = continuation
+                    return false
+                }
+                if isCancelled { continuation.resume(returning: .failure(.cancelled)) }
+            }
         } onCancel: {
-            self.abandon(key, task)
+            leave(key, waiter)
         }
-        if Task.isCancelled { throw .cancelled }
         return try answer.get()
     }
 
+    /// - Parameter id: Of the one who asked first.
+    private func begin(_ key: Key, _ id: UInt64, _ resolve: @escaping @Sendable () async -> Answer) -> Flight {
+        // Ends with its answer, for everybody who asked; cancelled when the last of them is.
+        Flight(id: id, task: Task { self.land(key, id, await resolve()) })
+    }
+
     /// How many wait for the answer that is being found, for tests.
-    func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting ?? 0 } }
+    func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting.count ?? 0 } }
 
     private func kept(_ key: Key) -> Answer? {
         state.withLock { state in
@@ -83,26 +87,41 @@ final class Resolutions: Sendable {
         case .success: lifetime = configuration.keeps
         case .failure(let failure): lifetime = failure.isRetryable ? .zero : min(configuration.keeps, .seconds(30))
         }
-        state.withLock { state in
+        let waiting = state.withLock { state in
             // One that everybody left may end after the next one has begun.
-            if state.flights[key]?.id == id { state.flights[key] = nil }
-            guard lifetime > .zero else { return }
-            if state.answers.count >= 1024 {
-                let now = now()
-                state.answers = state.answers.filter { $0.value.until > now }
-                if state.answers.count >= 1024 { state.answers.removeAll() }
-            }
-            state.answers[key] = (answer, now() + lifetime)
+            let flight = state.flights[key]?.id == id ? state.flights.removeValue(forKey: key) : nil
+            if lifetime > .zero, answer.urlBytes <= Self.maxBytes { keep(answer, at: key, for: lifetime, in: &state) }
+            return flight?.waiting ?? [:]
         }
+        for continuation in waiting.values { continuation.resume(returning: answer) }
     }
 
-    private func abandon(_ key: Key, _ task: Task<Answer, Never>) {
-        let isLast = state.withLock { state in
-            guard var flight = state.flights[key], flight.task == task else { return false }
-            flight.waiting -= 1
-            state.flights[key] = flight.waiting == 0 ? nil : flight
-            return flight.waiting == 0
+    private func keep(_ answer: Answer, at key: Key, for lifetime: Duration, in state: inout State) {
+        let now = now()
+        if state.answers.count >= 1024 {
+            state.answers = state.answers.filter { $0.value.until > now }
+            if state.answers.count >= 1024 { state.answers.removeAll() }
         }
-        if isLast { task.cancel() }
+        state.answers[key] = (answer, now + lifetime)
+    }
+
+    private func leave(_ key: Key, _ waiter: UInt64) {
+        let (continuation, abandoned) = state.withLock { state in
+            let continuation = state.flights[key]?.waiting.removeValue(forKey: waiter)
+            let isLast = continuation != nil && state.flights[key]?.waiting.isEmpty == true
+            return (continuation, isLast ? state.flights.removeValue(forKey: key)?.task : nil)
+        }
+        abandoned?.cancel()
+        continuation?.resume(returning: .failure(.cancelled))
+    }
+}
+
+extension Resolutions.Answer {
+    /// What it costs to keep.
+    fileprivate var urlBytes: Int {
+        switch self {
+        case .success(let output): output.hops.reduce(0) { $0 + $1.url.utf8.count }
+        case .failure: 0
+        }
     }
 }

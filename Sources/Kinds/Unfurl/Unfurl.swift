@@ -37,11 +37,17 @@ public struct Unfurl: Kind {
         let key = Resolutions.Key(url: "\(start)", limit: limit, readsPage: input.readPage ?? true)
         let failure = KindFailure.timeout("the chain of redirects", after: timeout, at: start)
         return try await withDeadline(timeout, failure: failure) { () async throws(KindFailure) in
-            try await resolutions.answer(key) {
+            try await resolutions.answer(key) { [longest = max(timeout, configuration.timeout)] in
                 let chain = UnfurlChain(
                     client: client, configuration: configuration, documents: documents, limit: limit,
                     readsPage: key.readsPage, context: context)
-                do throws(KindFailure) { return .success(try await chain.resolve(start)) } catch {
+                // Of its own, since everybody who asks meanwhile waits for it with a limit of theirs.
+                do throws(KindFailure) {
+                    return .success(
+                        try await withDeadline(longest, failure: failure) { () async throws(KindFailure) in
+                            try await chain.resolve(start)
+                        })
+                } catch {
                     return .failure(error)
                 }
             }

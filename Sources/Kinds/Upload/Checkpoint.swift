@@ -83,7 +83,8 @@ struct CheckpointFile: Sendable {
             let path = "\(folder)/\(name)"
             var facts = stat()
             guard stat(path, &facts) == 0, facts.st_mtim.tv_sec <= oldest else { continue }
-            if let checkpoint = load(path) { stale.append(checkpoint) }
+            // What was not renamed yet may be older than what is there.
+            if name.hasSuffix(".json"), let checkpoint = load(path) { stale.append(checkpoint) }
             unlink(path)
         }
         return stale

@@ -151,7 +151,12 @@ extension OpenFile.Identity {
         device = UInt64(facts.st_dev)
         inode = UInt64(facts.st_ino)
         size = Int64(facts.st_size)
-        modifiedNs = Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
-        changedNs = Int64(facts.st_ctim.tv_sec) * 1_000_000_000 + Int64(facts.st_ctim.tv_nsec)
+        modifiedNs = Self.nanoseconds(facts.st_mtim)
+        changedNs = Self.nanoseconds(facts.st_ctim)
+    }
+
+    /// Wraps after the year 2262, which a file's owner may set: only whether it is the same counts.
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }

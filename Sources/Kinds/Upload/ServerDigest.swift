@@ -14,11 +14,16 @@ enum ServerDigest {
             isRetryable: true, status: response.status, url: response.url)
     }
 
+    /// - Parameter isHead: Whether the answer is about what is there, and not about what was sent.
     /// - Returns: Nil when the server names none.
-    static func isSame(_ response: OutgoingResponse, as digest: [UInt8]) -> Bool? {
+    static func isSame(_ response: OutgoingResponse, as digest: [UInt8], isHead: Bool = false) -> Bool? {
         var named = response.headers["x-amz-checksum-sha256"]
-        // Content-Digest is about the answer's own body, which is not ours.
-        for member in response.headers[canonicalForm: "repr-digest"]
+        // Of what was stored only when the answer is not a representation of its own, such as a page that says it is done.
+        // Content-Digest is always about the answer's own body.
+        let isStored =
+            isHead || response.status == 204 || response.headers["content-length"].first == "0"
+            || response.headers.contains(name: "content-location")
+        for member in isStored ? response.headers[canonicalForm: "repr-digest"] : []
         where member.hasPrefix("sha-256=:") && member.hasSuffix(":") {
             named.append(String(member.dropFirst("sha-256=:".count).dropLast()))
         }

@@ -86,7 +86,9 @@ struct Transfer: Sendable {
             }
             let reply = try await withLimit(
                 { await stream.turn.waitUntilStalled(for: idle) }, failure: stalled, answer)
+            let isWhole = stream.stop() || piece.bytes == 0
             if let failure = source.changeFailure() { throw failure }
+            if reply.response.isSuccess, !isWhole { throw .notAwaited(url) }
             if reply.status == 417, asks {
                 memory.ignoresExpect.withLock { $0 = true }
                 return try await send(piece, as: method, to: url, headers: headers, hash: &hash, reports: reports)
@@ -94,6 +96,7 @@ struct Transfer: Sendable {
             hash = stream.hash()
             return reply
         } catch {
+            _ = stream.stop()
             // What was read may explain why the exchange failed.
             if error.reason != .cancelled, let cause = stream.failure() ?? source.changeFailure() { throw cause }
             throw error
@@ -224,5 +227,15 @@ struct Transfer: Sendable {
                 try? WebURL(parsing: $0, base: reply.response.url).description
             }, address: "\(reply.response.address)", durationMs: 0, sends: memory.sends.withLock { $0 },
             isChecksumConfirmed: isChecked)
+    }
+}
+
+extension KindFailure {
+    /// Success of what was not sent yet.
+    fileprivate static func notAwaited(_ url: WebURL) -> KindFailure {
+        KindFailure(
+            .connectionLost,
+            "\(url.redacted): the server answered before everything was sent, so what it stored is not known; try again.",
+            isRetryable: true, url: url)
     }
 }

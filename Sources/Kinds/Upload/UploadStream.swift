@@ -13,8 +13,11 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private final class Reading: Sendable {
         let hash: Mutex<Digest?>
         let failure = Mutex<KindFailure?>(nil)
+        let hand = Mutex(Hand.open)
         init(_ hash: Digest?) { self.hash = Mutex(hash) }
     }
+
+    private enum Hand { case open, everythingGiven, stopped }
 
     private let source: UploadSource
     private let piece: Transfer.Piece
@@ -47,6 +50,16 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
 
     /// Of the source up to what was read so far, if that was wanted.
     func hash() -> Digest? { reading.hash.withLock { $0 } }
+
+    /// Gives nothing more: the exchange is over.
+    ///
+    /// - Returns: Whether everything had been given.
+    func stop() -> Bool {
+        reading.hand.withLock { hand in
+            defer { hand = .stopped }
+            return hand == .everythingGiven
+        }
+    }
 
     /// Why reading stopped before the end, if it did.
     func failure() -> KindFailure? { reading.failure.withLock { $0 } }
@@ -81,6 +94,11 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
                     Swift.max(count, UploadStream.bufferBytes.lowerBound), UploadStream.bufferBytes.upperBound)
             }
             let buffer = try await buffer()
+            let isLast = offset == stream.piece.range.upperBound && (hasEnded || stream.piece.suffix.isEmpty)
+            try stream.reading.hand.withLock { hand in
+                if hand == .stopped { throw CancellationError() }
+                if isLast { hand = .everythingGiven }
+            }
             if buffer != nil { stream.turn.becomesTheirs() }
             return buffer
         }

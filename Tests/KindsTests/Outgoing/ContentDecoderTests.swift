@@ -170,4 +170,21 @@ extension NSData {
         put(0, 8)
         return [0x78, 0x9C] + bits
     }
+
+    /// Each member costs some work, also an empty one.
+    @Test func endlessMembersAreDamage() throws {
+        let empty: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x20, 0, 1, 0, 0]
+        for (decoder, piece) in [(InflateDecoder(gzip: true), empty), (ZstandardDecoder(), frame)]
+            as [(any ContentDecoder, [UInt8])]
+        {
+            var output: [UInt8] = []
+            let few = Array(repeatElement(piece, count: 999).joined())
+            #expect(try few.withUnsafeBytes { try decoder.decode($0, into: &output, limit: 100) })
+            #expect(throws: CorruptContent.self) {
+                try (piece + piece).withUnsafeBytes { _ = try decoder.decode($0, into: &output, limit: 100) }
+            }
+            #expect(output.isEmpty)
+        }
+    }
 }

@@ -41,7 +41,7 @@ import Testing
         #expect(breaker.admit(now: .seconds(32), limits: limits) == .seconds(29))
         #expect(breaker.admit(now: .seconds(61), limits: limits) == nil)
         breaker.ended(.reached, now: .seconds(61), limits: limits)
-        #expect(breaker.isIdle)
+        #expect(breaker.isForgettable(now: .seconds(61), limits: limits))
     }
 
     @Test func oneHostSeesOnlySoManyAtOnce() async throws {
@@ -121,5 +121,19 @@ import Testing
         #expect(hosts.upgrade(plain, now: 1) == nil)
         hosts.learn("nonsense", of: "example.org", now: 0)
         #expect(hosts.upgrade(plain, now: 1) == nil)
+    }
+
+    @Test func manyNamesDoNotKeepOthersOut() throws {
+        let hosts = StrictHosts()
+        for number in 0..<5000 { hosts.learn("max-age=1000", of: "h\(number).example", now: 0) }
+        #expect(try hosts.upgrade(WebURL(parsing: "http://h4999.example/"), now: 1) != nil)
+    }
+
+    @Test func failuresOfLongAgoAreForgotten() {
+        var breaker = CircuitBreaker()
+        let limits = HostLimits()
+        breaker.ended(.failedToConnect, now: .seconds(10), limits: limits)
+        #expect(!breaker.isForgettable(now: .seconds(10) + limits.rest, limits: limits))
+        #expect(breaker.isForgettable(now: .seconds(11) + limits.rest * 2, limits: limits))
     }
 }

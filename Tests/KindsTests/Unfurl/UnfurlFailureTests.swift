@@ -35,7 +35,10 @@ import Testing
         arguments: [
             (.respond(404), "http_status", false), (.respond(500), "http_status", true),
             (.respond(305, [("location", "/x")]), "http_status", false), (.respond(401), "unauthorized", false),
-            (.respond(302), "redirect_invalid", false), (.close, "connection_lost", true),
+            (.respond(302), "redirect_invalid", false),
+            // As it is sent, each of these is three bytes.
+            (.redirect(302, to: String(repeating: "\"", count: 6000)), "redirect_invalid", false),
+            (.close, "connection_lost", true),
             (.raw(Array("no web server\r\n\r\n".utf8), closes: true), "protocol_error", false),
             (
                 .raw(

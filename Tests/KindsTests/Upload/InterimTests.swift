@@ -88,8 +88,18 @@ import Testing
             HTTPResponseHead(
                 version: .http1_1, status: .custom(code: 104, reasonPhrase: ""), headers: ["location": "/u"]))
         #expect(await !answers.waitUntilWanted(atMost: .milliseconds(1)))
-        #expect(answers.uploads.map { $0["location"] } == [["/u"]])
+        #expect(answers.upload?["location"] == ["/u"])
         answers.hear(HTTPResponseHead(version: .http1_1, status: .continue))
         #expect(await answers.waitUntilWanted(atMost: .seconds(60)))
+    }
+
+    @Test func answersBeforeTheAnswerComeToAnEnd() async throws {
+        try await LoopbackServer.with { _ in
+            let flood = String(repeating: "HTTP/1.1 104 Go on\r\nlocation: /u\r\n\r\n", count: 1001)
+            return .raw(Array((flood + "HTTP/1.1 201 X\r\ncontent-length: 0\r\n\r\n").utf8), closes: false)
+        } _: { server in
+            let failure = await failure { () async throws(KindFailure) in try await send("x", to: server) }
+            #expect(failure?.code == "connection_lost")
+        }
     }
 }

@@ -275,7 +275,7 @@ import Testing
         for (header, value, isMatch) in [
             ("repr-digest", "sha-256=:\(right):", true), ("x-amz-checksum-sha256", right, true),
             ("repr-digest", "sha-256=:\(wrong):", false), ("x-amz-checksum-sha256", wrong, false),
-        ] {
+        ] as [(String, String, Bool)] {
             try await LoopbackServer.with { _ in
                 .respond(200, [(header, value)])
             } _: { server in
@@ -291,6 +291,61 @@ import Testing
                         }
                         #expect(failure?.code == "checksum_mismatch")
                     }
+                }
+            }
+        }
+    }
+
+    /// A page that says it is done has a digest of its own.
+    @Test func digestOfTheAnswersOwnPageIsNotThatOfTheFile() async throws {
+        let page = Array("stored".utf8)
+        let digest = Data(SHA256.hash(data: page)).base64EncodedString()
+        try await LoopbackServer.with { _ in
+            .respond(200, [("repr-digest", "sha-256=:\(digest):")], page)
+        } _: { server in
+            try await withClient { client in
+                let output = try await Upload(client: client).run(
+                    Upload.Input(to: server.origin, method: .post, body: "x"), context: OperationContext())
+                #expect(!output.isChecksumConfirmed)
+            }
+        }
+    }
+
+    /// What the server stored of a body that it did not wait for is not known.
+    @Test func successBeforeTheBodyIsNone() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(201)
+        } greeting: { _ in
+            .respond(201)
+        } _: { server in
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Upload(client: client).run(
+                        Upload.Input(to: server.origin, body: String(repeating: "x", count: 64 << 20)),
+                        context: OperationContext())
+                }
+                #expect(failure?.code == "connection_lost")
+                #expect(failure?.isRetryable == true)
+            }
+        }
+    }
+
+    @Test func fileOfAFarFutureIsSent() async throws {
+        try await withFolder { folder in
+            let file = folder + "/f"
+            try Data("x".utf8).write(to: URL(fileURLWithPath: file))
+            // Beyond what nanoseconds in 64 bits can count.
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 10_413_792_000)], ofItemAtPath: file)
+            try await LoopbackServer.with { _ in
+                .respond(201)
+            } _: { server in
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    let output = try await Upload(client: client, configuration: configuration).run(
+                        Upload.Input(file: file, to: server.origin), context: OperationContext())
+                    #expect(output.bytes == 1)
                 }
             }
         }

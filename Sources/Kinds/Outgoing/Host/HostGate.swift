@@ -12,12 +12,19 @@ final class HostGate: Sendable {
         var waiting: [Waiting] = []
         var pace = Pace()
         var breaker = CircuitBreaker()
+
+        func isForgettable(now: Duration, limits: HostLimits) -> Bool {
+            active == 0 && waiting.isEmpty && breaker.isForgettable(now: now, limits: limits) && pace.isIdle(now: now)
+        }
     }
 
     private struct State {
         var hosts: [String: Host] = [:]
         var lastID: UInt64 = 0
+        var sweepAt = HostGate.many
     }
+
+    private static let many = 4096
 
     private let state = Mutex(State())
     private let limits: HostLimits
@@ -124,7 +131,12 @@ final class HostGate: Sendable {
 
     /// A host about which there is nothing to remember is forgotten.
     private func keep(_ host: Host, at key: String, in state: inout State) {
-        let isIdle = host.active == 0 && host.waiting.isEmpty && host.breaker.isIdle && host.pace.isIdle(now: now)
-        state.hosts[key] = isIdle ? nil : host
+        let now = now
+        state.hosts[key] = host.isForgettable(now: now, limits: limits) ? nil : host
+        // What was kept for a moment is looked at again when there is much of it.
+        if state.hosts.count > state.sweepAt {
+            state.hosts = state.hosts.filter { !$0.value.isForgettable(now: now, limits: limits) }
+            state.sweepAt = max(Self.many, state.hosts.count * 2)
+        }
     }
 }

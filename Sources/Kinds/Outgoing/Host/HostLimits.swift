@@ -42,8 +42,12 @@ struct CircuitBreaker: Sendable, Hashable {
     }
 
     private var state = State.closed(failures: 0)
+    private var lastFailure = Duration.zero
 
-    var isIdle: Bool { state == .closed(failures: 0) }
+    /// Nothing to remember: no failure, or none lately.
+    func isForgettable(now: Duration, limits: HostLimits) -> Bool {
+        state == .closed(failures: 0) || state != .trying && now - lastFailure > limits.rest * 2
+    }
 
     /// - Returns: Nil when a request may pass, otherwise how long none may.
     mutating func admit(now: Duration, limits: HostLimits) -> Duration? {
@@ -65,6 +69,7 @@ struct CircuitBreaker: Sendable, Hashable {
     }
 
     mutating func ended(_ ending: Ending, now: Duration, limits: HostLimits) {
+        if ending == .failedToConnect { lastFailure = now }
         switch (ending, state) {
         case (.reached, _): state = .closed(failures: 0)
         case (.failedToConnect, .closed(let failures)) where failures + 1 < limits.failuresBeforeRest:

@@ -33,7 +33,10 @@ final class StrictHosts: Sendable {
             if entries.count >= Self.capacity, entries[host] == nil {
                 entries = entries.filter { $0.value.until > now }
             }
-            guard entries.count < Self.capacity || entries[host] != nil else { return }
+            // Any one goes, so that nobody can keep others out by many names.
+            if entries.count >= Self.capacity, entries[host] == nil, let other = entries.keys.randomElement() {
+                entries[other] = nil
+            }
             entries[host] = Entry(
                 until: now + min(seconds, 1 << 32), includesSubdomains: directives.contains("includesubdomains"))
         }

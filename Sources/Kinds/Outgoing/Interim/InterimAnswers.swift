@@ -7,20 +7,20 @@ final class InterimAnswers: Sendable {
         /// The body is wanted, or the answer is there already.
         var isDecided = false
         var waiting: CheckedContinuation<Void, Never>?
-        var uploads: [HTTPHeaders] = []
+        var upload: HTTPHeaders?
     }
 
     private let state = Mutex(State())
 
-    /// The headers of each 104 (Upload Resumption Supported), in order.
-    var uploads: [HTTPHeaders] { state.withLock(\.uploads) }
+    /// What the last 104 (Upload Resumption Supported) with a place said of the upload. One is kept, and of it what is used:
+    /// a server may send any number of them.
+    var upload: HTTPHeaders? { state.withLock(\.upload) }
 
     /// Takes any head that arrives, the final one included.
     func hear(_ head: HTTPResponseHead) {
         switch head.status.code {
         case 100, 200...: decide()
-        // More would be a server that never comes to its answer.
-        case 104: state.withLock { if $0.uploads.count < 1000 { $0.uploads.append(head.headers) } }
+        case 104: state.withLock { $0.upload = Self.place(in: head.headers) ?? $0.upload }
         default: break
         }
     }
@@ -46,6 +46,14 @@ final class InterimAnswers: Sendable {
             defer { group.cancelAll() }
             return await group.next() ?? true
         }
+    }
+
+    private static func place(in headers: HTTPHeaders) -> HTTPHeaders? {
+        guard let location = headers["location"].first, location.utf8.count <= WebURL.maxBytes else { return nil }
+        var kept: HTTPHeaders = ["location": location]
+        kept.add(
+            contentsOf: headers["upload-limit"].prefix(1).filter { $0.utf8.count <= 1024 }.map { ("upload-limit", $0) })
+        return kept
     }
 
     private func decision() async {

@@ -28,8 +28,13 @@ final class InterimHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
+    /// A server may tell its progress by them, but not go on for ever.
+    private static let most = 1000
+
     private let listeners: InterimListeners
     private var listener: InterimAnswers?
+    /// Since the last request.
+    private var count = 0
 
     private init(_ listeners: InterimListeners) { self.listeners = listeners }
 
@@ -43,12 +48,17 @@ final class InterimHandler: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .head(var head) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
         listener = head.headers[InterimListeners.header].first.flatMap(listeners.take)
+        count = 0
         head.headers.remove(name: InterimListeners.header)
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if let listener, case .head(let head) = unwrapInboundIn(data) { listener.hear(head) }
+        if case .head(let head) = unwrapInboundIn(data) {
+            count += 1
+            if count > Self.most { return context.close(promise: nil) }
+            listener?.hear(head)
+        }
         context.fireChannelRead(data)
     }
 }

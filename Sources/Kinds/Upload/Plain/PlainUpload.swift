@@ -63,7 +63,9 @@ struct PlainUpload: Sendable {
         let reply = try await transfer.ask(.HEAD, url, headers: headers)
         guard reply.response.isSuccess else { return nil }
         let digest = Array(try await transfer.digest(of: 0..<transfer.source.size, by: .sha256))
-        if let isSame = ServerDigest.isSame(reply.response, as: digest) { return isSame ? (reply, digest) : nil }
+        if let isSame = ServerDigest.isSame(reply.response, as: digest, isHead: true) {
+            return isSame ? (reply, digest) : nil
+        }
         let md5 = try await transfer.digest(of: 0..<transfer.source.size, by: .md5)
         return reply.response.headers["etag"].first?.unquoted == md5.hexadecimal ? (reply, digest) : nil
     }

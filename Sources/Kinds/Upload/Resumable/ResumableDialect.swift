@@ -54,6 +54,13 @@ struct ResumableOffer: Sendable {
         }
     }
 
+    /// Whether an answer comes from a server that knows the draft.
+    static func isOfDraft(_ headers: HTTPHeaders) -> Bool {
+        ["upload-offset", "upload-complete", "upload-limit", "upload-draft-interop-version"].contains {
+            headers.contains(name: $0)
+        }
+    }
+
     /// Takes over what an answer adds.
     mutating func merge(_ other: ResumableOffer) {
         maxSize = other.maxSize ?? maxSize

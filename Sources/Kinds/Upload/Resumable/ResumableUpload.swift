@@ -54,6 +54,8 @@ struct ResumableUpload: Sendable {
         var hash = begun
         var chunk = min(transfer.configuration.chunkBytes, offer.maxPiece.map { max(1, $0) } ?? .max)
         var doubts = 0
+        // How often the server went back.
+        var losses = 0
         var isChecked = offer.checksum != nil && offset == 0
         try await note(place, hash)
         transfer.progress.reached(offset)
@@ -65,6 +67,7 @@ struct ResumableUpload: Sendable {
             switch reply?.status ?? Self.noAnswer {
             case 200..<300:
                 guard let reply, let confirmed = try offsetHeader(reply) ?? (dialect == .draft ? end : nil) else {
+                    doubts += 1
                     break
                 }
                 try check(confirmed, at: place)
@@ -96,7 +99,8 @@ struct ResumableUpload: Sendable {
             }
             if reached.offset != offset {
                 // What came before is not covered by a checksum of this piece.
-                if reached.offset > offset { isChecked = false }
+                if reached.offset > offset { isChecked = false } else { losses += 1 }
+                guard losses < Self.maxDoubts else { throw stuck(place, reply?.status) }
                 offset = reached.offset
                 hash = try await transfer.hash(ofFirst: offset, goingOnFrom: hash)
                 try await note(place, hash)
@@ -165,9 +169,7 @@ struct ResumableUpload: Sendable {
             reply = try await transfer.ask(.POST, transfer.url, headers: headers, interim: interim)
         } catch {
             // The place was told before the connection broke.
-            guard error.isRetryable, let early = interim.uploads.last(where: { $0.contains(name: "location") }),
-                let place = try place(in: early)
-            else { throw error }
+            guard error.isRetryable, let early = interim.upload, let place = try place(in: early) else { throw error }
             return .begun(place, ResumableOffer(early))
         }
         let isRefused = [400, 404, 405, 411, 415, 501].contains(reply.status)
@@ -175,11 +177,16 @@ struct ResumableUpload: Sendable {
         if reply.status == 412, createsOnly { throw .alreadyExists(transfer.url) }
         if reply.status == 413 { throw tooLarge(nil) }
         guard reply.response.isSuccess else { throw .status(reply.response, at: transfer.url) }
-        let heads = [reply.response.headers] + interim.uploads.reversed()
-        for head in heads {
+        // A server that does not know the draft took this for a whole request; another one would be its second.
+        if dialect == .draft, interim.upload == nil, !ResumableOffer.isOfDraft(reply.response.headers) {
+            throw KindFailure(
+                .protocolError,
+                "\(transfer.url.redacted): the server does not know resumable uploads and took their empty beginning for the "
+                    + "whole; use the style `plain` or `auto`.", status: reply.status, url: transfer.url)
+        }
+        for head in [reply.response.headers, interim.upload].compactMap(\.self) {
             if let place = try place(in: head) { return .begun(place, ResumableOffer(reply.response.headers)) }
         }
-        if dialect == .draft { return .unsupported }
         throw KindFailure(
             .protocolError,
             "\(transfer.url.redacted): the server began an upload and did not say where; check that `to` is the "
@@ -192,12 +199,12 @@ struct ResumableUpload: Sendable {
         do throws(WebURLProblem) { place = try WebURL(parsing: text, base: transfer.url) } catch {
             throw .invalidURL(error, field: "Location")
         }
-        // The credential goes with the pieces; it must not reach another server.
-        guard place.origin == transfer.url.origin || transfer.secret == nil else {
+        // The credential and the user's headers go with the pieces; they must not reach another server.
+        guard place.origin == transfer.url.origin else {
             throw KindFailure(
                 .redirectRefused,
-                "\(transfer.url.redacted): the upload would go to another server, \(place.origin), with the credential; "
-                    + "name that server in `to`.", url: place)
+                "\(transfer.url.redacted): the upload would go to another server, \(place.origin); name that server in `to`.",
+                url: place)
         }
         return place
     }

@@ -196,9 +196,9 @@ struct S3Multipart: Sendable {
     private func resumed() async throws(KindFailure) -> Resumption {
         guard var saved = try transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
         var stored: [Int: S3Answer.Part] = [:]
-        var marker = "0"
+        var marker = 0
         while true {
-            let url = transfer.url.adding(["uploadId": saved.upload, "part-number-marker": marker])
+            let url = transfer.url.adding(["uploadId": saved.upload, "part-number-marker": "\(marker)"])
             let reply = try await transfer.persisting { () async throws(KindFailure) in
                 let reply = try await s3.ask(.GET, url)
                 guard reply.response.isSuccess || reply.status == 404 else { throw s3.failure(reply) }
@@ -213,10 +213,11 @@ struct S3Multipart: Sendable {
             }
             let parts = S3Answer.parts(in: reply.body)
             for part in parts { stored[part.number] = part }
-            guard S3Answer.text("IsTruncated", in: reply.body) == "true", let last = parts.last,
-                "\(last.number)" != marker
+            // Only upwards, and not for ever.
+            guard S3Answer.text("IsTruncated", in: reply.body) == "true", let last = parts.last?.number,
+                (marker + 1...Int(Self.maxParts)).contains(last)
             else { break }
-            marker = "\(last.number)"
+            marker = last
         }
         saved.keep { part in
             stored[part.number].map { $0.bytes == part.bytes && $0.etag == part.etag.unquoted } ?? false

@@ -12,7 +12,9 @@ struct S3Upload: Sendable {
     let createsOnly: Bool
 
     func run() async throws(KindFailure) -> Upload.Output {
-        if transfer.source.size <= transfer.configuration.partBytes * 2 { return try await single() }
+        // What was begun in parts goes on in parts, whatever the configuration says now.
+        let isBegun = transfer.checkpoint?.load()?.style == "s3"
+        if transfer.source.size <= transfer.configuration.partBytes * 2, !isBegun { return try await single() }
         return try await S3Multipart(s3: self).run()
     }
 
