@@ -69,8 +69,9 @@ public struct DefinitionDocument: Hashable, Sendable {
 
     /// Things are under their name in a map, or under their number in a list.
     private mutating func note(_ section: String, _ subjects: [DefinitionProblem.Subject], _ tree: YAMLTree) {
+        let known = tree.lines(in: section)
         for (index, subject) in subjects.enumerated() {
-            guard let line = tree.lines[[section, subject.name]] ?? tree.lines[[section, "\(index)"]] else { continue }
+            guard let line = known[subject.name] ?? known["\(index)"] else { continue }
             lines[subject] = line
         }
     }

@@ -8,7 +8,7 @@ struct YAMLReader: ~Copyable {
     private var anchors: [String: YAMLNode] = [:]
     private var depth = 0
 
-    /// A value inside a value inside a value: each takes stack.
+    /// A value inside a value inside a value: each takes stack, to read, to walk and to let go.
     private static let maxDepth = 100
 
     init(_ text: String) {
@@ -42,15 +42,15 @@ struct YAMLReader: ~Copyable {
     private mutating func readNode(_ event: YAMLEvent) throws(YAMLProblem) -> YAMLNode {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.maxDepth else {
-            throw YAMLProblem(line: event.line, message: "values stand \(Self.maxDepth) deep in one another; use fewer")
-        }
+        guard depth <= Self.maxDepth else { throw Self.tooDeep(event) }
         let content: YAMLNode.Content
         switch event.kind {
         case .alias(let name):
             guard let node = anchors[name] else {
                 throw YAMLProblem(line: event.line, message: "the alias *\(name) names nothing before it")
             }
+            // What an alias names stands here as deep as it is high.
+            guard depth + node.height <= Self.maxDepth else { throw Self.tooDeep(event) }
             return node
         case .scalar(let scalar): content = .scalar(scalar)
         case .beginSequence: content = .sequence(try readElements())
@@ -61,6 +61,10 @@ struct YAMLReader: ~Copyable {
         let node = YAMLNode(content, line: event.line)
         if let anchor = event.anchor { anchors[anchor] = node }
         return node
+    }
+
+    private static func tooDeep(_ event: YAMLEvent) -> YAMLProblem {
+        YAMLProblem(line: event.line, message: "values stand \(maxDepth) deep in one another; use fewer")
     }
 
     private mutating func readElements() throws(YAMLProblem) -> [YAMLNode] {

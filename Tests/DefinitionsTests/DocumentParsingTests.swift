@@ -176,6 +176,15 @@ import Testing
         #expect(problem?.description == "the document is larger than 8 MiB; split it")
     }
 
+    /// Nine million empty maps, of a few kilobytes of text.
+    @Test(arguments: ["{}", "[]"])
+    func emptyValuesGrowNoLess(value: String) {
+        func list(_ alias: String) -> String { "[" + Array(repeating: alias, count: 3000).joined(separator: ",") + "]" }
+        let text = "definitions: {a: {kind: x, input: {a: &a \(value), b: &b \(list("*a")), c: \(list("*b"))}}}"
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+        #expect(problem?.description == "the document is larger than 8 MiB; split it")
+    }
+
     @Test func deepNestingEndsWithAnError() {
         let text = "definitions: " + String(repeating: "[", count: 100_000)
         #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }

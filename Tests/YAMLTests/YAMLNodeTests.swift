@@ -53,6 +53,24 @@ import YAML
         #expect(try YAMLNode("a0: &a0 x\n" + levels) != nil)
     }
 
+    /// Each level names the one before: a value as deep as there are anchors, in a line each.
+    private static func chain(levels: Int) -> String {
+        "a0: &a0 [1]\n" + (1..<levels).map { "a\($0): &a\($0) [*a\($0 - 1)]\n" }.joined()
+    }
+
+    @Test func aliasesStandAsDeepAsTheyAreHigh() throws {
+        // The last list stands in a map, and a number in the first.
+        #expect(try YAMLNode(Self.chain(levels: 98)) != nil)
+        let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(Self.chain(levels: 99)) }
+        #expect(problem?.line == 99)
+        #expect(problem?.message == "values stand 100 deep in one another; use fewer")
+    }
+
+    /// To let go of what was read took as much stack as it was deep.
+    @Test func aChainOfAHundredThousandAliasesIsRefused() {
+        #expect(throws: YAMLProblem.self) { try YAMLNode("? [x]\n: 1\n" + Self.chain(levels: 100_000)) }
+    }
+
     @Test(arguments: [
         ("a: [1, 2", 2, "did not find expected ',' or ']'"), ("a: 1\n b: 2", 2, "mapping values are not allowed"),
         ("a: *b", 1, "the alias *b names nothing before it"), ("&a [*a]", 1, "the alias *a names nothing before it"),

@@ -3,37 +3,60 @@ import YAML
 
 /// A YAML document as JSON, with the line of every value.
 struct YAMLTree {
-    private(set) var json: JSONText = .null
-    /// By path of names and indexes.
-    private(set) var lines: [[String]: Int] = [:]
-    private var bytesWritten = 0
+    let json: JSONText
+    /// Nil for JSON, whose lines nobody knows.
+    private let root: YAMLNode?
 
     init(_ text: String) throws(DefinitionsProblem) {
-        guard text.utf8.count <= DefinitionDocument.maxBytes else {
-            throw Self.tooLarge
-        }
+        guard text.utf8.count <= DefinitionDocument.maxBytes else { throw DefinitionsProblem.tooLarge }
         // JSON goes its own way: libyaml refuses some of it, such as surrogate pairs. What is no JSON may still be YAML.
         if text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let json = try? JSONText(checking: Array(text.utf8), limit: DefinitionDocument.maxBytes)
         {
             self.json = json
+            root = nil
             return
         }
         guard let root = try Self.compose(text) else {
             throw DefinitionsProblem(
                 line: nil, message: "the document is empty; give at least one of queues, definitions, graphs")
         }
-        json = try convert(root, at: [])
+        var writer = JSONWriter()
+        json = try writer.write(root)
+        self.root = root
     }
 
-    private static let tooLarge = DefinitionsProblem(
-        line: nil, message: "the document is larger than \(DefinitionDocument.maxBytes >> 20) MiB; split it")
-
-    /// The line of a path, or of what surrounds it where it is missing.
+    /// The line of a path of names and indexes, or of what surrounds it where it is missing.
     func line(of path: [String]) -> Int? {
-        var path = path
-        while lines[path] == nil, !path.isEmpty { path.removeLast() }
-        return lines[path]
+        guard var node = root else { return nil }
+        var line = node.line
+        for step in path {
+            switch node.content {
+            case .scalar: return line
+            case .mapping(let members):
+                guard let member = members.first(where: { $0.name.scalar?.text == step }) else { return line }
+                (node, line) = (member.value, member.name.line)
+            case .sequence(let elements):
+                guard let index = Int(step), elements.indices.contains(index) else { return line }
+                (node, line) = (elements[index], elements[index].line)
+            }
+        }
+        return line
+    }
+
+    /// The lines of what stands directly in a section, by name or index.
+    func lines(in section: String) -> [String: Int] {
+        guard case .mapping(let sections)? = root?.content,
+            let section = sections.first(where: { $0.name.scalar?.text == section })
+        else { return [:] }
+        switch section.value.content {
+        case .scalar: return [:]
+        case .mapping(let members):
+            let lines = members.compactMap { member in member.name.scalar.map { ($0.text, member.name.line) } }
+            return Dictionary(lines) { first, _ in first }
+        case .sequence(let elements):
+            return Dictionary(uniqueKeysWithValues: elements.enumerated().map { ("\($0)", $1.line) })
+        }
     }
 
     private static func compose(_ text: String) throws(DefinitionsProblem) -> YAMLNode? {
@@ -43,30 +66,47 @@ struct YAMLTree {
             throw DefinitionsProblem(line: error.line, message: error.message)
         }
     }
+}
 
-    private mutating func convert(_ node: YAMLNode, at path: [String]) throws(DefinitionsProblem) -> JSONText {
-        lines[path] = lines[path] ?? node.line
-        let json: JSONText
-        switch node.content {
-        case .scalar(let scalar):
-            json = try scalar.json(line: node.line, path: path)
-            // An alias is written out wherever it stands, so a small document can grow without bounds.
-            bytesWritten += json.bytes.count + 8
-        case .sequence(let sequence):
-            var elements: [JSONText] = []
-            for (index, element) in sequence.enumerated() {
-                elements.append(try convert(element, at: path + ["\(index)"]))
-            }
-            bytesWritten += 8
-            json = JSONText(elements: elements)
-        case .mapping(let members):
-            json = try convert(members, at: path)
-        }
-        guard bytesWritten <= DefinitionDocument.maxBytes else { throw Self.tooLarge }
-        return json
+extension DefinitionsProblem {
+    fileprivate static let tooLarge = DefinitionsProblem(
+        line: nil, message: "the document is larger than \(DefinitionDocument.maxBytes >> 20) MiB; split it")
+}
+
+/// Writes nodes as JSON. An alias is written out wherever it stands, so a small document can grow without bounds: what is
+/// written counts, and each value by itself.
+private struct JSONWriter {
+    /// Of the value that is being written.
+    private var path: [String] = []
+    private var bytesWritten = 0
+
+    private mutating func count(_ bytes: Int) throws(DefinitionsProblem) {
+        bytesWritten += bytes + 8
+        if bytesWritten > DefinitionDocument.maxBytes { throw DefinitionsProblem.tooLarge }
     }
 
-    private mutating func convert(_ members: [YAMLMember], at path: [String]) throws(DefinitionsProblem) -> JSONText {
+    mutating func write(_ node: YAMLNode) throws(DefinitionsProblem) -> JSONText {
+        switch node.content {
+        case .scalar(let scalar):
+            let json = try scalar.json(line: node.line, path: path)
+            try count(json.bytes.count)
+            return json
+        case .sequence(let sequence):
+            try count(0)
+            var elements: [JSONText] = []
+            for (index, element) in sequence.enumerated() {
+                path.append("\(index)")
+                elements.append(try write(element))
+                path.removeLast()
+            }
+            return JSONText(elements: elements)
+        case .mapping(let members):
+            try count(0)
+            return try write(members)
+        }
+    }
+
+    private mutating func write(_ members: [YAMLMember]) throws(DefinitionsProblem) -> JSONText {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for member in members {
             guard let name = member.name.scalar?.text else {
@@ -74,13 +114,14 @@ struct YAMLTree {
                     line: member.name.line, place: path.isEmpty ? nil : path.joined(separator: "."),
                     message: "a name must be a plain word, not a list or a map")
             }
-            lines[path + [name]] = member.name.line
-            let json = try convert(member.value, at: path + [name])
+            try count(name.utf8.count)
+            path.append(name)
+            let json = try write(member.value)
+            path.removeLast()
             if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
             bytes += JSONText(string: name).bytes
             bytes.append(UInt8(ascii: ":"))
             bytes += json.bytes
-            bytesWritten += name.utf8.count + 8
         }
         bytes.append(UInt8(ascii: "}"))
         return JSONText(trusted: bytes)
