@@ -19,7 +19,10 @@ struct Halyard: ParsableCommand {
         version: Version.current,
         groupedSubcommands: [
             CommandGroup(
-                name: "Jobs", subcommands: [Enqueue.self, Wait.self, Result.self, Cancel.self, Retry.self, Prune.self]),
+                name: "Jobs",
+                subcommands: [
+                    Enqueue.self, Upload.self, Wait.self, Result.self, Cancel.self, Retry.self, Prune.self,
+                ]),
             CommandGroup(
                 name: "Looking", subcommands: [List.self, Show.self, Why.self, Graph.self, Watch.self, Status.self]),
             CommandGroup(name: "Settings", subcommands: [Queues.self, Definitions.self, Reload.self]),

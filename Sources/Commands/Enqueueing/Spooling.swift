@@ -10,6 +10,21 @@ struct Spooling {
     private static let prefix = "spool:"
     private static let standardInput = "-"
 
+    /// The same for many inputs.
+    func copyAll(_ inputs: inout [ResolvedInput]) async throws {
+        for index in inputs.indices {
+            var input: ResolvedInput? = inputs[index]
+            try await copy(&input)
+            if let input { inputs[index] = input }
+        }
+    }
+
+    func absolute(_ input: ResolvedInput) throws -> ResolvedInput {
+        var changed: ResolvedInput? = input
+        try makeAbsolute(&changed)
+        return changed ?? input
+    }
+
     /// Makes paths absolute, since the daemon works in a directory of its own.
     func makeAbsolute(_ input: inout ResolvedInput?) throws {
         guard var changed = input else { return }

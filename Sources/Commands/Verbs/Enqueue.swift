@@ -160,7 +160,7 @@ extension Halyard {
                 submission.input = input?.object.text
                 answer = try await self.answer(submission, session)
             }
-            let receipt = try tell(answer, in: surroundings)
+            let receipt = try answer.tell(isJSON: common.json, in: surroundings)
             if !session.isDaemon, let file = input?.files.first {
                 try surroundings.note("the daemon will read \(file.path) itself, which must lie beneath its roots")
             }
@@ -172,22 +172,6 @@ extension Halyard {
                 throw CommandFailure(.software, "The daemon gave no answer to the submission. Check with: halyard list")
             }
             return answer
-        }
-
-        private func tell(_ answer: SubmissionAnswer, in surroundings: Surroundings) throws -> EnqueueReceipt {
-            switch answer {
-            case .refused(let problem): throw CommandFailure(problem)
-            case .enqueued(let receipt), .duplicate(let receipt):
-                if common.json {
-                    try surroundings.output.json(answer.json)
-                } else {
-                    for job in receipt.jobs { try surroundings.output.line("\(job)") }
-                }
-                if case .duplicate = answer {
-                    try surroundings.note("the key was used before; nothing was added")
-                }
-                return receipt
-            }
         }
     }
 }

@@ -94,6 +94,32 @@ import Testing
         #expect(try await bed.ask("SELECT state FROM job") == "4")
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func aFolderIsUploadedAsOneGraph() async throws {
+        let bed = try TestBed()
+        let tree = bed.folder.path + "/tree"
+        try #require(mkdir(tree, 0o700) == 0 && mkdir(tree + "/b c", 0o700) == 0)
+        try bed.folder.write("1", to: "tree/a.txt")
+        try bed.folder.write("22", to: "tree/b c/ü?.txt")
+        try bed.folder.write("333", to: "tree/b c/d")
+        try #require(symlink("/etc/passwd", tree + "/link") == 0)
+        try await bed.withDaemon { _ in
+            let sent = try await bed.halyard(
+                "upload", tree, "--to", "\(bed.server.site)/inbox/{path}", "--definition", "send", "--wait")
+            #expect(sent.status == .exited(0), "\(sent.errors)")
+            #expect(sent.errors.contains("1 name left out"))
+            #expect(bed.server.received(at: "/inbox/a.txt") == 1)
+            #expect(bed.server.received(at: "/inbox/b%20c/%C3%BC%3F.txt") == 2)
+            #expect(bed.server.received(at: "/inbox/b%20c/d") == 3)
+            #expect(try await bed.ask("SELECT count(*), count(DISTINCT graph) FROM jobs") == "3|1")
+            let same = try await bed.halyard("upload", tree, "--to", bed.server.site + "/x", "--definition", "send")
+            #expect(same.status == .exited(64) && same.errors.contains("Write {path} into it"))
+            let none = try await bed.halyard("upload", tree + "/none", "--to", bed.server.site + "/x")
+            #expect(none.status == .exited(66))
+            #expect(try await bed.ask("SELECT count(*) FROM jobs") == "3")
+        }
+    }
+
     /// Only the configuration names a proxy; these lead nowhere.
     @Test(.timeLimit(.minutes(1)))
     func aProxyOfTheEnvironmentDoesNotCount() async throws {

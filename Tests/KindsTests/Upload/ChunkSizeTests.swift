@@ -31,6 +31,30 @@ import Testing
         }
     }
 
+    /// What the answer to OPTIONS says decides.
+    @Test(
+        arguments: [
+            ([("upload-limit", "max-append-size=700")], ["OPTIONS", "POST", "PATCH"]),
+            ([("tus-resumable", "1.0.0"), ("tus-extension", "termination")], ["OPTIONS", "PUT"]),
+            ([], ["OPTIONS", "PUT"]),
+        ] as [([(String, String)], [String])])
+    func protocolIsFoundOut(headers: [(String, String)], methods: [String]) async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with { request in
+            switch request.method {
+            case "OPTIONS": .respond(204, headers)
+            case "PUT": .respond(201)
+            default: store.answer(request)
+            }
+        } _: { server in
+            try await withClient { client in
+                _ = try await Upload(client: client).result(
+                    Upload.Input(to: server.origin + "/files", style: .auto, body: "x"))
+                #expect(server.requests.map(\.method) == methods)
+            }
+        }
+    }
+
     /// What the server has confirmed is not read again: a digest that goes on from other bytes shows in the receipt.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func digestGoesOnFromTheCheckpoint(style: Upload.Input.Style) async throws {

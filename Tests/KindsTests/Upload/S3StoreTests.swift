@@ -91,6 +91,16 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (1 << 30, 8 << 20, 8 << 20), (5 << 40, 8 << 20, 549_755_814), (10_000 * (5 << 20), 5 << 20, 5 << 20),
+            (10_000 * (5 << 20) + 1, 5 << 20, (5 << 20) + 1),
+        ] as [(Int64, Int64, Int64)])
+    func largeFilesHaveLargeParts(size: Int64, least: Int64, part: Int64) {
+        #expect(S3Multipart.partBytes(for: size, atLeast: least) == part)
+        #expect((size + part - 1) / part <= 10_000)
+    }
+
     /// Its answer was lost: the object with the ETag of this very list of parts is the proof.
     @Test func lostAnswerToTheCompletionIsSettledByTheETag() async throws {
         let store = Store()

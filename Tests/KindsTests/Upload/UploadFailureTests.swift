@@ -49,6 +49,32 @@ import Testing
         #expect(code == "credential_not_found")
     }
 
+    /// The limit of the whole, also while the server is only slow.
+    @Test func uploadThatTakesTooLongEnds() async throws {
+        try await LoopbackServer.with { _ in
+            .silence
+        } _: { server in
+            let code = try await code(of: Upload.Input(to: server.origin, timeoutMs: 100, body: "x"))
+            #expect(code == "timeout")
+        }
+    }
+
+    @Test func waitThatTheServerAsksForIsBelievedToALimit() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(503, [("retry-after", "999999")])
+        } _: { server in
+            var configuration = loopbackConfiguration()
+            configuration.limits.retryAfter = .seconds(7)
+            try await withClient(configuration) { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Upload(client: client).run(
+                        Upload.Input(to: server.origin, body: "x"), context: OperationContext())
+                }
+                #expect(failure?.isRetryable == true && failure?.retryAfter == .seconds(7))
+            }
+        }
+    }
+
     @Test func rootThatIsMissingIsUnreadable() async throws {
         let code = try await code(of: Upload.Input(file: "/nowhere/at/all/f", to: "http://127.0.0.1:1/")) {
             $0.roots = ["/nowhere/at/all"]

@@ -11,6 +11,12 @@ struct S3Multipart: Sendable {
     let s3: S3Upload
 
     private static let maxParts: Int64 = 10_000
+
+    /// Larger than asked where there would be more parts than S3 takes.
+    static func partBytes(for size: Int64, atLeast least: Int64) -> Int64 {
+        max(least, (size + maxParts - 1) / maxParts)
+    }
+
     private var transfer: Transfer { s3.transfer }
     private var size: Int64 { transfer.source.size }
 
@@ -179,7 +185,7 @@ struct S3Multipart: Sendable {
         let state = Checkpoint(
             style: "s3", target: "\(transfer.url)", upload: id, credential: transfer.credential,
             region: s3.signature.region, source: file.identity, offset: 0,
-            partBytes: max(transfer.configuration.partBytes, (size + Self.maxParts - 1) / Self.maxParts),
+            partBytes: Self.partBytes(for: size, atLeast: transfer.configuration.partBytes),
             hasChecksums: hasChecksums)
         try await transfer.save(state)
         return state
