@@ -227,7 +227,7 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "Client", "Control", "Jobs", "Kinds", "OperationTypes", "Runner", "Systemd",
+                "Client", "Control", "Jobs", "Kinds", "OperationTypes", "Runner", "SQLiteStore", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

@@ -30,7 +30,6 @@ extension SocketControl {
     }
 
     private func pause(_ duration: Duration) async {
-        // Ends early only when the task is cancelled, which its caller looks at.
-        try? await Task.sleep(for: duration, clock: .continuous)
+        try? await Task.sleep(for: duration, clock: .continuous)  // Cancelled: its caller looks at that.
     }
 }

@@ -32,10 +32,13 @@ extension Check {
             let receipt = try await bench.enqueue(
                 NewGraph(isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])]))
             let (first, second) = (receipt.jobs[0], receipt.jobs[1])
-            func change(_ job: JobID, _ state: JobState, _ attempt: Int, dueAt: Timestamp? = nil) -> JobChange {
-                JobChange(job: job, graph: receipt.graph, state: state, attempt: attempt, dueAt: dueAt)
+            func change(
+                _ job: JobID, _ state: JobState, _ attempt: Int, dueAt: Timestamp? = nil,
+                _ cause: JobChange.Cause? = nil
+            ) -> JobChange {
+                JobChange(job: job, graph: receipt.graph, state: state, attempt: attempt, dueAt: dueAt, cause: cause)
             }
-            var expected = [change(first, .ready, 0), change(second, .blocked, 0)]
+            var expected = [change(first, .ready, 0, .accepted), change(second, .blocked, 0, .accepted)]
             try expectEqual(recorder.jobs, expected)
             let lease = try await bench.claimOne().lease
             expected.append(change(first, .running, 1))
@@ -54,7 +57,7 @@ extension Check {
             expected.append(request)
             try expectEqual(recorder.jobs, expected)
             try await bench.end(again, .cancelled)
-            expected += [change(first, .cancelled, 2), change(second, .skipped, 0)]
+            expected += [change(first, .cancelled, 2), change(second, .skipped, 0, .dependency(first))]
             try expectEqual(recorder.jobs, expected)
         },
         Check("observersGetTheInputOfAJobThatWasAccepted") { source in

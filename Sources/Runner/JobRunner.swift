@@ -23,6 +23,7 @@ public final class JobRunner: Sendable {
     let wallClock: any AlarmClock<Timestamp>
     let uptimeClock: any AlarmClock<Duration>
     let report: AttemptReport
+    private let story: JobStory
     private let maxRescues: Int
     private let random: @Sendable () -> Double
     private let beforeEachTurn: (@Sendable () async -> Void)?
@@ -52,10 +53,12 @@ public final class JobRunner: Sendable {
     }
 
     /// - Parameters:
+    ///   - storyLevel: At which each enqueue, start, cancellation and skip is told; see ``JobStory``.
     ///   - random: Evenly drawn from `0..<1`, for the jitter of retries.
     ///   - beforeEachTurn: Awaited by the claim loop before each exchange; for tests that hold it up.
     public init(
         store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(), logger: Logger,
+        storyLevel: Logger.Level = .debug,
         wallClock: any AlarmClock<Timestamp> = SystemWallClock(),
         uptimeClock: any AlarmClock<Duration> = SystemUptimeClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -71,6 +74,7 @@ public final class JobRunner: Sendable {
         self.beforeEachTurn = beforeEachTurn
         maxRescues = settings.maxRescues
         report = AttemptReport(logger: logger)
+        story = JobStory(logger: logger, level: storyLevel) { uptimeClock.now }
         core = Mutex(Core(loop: ClaimLoop(settings: settings)))
     }
 
@@ -235,6 +239,7 @@ public final class JobRunner: Sendable {
     }
 
     private func start(_ attempt: RunningAttempt) {
+        story.started(attempt)
         // Nobody awaits this task: its end is an event that the claim loop waits for, and gives up after the grace
         // period, which a child of run() could not be.
         let task = Task(priority: .medium) {
@@ -254,6 +259,7 @@ public final class JobRunner: Sendable {
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
             events.publish(changes)
+            story.changed(changes)
         }
     }
 

@@ -21,6 +21,8 @@ public struct RunnerSnapshot: Sendable, Hashable {
     public var slots: Int
     /// Ends of attempts that are not recorded yet.
     public var unrecorded: Int
+    /// Whether the store has been asked and has not answered yet.
+    public var awaitsStore = false
     /// What keeps the store from answering; the runner tries again, and nothing is lost meanwhile.
     public var problem: StoreError?
 }

@@ -33,12 +33,18 @@ public struct ControlSocket: Sendable {
                 throw SocketProblem.system(path: path, call: "rename", code: errno)
             }
         } catch {
-            close(descriptor)
+            Glibc.close(descriptor)
             throw error
         }
         self.descriptor = descriptor
         self.path = path
         identity = FileIdentity(path)
+    }
+
+    /// Listens no more, where no ``ControlServer`` was run with it.
+    public func close() {
+        removeFile()
+        Glibc.close(descriptor)
     }
 
     /// Removes the file if it is still the one that was made here.
@@ -71,7 +77,7 @@ public struct ControlSocket: Sendable {
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
         let probe = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | closeOnExec | nonBlocking, 0)
         guard probe >= 0 else { throw .system(path: path, call: "socket", code: errno) }
-        defer { close(probe) }
+        defer { Glibc.close(probe) }
         let result = try withAddress(path, shownPath: path) { Glibc.connect(probe, $0, $1) }
         // A full backlog (EAGAIN) is an answer too.
         if result == 0 || errno == EAGAIN { throw .inUse(path: path) }

@@ -15,8 +15,7 @@ struct Scratch: ~Copyable {
     func file(_ name: String) -> String { path + "/" + name }
 
     deinit {
-        // A folder left in the temporary directory harms nobody.
-        try? FileManager.default.removeItem(atPath: path)
+        try? FileManager.default.removeItem(atPath: path)  // Left in the temporary directory it harms nobody.
     }
 }
 

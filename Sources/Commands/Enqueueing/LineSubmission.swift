@@ -45,8 +45,7 @@ struct LineSubmission {
         to lines: ArraySlice<LineReader.Line>
     ) async throws -> [(line: LineReader.Line, answer: SubmissionAnswer)] {
         let read = lines.map { (line: $0, result: Self.read($0)) }
-        // The errors of the others stay in `read`.
-        let submissions = read.compactMap { try? $0.result.get() }
+        let submissions = read.compactMap { try? $0.result.get() }  // The errors of the others stay in `read`.
         var given: ArraySlice<SubmissionAnswer> = []
         if !submissions.isEmpty {
             do throws(ControlProblem) {

@@ -85,6 +85,11 @@ public struct DaemonCommand: ParsableCommand {
         surroundings.logThreshold = threshold
         surroundings.logger = logger
         surroundings.kinds = kinds
+        surroundings.storyLevel = destination == .journal ? .info : .debug
+        if !surroundings.notifier.isHeard {
+            // Nobody else would end it.
+            surroundings.onHang = { _exit($0.status.rawValue) }
+        }
         do {
             surroundings.socket = try command.controlSocket(of: try sockets.get())
             try await command.run(in: surroundings, service)

@@ -1,5 +1,6 @@
 import API
 import Control
+import Glibc
 import Jobs
 import Logging
 import Runner
@@ -11,42 +12,77 @@ import Systemd
 public enum Daemon {
     /// Runs until it is told to stop (by a signal, its handle, or cancellation of the task, which hurries), or fails.
     ///
-    /// In order: the lock, the store, kinds and definitions, orphans rescued and the claim loop turning, the control
-    /// socket, ready. When it returns, every attempt has ended and is recorded, and the database is closed.
+    /// In order: the lock, the control socket, the store, kinds and definitions, orphans rescued and the claim loop
+    /// turning, callers answered, ready. When it returns, every attempt has ended and is recorded, and the database is closed.
     ///
     /// - Throws: What ``DaemonFailure/init(_:)-swift.init`` explains. After a failure the database is as after a crash:
     ///   the next start recovers.
     public static func run(
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
-        surroundings.notifier.status("starting; opening \(configuration.database)")
+        let notifier = surroundings.notifier
+        let kinds = KindSet(configuration.kinds)
+        let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
+        // A database is only made where nothing else stands in the way of a start.
+        if access(configuration.database, F_OK) != 0 {
+            try configuration.checkDefinitions(kinds: registry.descriptions)
+        }
+        notifier.status("starting; opening \(configuration.database)")
         // A large database may take longer than the unit's TimeoutStartSec= to be checked, brought up to date and
         // recovered. After this a start that hangs is ended.
-        surroundings.notifier.send(.extendTimeout(by: .seconds(600)))
-        let lock = try DatabaseLock.acquire(forDatabaseAt: configuration.database)
+        notifier.send(.extendTimeout(by: .seconds(600)))
+        let lock = try await DatabaseLock.acquire(
+            forDatabaseAt: configuration.database, as: .daemon, waiting: surroundings.lockPatience
+        ) { holder in
+            let who = holder.pid.map { "process \($0)" } ?? "another process"
+            notifier.status("starting; waiting for \(who), a command that works on \(configuration.database)")
+            surroundings.logger.notice("waiting for \(who), which works on \(configuration.database)")
+        }
         defer { lock.release() }
-        let store = try SQLiteJobStore.open(lock)
+        try configuration.makeCheckpointDirectory()
+        let ending = HangGuard(notifier: notifier, logger: surroundings.logger, onHang: surroundings.onHang)
+        defer { ending.ended() }
+        let door = surroundings.runsOnce ? nil : try Door(configuration, passed: surroundings.socket)
+        let store: SQLiteJobStore
         do {
-            try await run(configuration, in: surroundings, store)
+            notifier.status("starting; opening \(configuration.database)")
+            store = try SQLiteJobStore.open(lock, options: surroundings.store)
+        } catch {
+            door?.socket.close()
+            throw error
+        }
+        do {
+            try await run(configuration, in: surroundings, store, kinds, registry, door, ending)
         } catch {
             await store.close()
             throw error
         }
         await store.close()
         surroundings.logger.notice("stopped", metadata: ["HALYARD_EVENT": "daemon-stopped"])
-        surroundings.notifier.status("stopped")
+        notifier.status("stopped")
+    }
+
+    /// Where callers come in: opened before the database, so that what fails here leaves none behind.
+    private struct Door {
+        let spool: Spool
+        let socket: ControlSocket
+
+        init(_ configuration: DaemonConfiguration, passed: PassedSocket?) throws {
+            spool = try Spool(directory: configuration.spoolDirectory, maxBytes: configuration.spool.maxBytes)
+            socket = try ControlSocket.open(configuration, passed: passed)
+        }
     }
 
     private static func run(
-        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings, _ store: SQLiteJobStore
+        _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
+        _ kinds: KindSet, _ registry: KindRegistry, _ door: Door?, _ ending: HangGuard
     ) async throws {
         let signals = surroundings.handlesSignals ? await SignalService.trap() : nil
         let logger = surroundings.logger
         let notifier = surroundings.notifier
-        try configuration.makeCheckpointDirectory()
+        var isServed = false
+        defer { if !isServed { door?.socket.close() } }
         let live = LiveConfiguration(configuration)
-        let kinds = KindSet(configuration.kinds)
-        let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         try await store.register(registry.descriptions, now: wallClock())
         let keeper = DefinitionKeeper(store: store, logger: logger)
         try await keeper.seed(from: configuration.definitions)
@@ -54,7 +90,7 @@ public enum Daemon {
 
         let runner = JobRunner(
             store: store, kinds: registry, settings: configuration.runner, logger: logger,
-            beforeEachTurn: surroundings.beforeEachTurn
+            storyLevel: surroundings.storyLevel, beforeEachTurn: surroundings.beforeEachTurn
         ) { child throws(JobFailure) in
             try keeper.plan(child)
         }
@@ -64,12 +100,13 @@ public enum Daemon {
         ) { () throws(StoreError) in
             try await keeper.load()
         }
+        let hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
         let problems: @Sendable () -> [String] = {
-            var problems: [String] = []
+            var problems = [hang.problem, ending.problem].compactMap(\.self)
             let refused = keeper.refused
             if refused > 0 { problems.append("\(refused) definitions refused, see halyard definitions list") }
             let log = store.logBytes
-            if log > 8 * StoreOptions().walBytes {
+            if log > 8 * surroundings.store.walBytes {
                 problems.append(
                     "the write-ahead log has \(log >> 20) MiB, since somebody reads for long; end that (an open sqlite3 shell?)"
                 )
@@ -87,15 +124,17 @@ public enum Daemon {
         ]
         if let interval = surroundings.watchdogInterval {
             services.append(
-                WatchdogService(interval: interval, notifier: notifier) { await runner.proveProgress() })
+                WatchdogService(
+                    interval: interval, notifier: notifier, hang: hang,
+                    waitUntilReady: { await runner.waitUntilReady() },
+                    proveProgress: { await runner.proveProgress() }, whatHangs: { runner.snapshot.whatHangs }))
         }
         if let signals {
             services.append(
                 SignalService(
                     signals: signals, stop: { stops.wake() }, hurry: { runner.hurry() },
                     reload: {
-                        // Told in the log, which is where the sender of a signal looks.
-                        try? await reloader.reload()
+                        try? await reloader.reload()  // Told in the log, which is where the sender of a signal looks.
                     }, logger: logger))
         }
         let handle = DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
@@ -106,16 +145,17 @@ public enum Daemon {
             status.wake()
             surroundings.onReady(handle)
         }
-        if surroundings.runsOnce {
-            services.append(OnceService(store: store, runner: runner, isReady: isReady) { stops.wake() })
-        } else {
+        if let door {
             let server = try await controlServer(
-                configuration, surroundings, store, runner, problems: problems, live: live, reloader: reloader)
+                door, surroundings, store, runner, problems: problems, live: live, reloader: reloader)
             services.append(ControlService(server: server, runner: runner, isReady: isReady))
+        } else {
+            services.append(OnceService(store: store, runner: runner, isReady: isReady) { stops.wake() })
         }
         services.append(
             RunnerService(
-                runner: runner, notifier: notifier, drainTimeout: { live.value.drainTimeout }, status: status,
+                runner: runner, notifier: notifier, ending: ending, patience: surroundings.endPatience,
+                drainTimeout: { live.value.drainTimeout }, grace: { live.value.grace }, status: status,
                 logger: logger))
 
         var quiet = logger
@@ -131,6 +171,7 @@ public enum Daemon {
                 }, logger: quiet))
         // Ends when it is cancelled, as this scope is left.
         async let _: Void = forward(stops, to: group)
+        isServed = true
         try await group.run()
     }
 
@@ -138,20 +179,18 @@ public enum Daemon {
         for await _ in stops.stream { await group.triggerGracefulShutdown() }
     }
 
-    /// The control socket listens from here on; who comes early waits until the server runs.
+    /// Callers that came early, since the socket listens, wait until this server runs.
     private static func controlServer(
-        _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
-        _ runner: JobRunner, problems: @escaping @Sendable () -> [String], live: LiveConfiguration, reloader: Reloader
+        _ door: Door, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore, _ runner: JobRunner,
+        problems: @escaping @Sendable () -> [String], live: LiveConfiguration, reloader: Reloader
     ) async throws -> ControlServer {
-        let spool = try Spool(directory: configuration.spoolDirectory, maxBytes: configuration.spool.maxBytes)
         let hooks = DaemonHooks(
-            runner: runner, startedAt: wallClock(), spool: spool, problems: problems,
+            runner: runner, startedAt: wallClock(), spool: door.spool, problems: problems,
             checkInput: { kind, input in live.value.problem(of: input, kind: kind) },
             reload: { () throws(ControlProblem) in try await reloader.reload() })
         let control = StoreControl(
             store: store, database: store.path, version: Version.current, daemon: hooks, now: { wallClock() })
         try await control.recoverSpool()
-        let socket = try ControlSocket.open(configuration, passed: surroundings.socket)
-        return ControlServer(control: control, socket: socket, logger: surroundings.logger)
+        return ControlServer(control: control, socket: door.socket, logger: surroundings.logger)
     }
 }

@@ -1,5 +1,6 @@
 import Jobs
 import Logging
+import SQLiteStore
 import Systemd
 
 /// What a daemon is given by its process. The defaults suit a test: nobody is notified, no signal is handled, and the
@@ -20,6 +21,16 @@ public struct DaemonSurroundings: Sendable {
     /// Follows `log.level` on reload.
     public var logThreshold = LogThreshold(.info)
     public var logger = Logger(label: "halyardd")
+    /// At which each enqueue, start, cancellation and skip of a job is told. A journal can be asked for one job, so there
+    /// they are worth more than in a file.
+    public var storyLevel = Logger.Level.debug
+    public var store = StoreOptions()
+    /// How long a command that holds the database is waited for at the start.
+    public var lockPatience: Duration = .seconds(30)
+    /// How long the daemon's end may take beyond what the drain and running jobs were given.
+    public var endPatience: Duration = .seconds(30)
+    /// Called when something hangs for good, after the service manager was asked to end the process.
+    public var onHang: @Sendable (DaemonFailure) -> Void = { _ in }
     /// Awaited by the claim loop before each turn; for tests that hold it up.
     public var beforeEachTurn: (@Sendable () async -> Void)?
     /// Called once the daemon is ready, with what ends it from outside.

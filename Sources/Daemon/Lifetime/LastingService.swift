@@ -7,7 +7,6 @@ struct LastingService: Service {
 
     func run() async throws {
         try await base.run()
-        // Cancellation ends it as well.
-        try? await gracefulShutdown()
+        try? await gracefulShutdown()  // Cancellation ends it as well.
     }
 }

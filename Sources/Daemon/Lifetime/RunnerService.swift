@@ -8,7 +8,12 @@ import Systemd
 struct RunnerService: Service {
     let runner: JobRunner
     let notifier: Notifier
+    /// Watches over the end of the whole daemon, from here to the closed database.
+    let ending: HangGuard
+    /// How long that may take beyond what running jobs are given.
+    let patience: Duration
     let drainTimeout: @Sendable () -> Duration
+    let grace: @Sendable () -> Duration
     let status: Wakeups
     let logger: Logger
 
@@ -17,7 +22,12 @@ struct RunnerService: Service {
     func run() async throws {
         try await withThrowingTaskGroup(of: End.self) { group in
             group.addTask {
-                try await runner.run()
+                do {
+                    try await runner.run()
+                } catch {
+                    watchEnd(within: patience, of: "\(error) The daemon has to end, and")
+                    throw error
+                }
                 return .runner
             }
             group.addTask {
@@ -43,20 +53,34 @@ struct RunnerService: Service {
             "stopping; running jobs have \(limit.human) to end",
             metadata: ["HALYARD_EVENT": "daemon-stopping", "HALYARD_RUNNING": "\(running)"])
         notifier.send(.stopping)
+        // What is interrupted has the grace period, and a store that cannot record as long again.
+        let whole = limit + grace() * 2 + patience
+        watchEnd(within: whole, of: "the daemon was told to stop \(whole.human) ago, but")
         // Cancelled when the drain is over.
-        async let _: Void = keepExtending()
+        async let _: Void = keepExtending(for: whole)
         status.wake()
         await runner.drain(limit: limit)
+        // For the last callers and the closing of the database.
+        notifier.send(.extendTimeout(by: patience))
+    }
 
+    private func watchEnd(within limit: Duration, of what: String) {
+        ending.expectEnd(within: limit) {
+            "\(what) \(runner.snapshot.whatHangs ?? "the database does not close; a new start recovers")"
+        }
     }
 
     /// The manager kills what takes longer than it was told; each of these asks for three more pauses.
-    private func keepExtending() async {
+    private func keepExtending(for whole: Duration) async {
         let step = Duration.seconds(5)
+        let end = ContinuousClock.now + whole
         repeat {
             notifier.send(.extendTimeout(by: step * 3))
-            // Only cancellation ends a sleep early, and the loop with it.
-            try? await Task.sleep(for: step)
-        } while !Task.isCancelled
+            do {
+                try await Task.sleep(for: step, clock: .continuous)
+            } catch {
+                return
+            }
+        } while .now < end
     }
 }

@@ -18,11 +18,12 @@ struct StatusService: Service {
     func run() async throws {
         let observation = store.observe { [changes] _ in changes.wake() }
         defer { observation.cancel() }
+        // A long recovery changes nothing until its end.
+        changes.wake()
         await cancelWhenGracefulShutdown {
             for await _ in changes.stream {
                 await tell()
-                // Only cancellation ends a sleep early, and the loop with it.
-                try? await Task.sleep(for: interval)
+                try? await Task.sleep(for: interval)  // Only cancellation ends it early, and the loop with it.
             }
         }
     }

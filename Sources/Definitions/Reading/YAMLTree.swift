@@ -9,9 +9,9 @@ struct YAMLTree {
 
     init(_ text: String) throws(DefinitionsProblem) {
         guard text.utf8.count <= DefinitionDocument.maxBytes else { throw DefinitionsProblem.tooLarge }
-        // JSON goes its own way: libyaml refuses some of it, such as surrogate pairs. What is no JSON may still be YAML.
+        // JSON goes its own way: libyaml refuses some of it, such as surrogate pairs.
         if text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
-            let json = try? JSONText(checking: Array(text.utf8), limit: DefinitionDocument.maxBytes)
+            let json = try? JSONText(checking: Array(text.utf8), limit: DefinitionDocument.maxBytes)  // Else YAML.
         {
             self.json = json
             root = nil

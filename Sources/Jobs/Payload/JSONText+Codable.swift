@@ -19,13 +19,13 @@ extension JSONText: Codable {
         }
     }
 
-    /// Each `try?` asks whether the value is of that type; when none fits, the last line throws.
+    /// When no type fits, the last line throws.
     private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONText {
         if container.decodeNil() { return .null }
-        if let value = try? container.decode(Bool.self) { return JSONText(boolean: value) }
-        if let value = try? container.decode(String.self) { return JSONText(string: value) }
-        if let value = try? container.decode(Int64.self) { return JSONText(integer: value) }
-        if let value = try? container.decode(UInt64.self) { return JSONText(integer: value) }
+        if let value = try? container.decode(Bool.self) { return JSONText(boolean: value) }  // Another type?
+        if let value = try? container.decode(String.self) { return JSONText(string: value) }  // Another type?
+        if let value = try? container.decode(Int64.self) { return JSONText(integer: value) }  // Another type?
+        if let value = try? container.decode(UInt64.self) { return JSONText(integer: value) }  // Another type?
         let value = try container.decode(Double.self)
         guard let text = JSONText(double: value) else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "JSON has no number \(value)")

@@ -43,8 +43,7 @@ extension JSONText {
         guard shape == .string else { return nil }
         var scanner = JSONScanner(bytes)
         scanner.skipSpace()
-        // A trusted text cannot fail here; a text that is no JSON has no string.
-        return try? scanner.scanString()
+        return try? scanner.scanString()  // A trusted text cannot fail here; a text that is no JSON has no string.
     }
 
     /// A whole number, also when written as `2.0` or `2e3`; nil when it is another value or does not fit.

@@ -113,12 +113,22 @@ public struct JobChange: Sendable, Hashable {
     public var isCancelRequest: Bool
     /// With `scheduled`: when it is due.
     public var dueAt: Timestamp?
+    /// What else than an attempt brought it about; nil for claims and ends of attempts, and for what became ready.
+    public var cause: Cause?
     /// Of a job that was just accepted: its explicit input.
     public var input: JSONText?
 
+    public enum Cause: Sendable, Hashable {
+        case accepted
+        /// It was skipped because of this job.
+        case dependency(JobID)
+        /// It was cancelled and was not running.
+        case cancelled
+    }
+
     public init(
         job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
-        dueAt: Timestamp? = nil, input: JSONText? = nil
+        dueAt: Timestamp? = nil, cause: Cause? = nil, input: JSONText? = nil
     ) {
         self.job = job
         self.graph = graph
@@ -126,6 +136,7 @@ public struct JobChange: Sendable, Hashable {
         self.attempt = attempt
         self.isCancelRequest = isCancelRequest
         self.dueAt = dueAt
+        self.cause = cause
         self.input = input
     }
 }

@@ -26,6 +26,12 @@ struct AttemptReport: Sendable {
             log(.notice, "lease lost; the result is dropped", ended, event: "lease-lost", outcome: "lease_lost")
             return
         }
+        // Asked for while the attempt came to another end.
+        if result == .recorded(.cancelled) {
+            cancelled.increment()
+            log(.info, "attempt cancelled", ended, event: "attempt-cancelled", outcome: "cancelled")
+            return
+        }
         switch ended.ending {
         case .succeeded:
             succeeded.increment()
@@ -38,8 +44,8 @@ struct AttemptReport: Sendable {
         case .retry(let failure, let timedOut, _):
             retried.increment()
             log(
-                .notice, "attempt failed; the job will be tried again", ended, event: "attempt-retried",
-                outcome: timedOut ? "timed_out" : "failed", code: failure.code)
+                .notice, "attempt failed; the job is tried again in \((ended.wait ?? .zero).human)", ended,
+                event: "attempt-retried", outcome: timedOut ? "timed_out" : "failed", code: failure.code)
         case .cancelled:
             cancelled.increment()
             log(.info, "attempt cancelled", ended, event: "attempt-cancelled", outcome: "cancelled")
@@ -75,6 +81,7 @@ struct AttemptReport: Sendable {
         metadata["HALYARD_EVENT"] = "\(event)"
         metadata["HALYARD_OUTCOME"] = "\(outcome)"
         metadata["HALYARD_DURATION_USEC"] = "\(ended.took.nanoseconds / 1000)"
+        if let wait = ended.wait { metadata["HALYARD_WAIT_USEC"] = "\(wait.nanoseconds / 1000)" }
         if let code { metadata["HALYARD_CODE"] = "\(code)" }
         logger.log(level: level, message, metadata: metadata)
     }

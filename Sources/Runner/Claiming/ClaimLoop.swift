@@ -54,6 +54,8 @@ struct ClaimLoop {
         var ending: AttemptEnd.Ending
         /// From its start to its end; zero when it never started.
         var took: Duration
+        /// Until the next try.
+        var wait: Duration?
     }
 
     private struct Running {
@@ -159,7 +161,8 @@ extension ClaimLoop {
             }
         return RunnerSnapshot(
             phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
-            unrecorded: ends.count + (inFlight?.turn.ends.count ?? 0), problem: backoff.problem)
+            unrecorded: ends.count + (inFlight?.turn.ends.count ?? 0), awaitsStore: inFlight != nil,
+            problem: backoff.problem)
     }
 
     func attempt(of job: JobID) -> RunningAttempt? {
@@ -314,7 +317,9 @@ extension ClaimLoop {
         let ending = AttemptEnd.Ending(
             result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, now: moment,
             random: random)
-        ends.append(EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt))
+        var ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
+        if case .retry(_, _, let retryAt) = ending { ended.wait = max(retryAt - moment, .zero) }
+        ends.append(ended)
     }
 
     private mutating func cancel(_ job: JobID, _ now: Duration, _ actions: inout [Action]) {

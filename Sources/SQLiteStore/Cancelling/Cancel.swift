@@ -51,7 +51,7 @@ extension Writer {
             cancelling.cancel.bind(2, now.milliseconds)
             try cancelling.cancel.run()
             count(queue: queue, graph: graph, from: state, to: .cancelled, now: now)
-            note(job, graph: graph, state: .cancelled, attempt: attempt)
+            note(job, graph: graph, state: .cancelled, attempt: attempt, cause: .cancelled)
             try recordResult(job, attempt: 0, .cancelled, .cancelledBeforeStart, now: now)
             return .cancelled
         case .succeeded: return .alreadyFinal(.succeeded)

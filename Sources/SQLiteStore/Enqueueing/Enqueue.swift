@@ -170,7 +170,7 @@ extension Writer {
         memory.queues[queue].isTallyChanged = true
         note(
             JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: start.state == .scheduled ? dueAt : nil,
-            input: job.input)
+            cause: .accepted, input: job.input)
     }
 }
 

@@ -57,7 +57,7 @@ extension Writer {
         settling.skip.bind(2, now.milliseconds)
         try settling.skip.run()
         count(queue: queue, graph: graph, from: .blocked, to: .skipped, now: now)
-        note(job, graph: graph, state: .skipped, attempt: 0)
+        note(job, graph: graph, state: .skipped, attempt: 0, cause: .dependency(parent))
         try recordSkip(job, because: parent, outcome, now: now)
         return true
     }

@@ -18,7 +18,16 @@ public final class DatabaseLock: Sendable {
     /// Takes the lock at once or fails.
     ///
     /// - Throws: ``StoreOpenError/locked(path:pid:)`` when another holds it.
-    public static func acquire(forDatabaseAt path: String) throws(StoreOpenError) -> DatabaseLock {
+    public static func acquire(
+        forDatabaseAt path: String, as role: LockHolder.Role = .command
+    ) throws(StoreOpenError) -> DatabaseLock {
+        try acquire(forDatabaseAt: path, as: role, blocking: false)
+    }
+
+    /// - Parameter blocking: Whether to hold this thread until the lock is free.
+    static func acquire(
+        forDatabaseAt path: String, as role: LockHolder.Role, blocking: Bool
+    ) throws(StoreOpenError) -> DatabaseLock {
         let location = try DatabaseLocation(path)
         let descriptor = Glibc.open(location.lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o640)
         guard descriptor >= 0 else {
@@ -27,25 +36,45 @@ public final class DatabaseLock: Sendable {
             if code == ENOSPC { throw .diskFull(path: location.directory, freeBytes: 0, neededBytes: 4096) }
             throw .system(operation: "open the lock file", path: location.lockPath, code: code)
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        while flock(descriptor, blocking ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
             let code = errno
+            if code == EINTR { continue }
             let holder = readHolder(descriptor)
             Glibc.close(descriptor)
-            if code == EWOULDBLOCK { throw .locked(path: location.path, pid: holder) }
+            if code == EWOULDBLOCK { throw .locked(path: location.path, pid: holder.pid) }
             throw .system(operation: "lock", path: location.lockPath, code: code)
         }
         location.giveToOwner(descriptor)
-        // The number is only for people: without it the lock is as good.
-        let text = Array("\(getpid())\n".utf8)
-        _ = ftruncate(descriptor, 0)
+        // The text is only for people and for whoever decides whether to wait: without it the lock is as good. Written
+        // before the rest of an older one is cut off, so that nobody reads an empty one.
+        let text = Array(LockHolder(pid: getpid(), role: role).text.utf8)
         _ = pwrite(descriptor, text, text.count, 0)
+        _ = ftruncate(descriptor, off_t(text.count))
         return DatabaseLock(databasePath: location.path, descriptor: descriptor)
+    }
+
+    /// Who holds the lock at this moment; nil when nobody does. Asks the kernel, without a part in the lock for longer
+    /// than the question takes.
+    public static func holder(ofDatabaseAt path: String) throws(StoreOpenError) -> LockHolder? {
+        let location = try DatabaseLocation(path)
+        let descriptor = Glibc.open(location.lockPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            let code = errno
+            // Nobody has ever held it.
+            if code == ENOENT { return nil }
+            throw .system(operation: "open the lock file", path: location.lockPath, code: code)
+        }
+        defer { Glibc.close(descriptor) }
+        if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return nil }
+        return readHolder(descriptor)
     }
 
     /// Gives the lock back. The store must be closed before.
     public func release() {
         descriptor.withLock { descriptor in
             if let open = descriptor {
+                // Nobody shall take the next holder for this one.
+                _ = ftruncate(open, 0)
                 // Closing alone gives nothing back while a child that is about to start a program has a copy.
                 flock(open, LOCK_UN)
                 Glibc.close(open)
@@ -58,10 +87,9 @@ public final class DatabaseLock: Sendable {
 
     deinit { release() }
 
-    private static func readHolder(_ descriptor: Int32) -> Int32? {
-        var buffer = [UInt8](repeating: 0, count: 16)
+    private static func readHolder(_ descriptor: Int32) -> LockHolder {
+        var buffer = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &buffer, buffer.count, 0)
-        guard count > 0 else { return nil }
-        return Int32(String(decoding: buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+        return LockHolder(String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self))
     }
 }

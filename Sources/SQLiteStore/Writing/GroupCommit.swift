@@ -130,9 +130,8 @@ private final class CommitLoop: LaneWorker {
 
     private func stop(_ reason: StoreError) {
         hasStopped = true
-        // The WAL stays for the next start to recover from. This setting cannot fail on an open connection, and if it
-        // did the WAL would be checkpointed as at any close.
-        try? writer.connection.enable(.keepsWALOnClose)
+        // The WAL stays for the next start to recover from.
+        try? writer.connection.enable(.keepsWALOnClose)  // Cannot fail while open; else it is checkpointed as ever.
         observers.tell([.stopped(reason)])
     }
 

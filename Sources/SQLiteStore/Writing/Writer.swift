@@ -101,13 +101,13 @@ final class Writer {
     @inline(__always)
     func note(
         _ job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
-        dueAt: Timestamp? = nil, input: JSONText? = nil
+        dueAt: Timestamp? = nil, cause: JobChange.Cause? = nil, input: JSONText? = nil
     ) {
         guard isObserved else { return }
         jobChanges.append(
             JobChange(
                 job: job, graph: graph, state: state, attempt: attempt, isCancelRequest: isCancelRequest, dueAt: dueAt,
-                input: input))
+                cause: cause, input: input))
     }
 }
 

@@ -109,6 +109,39 @@ import Testing
         }
     }
 
+    /// Each sync takes seconds: the manager is told what goes on and asked for time, and of readiness only afterwards.
+    @Test(.timeLimit(.minutes(2)), .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
+    func aLongRecoveryIsTold() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/gate/1", "/gate/2"])
+            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+            await bed.server.requests.first { $0.hasSuffix("/gate/2") }
+        }
+        let heard = bed.notifications.heard
+        let from = heard.all.count
+        let clock = ContinuousClock()
+        let start = clock.now
+        // With -D the tracer stands aside: the process is the daemon, and the tracer ends with it.
+        let daemon = try bed.spawn(
+            "/usr/bin/strace",
+            [
+                "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                "inject=fdatasync:delay_enter=2000000", binary("halyardd"), "--config", bed.configuration,
+            ], environment: ["NOTIFY_SOCKET": bed.notifications.address])
+        let recovering = try #require(await heard.first(from: from) { $0 == "STATUS=recovering; 2 to rescue" })
+        #expect(try await bed.ask("SELECT count(*) FROM job WHERE state = 3") == "2")
+        let ready = try #require(await heard.first(from: from) { $0 == "READY=1" })
+        #expect(clock.now - start >= .seconds(2))
+        #expect(recovering.index < ready.index)
+        let before = heard.all[from..<recovering.index]
+        #expect(before.first?.hasPrefix("STATUS=starting; opening ") == true)
+        #expect(before.contains("EXTEND_TIMEOUT_USEC=600000000"))
+        #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "2")
+        daemon.signal(SIGKILL)
+        _ = await daemon.waitForEnd()
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func readinessIsToldOnlyAfterRecovery() async throws {
         let bed = try TestBed()

@@ -1,6 +1,11 @@
 import Foundation
 import Glibc
+import Logging
+import SQLiteStore
+import Systemd
 import Testing
+
+@testable import Daemon
 
 /// What others see of a working daemon.
 @Suite(.serialized) struct OutsideTests {
@@ -191,6 +196,113 @@ import Testing
             // so the proof of scrubbing is in SystemdTests. Here: levels are told as a manager wants them.
             #expect(await daemon.errors.first { $0.hasPrefix("<5>ready") } != nil)
             #expect(await bed.notifications.heard.first { $0 == "WATCHDOG=1" } != nil)
+        }
+    }
+
+    /// P8: a timer that the kernel cancels because somebody set the clock is looked at as one that rang.
+    @Test(.timeLimit(.minutes(1)), .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
+    func aClockThatIsSetWakesTheDaemon() async throws {
+        let bed = try TestBed()
+        let daemon = try bed.spawn(
+            "/usr/bin/strace",
+            [
+                "-D", "-f", "-qq", "-o", bed.folder.path + "/trace", "-P", "anon_inode:[timerfd]", "-e", "trace=read",
+                "-e", "inject=read:error=ECANCELED", binary("halyardd"), "--config", bed.configuration,
+            ], environment: ["NOTIFY_SOCKET": bed.notifications.address])
+        try #require(await bed.notifications.heard.first { $0 == "READY=1" } != nil)
+        try await bed.enqueue("visit", "\(bed.server.site)/page/1", "--in", "1s")
+        // The kernel's only answer is that the clock was set, and the job runs all the same.
+        try await bed.waitForAllJobs()
+        #expect(try await bed.ask("SELECT state FROM job") == "4")
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+        let trace = try String(contentsOfFile: bed.folder.path + "/trace", encoding: .utf8)
+        #expect(trace.contains("ECANCELED"))
+    }
+
+    /// Somebody's open transaction keeps the log from beginning anew; the status says so, until it ends.
+    @Test(.timeLimit(.minutes(1)))
+    func aLongReadIsToldInTheStatus() async throws {
+        let bed = try TestBed()
+        var configuration = DaemonConfiguration()
+        configuration.database = bed.database
+        configuration.socket = bed.socket
+        configuration.definitions = bed.folder.path + "/definitions.yaml"
+        configuration.statusInterval = .milliseconds(1)
+        var surroundings = DaemonSurroundings()
+        surroundings.notifier = Notifier(bed.notifications.address)
+        surroundings.store = StoreOptions(walBytes: 32 << 10, checkpointPages: 8)
+        surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
+        surroundings.onReady = { ready.yield($0) }
+        let heard = bed.notifications.heard
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [configuration, surroundings] in try await Daemon.run(configuration, in: surroundings) }
+            var iterator = handles.makeAsyncIterator()
+            let handle = try #require(await iterator.next())
+            defer { handle.stop() }
+            // Ends with the shell that started it.
+            let reader = try bed.spawn(
+                "sqlite3",
+                [
+                    "-readonly", bed.database, "BEGIN", "SELECT count(*) FROM job",
+                    ".shell echo reads; exec tail --pid=$PPID -f /dev/null",
+                ])
+            await reader.output.first { $0.hasPrefix("reads") }
+            let lines = (1...300).map { "\(bed.server.site)/\(String(repeating: "a", count: 2000))/\($0)" }.map {
+                "{\"definition\": \"visit\", \"input\": {\"url\": \"\($0)\"}, \"in_ms\": 3600000}\n"
+            }
+            try bed.folder.write(lines.joined(), to: "later.jsonl")
+            try await bed.enqueue("--lines", bed.folder.path + "/later.jsonl")
+            let told = try #require(
+                await heard.first { $0.contains("; the write-ahead log has ") && $0.contains("end that") })
+            reader.signal(SIGKILL)
+            _ = await reader.waitForEnd()
+            // The log is copied after a commit, and begins anew with the one after that.
+            for number in 1...3 {
+                let from = heard.all.count
+                try await bed.enqueue("visit", "\(bed.server.site)/\(number)", "--in", "1h")
+                await heard.first(from: from) { $0.contains("\(300 + number) scheduled") }
+            }
+            #expect(told.index < heard.all.count)
+            #expect(heard.all.last?.contains("write-ahead") == false)
+            handle.stop()
+            try await group.waitForAll()
+        }
+    }
+
+    /// The whole story of each job, and nothing of what it was given.
+    @Test(.timeLimit(.minutes(1)))
+    func theLogTellsTheStoryOfEachJob() async throws {
+        let bed = try TestBed()
+        // Nobody listens on the second one.
+        try bed.configure("log: {level: debug}", allow: ["127.0.0.1:\(bed.server.port)", "127.0.0.1:1"])
+        try await bed.withDaemon { daemon in
+            func story(of job: Int, until last: String) async -> [String] {
+                @Sendable func isOf(_ line: String) -> Bool { line.hasSuffix(" job=\(job)") || line.contains(" job=\(job) ") }
+                await daemon.errors.first { isOf($0) && $0.contains(last) }
+                return daemon.errors.all.filter(isOf).map { line in
+                    line.split(separator: " ").dropFirst(2).prefix { !$0.contains("=") }.joined(separator: " ")
+                }
+            }
+            try await bed.enqueue("visit", "\(bed.server.site)/page/hidden")
+            let first = await story(of: 1, until: "succeeded")
+            #expect(first == ["job enqueued; it is ready", "attempt 1 started", "attempt succeeded"])
+            try await bed.enqueue("visit", "http://127.0.0.1:1/hidden")
+            try await bed.enqueue("visit", "\(bed.server.site)/page/hidden", "--after", "2")
+            let retried = await story(of: 2, until: "tried again")
+            #expect(
+                retried == [
+                    "job enqueued; it is ready", "attempt 1 started", "attempt failed; the job is tried again in 1h",
+                ])
+            #expect(try await bed.halyard("cancel", "2").status == .exited(0))
+            #expect(await story(of: 2, until: "cancelled").last == "job cancelled; it was not running")
+            let skipped = await story(of: 3, until: "skipped")
+            #expect(
+                skipped == [
+                    "job enqueued; it is blocked", "job skipped: its dependency, job 2, did not succeed",
+                ])
+            #expect(!daemon.errors.text.contains("hidden"))
         }
     }
 

@@ -14,6 +14,47 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func aCommandThatHoldsTheDatabaseIsWaitedFor() async throws {
+        let bed = try TestBed()
+        let holder = try bed.spawn(
+            "flock", ["-F", bed.database + "-lock", "sh", "-c", "echo held; exec tail -f /dev/null"])
+        await holder.output.first { $0 == "held" }
+        let daemon = try bed.launch()
+        let waiting = await bed.notifications.heard.first {
+            $0.hasPrefix("STATUS=starting; waiting for another process, a command that works on ")
+        }
+        #expect(waiting != nil)
+        #expect(access(bed.database, F_OK) != 0)
+        holder.signal(SIGKILL)
+        #expect(await bed.notifications.heard.first { $0 == "READY=1" } != nil)
+        daemon.signal(SIGTERM)
+        #expect(await daemon.waitForEnd() == .exited(0))
+    }
+
+    /// A start that is refused makes no database, which the next one would take for its own.
+    @Test(.timeLimit(.minutes(1)))
+    func aRefusedStartLeavesNoDatabase() async throws {
+        let bed = try TestBed()
+        func expectNone(_ arguments: [String], _ status: Int32) async throws {
+            let refused = try bed.launch(arguments)
+            #expect(await refused.waitForEnd() == .exited(status), "\(refused.errors.text)")
+            for suffix in ["", "-wal", "-shm", "-new"] { #expect(access(bed.database + suffix, F_OK) != 0) }
+            #expect(access(bed.socket, F_OK) != 0)
+        }
+        try await expectNone(["--socket", bed.folder.path + "/none/halyard.sock"], 73)
+        try await expectNone(["--set", "socket_group=no-such-group"], 78)
+        try await expectNone(["--set", "spool.directory=/proc/none"], 74)
+        try await expectNone(["--set", "upload.checkpoints=/proc/none"], 78)
+        try bed.folder.write("definitions:\n  a: {kind: uplaod}\n", to: "definitions.yaml")
+        try await expectNone([], 78)
+        // One that comes after the socket was opened takes it away again.
+        try bed.folder.write("", to: "halyard.db")
+        let refused = try bed.launch()
+        #expect(await refused.waitForEnd() == .exited(78))
+        #expect(access(bed.socket, F_OK) != 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func aGoodConfigurationIsFoundGood() async throws {
         let bed = try TestBed()
         let check = try bed.launch(["--check-config"])

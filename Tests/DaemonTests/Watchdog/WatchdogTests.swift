@@ -7,37 +7,92 @@ import Testing
 @testable import Daemon
 
 @Suite(.serialized) struct WatchdogTests {
-    /// The whole daemon in this process, with its claim loop frozen for a while: the process lives, and yet the manager
-    /// hears nothing.
-    @Test(.timeLimit(.minutes(1)))
-    func aFrozenClaimLoopStopsThePings() async throws {
-        let bed = try TestBed()
+    /// The daemon in this process, with a claim loop that a barrier holds up.
+    private struct Frozen {
+        let bed: TestBed
         let barrier = Barrier()
         var configuration = DaemonConfiguration()
-        configuration.database = bed.database
-        configuration.socket = bed.socket
-        configuration.definitions = nil
         var surroundings = DaemonSurroundings()
-        surroundings.notifier = Notifier(bed.notifications.address)
-        surroundings.watchdogInterval = .milliseconds(40)
-        surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        surroundings.beforeEachTurn = { await barrier.pass() }
-        let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
-        surroundings.onReady = { ready.yield($0) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [configuration, surroundings] in try await Daemon.run(configuration, in: surroundings) }
-            var iterator = handles.makeAsyncIterator()
-            let handle = try #require(await iterator.next())
-            let first = try #require(await bed.notifications.heard.first { $0 == "WATCHDOG=1" })
-            #expect(await bed.notifications.heard.first(from: first.index + 1) { $0 == "WATCHDOG=1" } != nil)
-            barrier.close()
-            // The manager hears nothing for many intervals, and would restart the daemon.
-            let silence = try #require(await bed.notifications.silence())
-            #expect(bed.notifications.heard.all.count == silence)
-            barrier.open()
-            #expect(await bed.notifications.heard.first(from: silence) { $0 == "WATCHDOG=1" } != nil)
+
+        init() throws {
+            bed = try TestBed()
+            configuration.database = bed.database
+            configuration.socket = bed.socket
+            configuration.definitions = nil
+            surroundings.notifier = Notifier(bed.notifications.address)
+            surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            surroundings.beforeEachTurn = { [barrier] in await barrier.pass() }
+        }
+
+        /// Whatever happens, the loop is let go and the daemon has ended afterwards.
+        func run(_ body: (DaemonHandle) async throws -> Void) async throws {
+            var surroundings = surroundings
+            let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
+            surroundings.onReady = { ready.yield($0) }
+            try await withThrowingTaskGroup(of: Void.self) { [surroundings] group in
+                group.addTask { try await Daemon.run(configuration, in: surroundings) }
+                var iterator = handles.makeAsyncIterator()
+                let handle = try #require(await iterator.next())
+                defer {
+                    barrier.open()
+                    handle.stop()
+                }
+                try await body(handle)
+                barrier.open()
+                handle.stop()
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// The process lives, and yet the manager hears no more pings; it is told what hangs, and asked to end it.
+    @Test(.timeLimit(.minutes(1)))
+    func aFrozenClaimLoopStopsThePingsAndIsTold() async throws {
+        var daemon = try Frozen()
+        daemon.surroundings.watchdogInterval = .milliseconds(400)
+        let heard = daemon.bed.notifications.heard
+        try await daemon.run { _ in
+            let first = try #require(await heard.first { $0 == "WATCHDOG=1" })
+            #expect(await heard.first(from: first.index + 1) { $0 == "WATCHDOG=1" } != nil)
+            daemon.barrier.close()
+            let from = heard.all.count
+            let told = try #require(
+                await heard.first(from: from) { $0 == "STATUS=the claim loop does not turn; a new start recovers" })
+            let trigger = try #require(await heard.first(from: from) { $0 == "WATCHDOG=trigger" })
+            #expect(trigger.index == told.index + 1)
+            let silence = try #require(await daemon.bed.notifications.silence())
+            #expect(!heard.all[trigger.index..<silence].contains("WATCHDOG=1"))
+            daemon.barrier.open()
+            #expect(await heard.first(from: silence) { $0 == "WATCHDOG=1" } != nil)
+        }
+        #expect(await heard.first { $0 == "STATUS=stopped" } != nil)
+    }
+
+    /// An end that does not come asks for no more time, says why, and has itself ended.
+    @Test(.timeLimit(.minutes(1)))
+    func aStopThatHangsIsTold() async throws {
+        var daemon = try Frozen()
+        daemon.surroundings.watchdogInterval = .milliseconds(100)
+        daemon.surroundings.endPatience = .milliseconds(300)
+        daemon.configuration.drainTimeout = .zero
+        daemon.configuration.grace = .milliseconds(1)
+        let hangs = Mutex<[DaemonFailure]>([])
+        daemon.surroundings.onHang = { failure in hangs.withLock { $0.append(failure) } }
+        let heard = daemon.bed.notifications.heard
+        try await daemon.run { handle in
+            daemon.barrier.close()
+            // Held up from the next proof on.
+            await heard.first { $0 == "WATCHDOG=trigger" }
+            let from = heard.all.count
             handle.stop()
-            try await group.waitForAll()
+            let told = try #require(
+                await heard.first(from: from) {
+                    $0.hasPrefix("STATUS=the daemon was told to stop 302ms ago, but the ")
+                })
+            #expect(await heard.first(from: told.index) { $0 == "WATCHDOG=trigger" } != nil)
+            let silence = try #require(await daemon.bed.notifications.silence())
+            #expect(heard.all[from..<silence].filter { $0.hasPrefix("EXTEND_TIMEOUT_USEC=") }.count == 1)
+            #expect(hangs.withLock { $0.last }?.status == .inputOutput)
         }
     }
 
@@ -45,15 +100,45 @@ import Testing
     func noPingWithoutAProof() async throws {
         let bed = try TestBed()
         let proofs = Mutex(3)
-        let service = WatchdogService(interval: .milliseconds(2), notifier: Notifier(bed.notifications.address)) {
+        try await service(bed, whatHangs: { nil }) {
             proofs.withLock { left in
                 left -= 1
                 return left >= 0
             }
-        }
-        try await service.run()
-        #expect(bed.notifications.heard.all.filter { $0 == "WATCHDOG=1" }.count <= 3)
+        }.run()
         await bed.notifications.heard.first { $0 == "WATCHDOG=1" }
+        #expect(bed.notifications.heard.all.filter { $0 == "WATCHDOG=1" }.count <= 3)
+        #expect(!bed.notifications.heard.all.contains("WATCHDOG=trigger"))
         #expect(proofs.withLock { $0 } == -1)
+    }
+
+    /// A loop that turns while every slot is held by a job that never stops makes no progress.
+    @Test(.timeLimit(.minutes(1)))
+    func noProgressTwiceIsTold() async throws {
+        let bed = try TestBed()
+        let proofs = Mutex(0)
+        let isOver = Mutex(false)
+        try await service(bed, whatHangs: { isOver.withLock { $0 } ? nil : "every slot is held" }) {
+            proofs.withLock { count in
+                count += 1
+                if count == 5 { isOver.withLock { $0 = true } }
+            }
+            return false
+        }.run()
+        #expect(await bed.notifications.heard.first { $0 == "WATCHDOG=trigger" } != nil)
+        #expect(bed.notifications.heard.all == ["STATUS=every slot is held", "WATCHDOG=trigger"])
+    }
+
+    private func service(
+        _ bed: TestBed, whatHangs: @escaping @Sendable () -> String?,
+        proveProgress: @escaping @Sendable () async -> Bool
+    ) -> WatchdogService {
+        let notifier = Notifier(bed.notifications.address)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        // Long against the proofs, which come at once.
+        return WatchdogService(
+            interval: .milliseconds(40), notifier: notifier,
+            hang: HangGuard(notifier: notifier, logger: logger, onHang: { _ in }), waitUntilReady: { true },
+            proveProgress: proveProgress, whatHangs: whatHangs)
     }
 }

@@ -1,0 +1,70 @@
+import Dispatch
+import Glibc
+import Jobs
+import Synchronization
+
+extension DatabaseLock {
+    /// Takes the lock, and where a command holds it, waits for it to end: at most so long, without asking again and again.
+    ///
+    /// - Parameter onWait: Told once, before it waits.
+    /// - Throws: ``StoreOpenError/locked(path:pid:)`` at once when a daemon holds it, else after the limit.
+    public static func acquire(
+        forDatabaseAt path: String, as role: LockHolder.Role, waiting limit: Duration,
+        onWait: (LockHolder) -> Void
+    ) async throws(StoreOpenError) -> DatabaseLock {
+        let refusal: StoreOpenError
+        do throws(StoreOpenError) {
+            return try acquire(forDatabaseAt: path, as: role)
+        } catch {
+            guard case .locked = error else { throw error }
+            refusal = error
+        }
+        let holder = try holder(ofDatabaseAt: path)
+        if let holder {
+            if holder.isLivingDaemon { throw refusal }
+            onWait(holder)
+        }
+        let waiting = Waiting()
+        // The kernel wakes it when the lock is free. What comes too late is given back by its deinit.
+        try startThread(named: "halyard-lock") {
+            do throws(StoreOpenError) {
+                waiting.end(.success(try acquire(forDatabaseAt: path, as: role, blocking: true)))
+            } catch {
+                waiting.end(.failure(error))
+            }
+        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
+            waiting.end(.failure(refusal))
+        }
+        return try await waiting.outcome().get()
+    }
+
+    private final class Waiting: Sendable {
+        private struct State {
+            var outcome: Result<DatabaseLock, StoreOpenError>?
+            var waiter: UnsafeContinuation<Result<DatabaseLock, StoreOpenError>, Never>?
+        }
+
+        private let state = Mutex(State())
+
+        /// The first end counts.
+        func end(_ outcome: Result<DatabaseLock, StoreOpenError>) {
+            let waiter = state.withLock { state -> UnsafeContinuation<Result<DatabaseLock, StoreOpenError>, Never>? in
+                if state.outcome != nil { return nil }
+                state.outcome = outcome
+                return state.waiter.take()
+            }
+            waiter?.resume(returning: outcome)
+        }
+
+        func outcome() async -> Result<DatabaseLock, StoreOpenError> {
+            await withUnsafeContinuation { waiter in
+                let outcome = state.withLock { state in
+                    if state.outcome == nil { state.waiter = waiter }
+                    return state.outcome
+                }
+                if let outcome { waiter.resume(returning: outcome) }
+            }
+        }
+    }
+}
