@@ -63,12 +63,11 @@ extension SocketControl {
         try await value(of: Call(.GET, "jobs", "\(id)", "why"))
     }
 
-    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int {
+    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
         var call = Call(.POST, "prune").with(request.json)
         // Millions of rows are deleted in many small transactions.
         call.extraTime = .seconds(3600)
-        let answer: PruneAnswer = try await value(of: call)
-        return answer.deleted
+        return try await value(of: call)
     }
 
     public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {

@@ -11,7 +11,8 @@ struct Halyard: ParsableCommand {
             and does the work itself; the jobs then run when halyardd starts.
 
             Data goes to standard output, messages to standard error. --json prints what the control socket says; its names \
-            and shapes stay as they are from release to release.
+            and shapes stay as they are from release to release. With --json an error is an RFC 9457 problem, one line of \
+            JSON on standard error; other lines there begin with "halyard: ".
 
             EXIT CODES
             \(ExitCode.table)

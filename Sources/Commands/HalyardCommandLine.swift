@@ -13,7 +13,7 @@ public enum HalyardCommandLine {
             code = try await perform(arguments, in: surroundings)
             try surroundings.output.flush()
         } catch {
-            code = report(error, in: surroundings)
+            code = report(error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         return code
     }
@@ -24,7 +24,7 @@ public enum HalyardCommandLine {
         do {
             command = try Halyard.parseAsRoot(arguments)
         } catch {
-            return try tell(error, in: surroundings)
+            return try tell(error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
         // What the parser brings along: help, and a bare `halyard`.
@@ -33,14 +33,15 @@ public enum HalyardCommandLine {
             try command.run()
             return .success
         } catch {
-            return try tell(error, in: surroundings)
+            return try tell(error, asJSON: false, in: surroundings)
         }
     }
 
     /// What the parser has to say: help, version and scripts as data, a wrong command line as a message.
-    private static func tell(_ error: any Error, in surroundings: Surroundings) throws -> ExitCode {
+    private static func tell(_ error: any Error, asJSON: Bool, in surroundings: Surroundings) throws -> ExitCode {
         let message = Halyard.fullMessage(for: error)
         guard Halyard.exitCode(for: error).isSuccess else {
+            if asJSON { throw CommandFailure(.usage, Halyard.message(for: error)) }
             // Lines are ours; what was typed stands within them.
             for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
                 try surroundings.errors.line(StyledText(line))
@@ -76,7 +77,8 @@ public enum HalyardCommandLine {
         return nil
     }
 
-    private static func report(_ error: any Error, in surroundings: Surroundings) -> ExitCode {
+    /// - Parameter asJSON: As an RFC 9457 problem on one line.
+    private static func report(_ error: any Error, asJSON: Bool, in surroundings: Surroundings) -> ExitCode {
         let failure: CommandFailure =
             switch error {
             case let failure as CommandFailure: failure
@@ -86,7 +88,9 @@ public enum HalyardCommandLine {
         do {
             // What was printed before the failure belongs to the reader.
             try surroundings.output.flush()
-            if !failure.message.isEmpty {
+            if asJSON, !failure.message.isEmpty {
+                try surroundings.errors.json(failure.problem.json)
+            } else if !failure.message.isEmpty {
                 try surroundings.errors.line("\("halyard:", .red) \(failure.message)")
                 for detail in failure.details { try surroundings.errors.line("  \(detail)") }
             }

@@ -122,9 +122,9 @@ public final class SQLiteJobStore: JobStore {
         let found = try await listing.perform { (reader) throws(SQLiteError) in
             try reader.prunable(request, below: below, limit: limit)
         }
-        var step = PruneStep(deleted: 0, next: found.next)
+        var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.next)
         if !found.units.isEmpty {
-            step.deleted = try await write { (writer) throws(SQLiteError) in try writer.prune(found.units) }
+            (step.deleted, step.keptByDependents) = try await write { (writer) throws(SQLiteError) in try writer.prune(found.units) }
         }
         return step
     }

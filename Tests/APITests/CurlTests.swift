@@ -99,7 +99,7 @@ import Testing
             #expect(try await curl("-X", "POST", "/v1/reload").status == 204)
             #expect(try await curl("/v1/status").body.contains(#""state":"running","pid":42"#))
             let prune = try await curl("--json", #"{"finished_before":"2100-01-01T00:00:00Z"}"#, "/v1/prune")
-            #expect(prune.body.contains(#"{"deleted":4}"#))
+            #expect(prune.body.contains(#"{"deleted":4,"#))
         }
     }
 

@@ -191,7 +191,7 @@ private struct NoControl: JobControl {
     func cancel(_: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] { throw nothing }
     func retry(_: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt { throw nothing }
     func why(_: JobID) async throws(ControlProblem) -> WaitExplanation { throw nothing }
-    func prune(_: PruneRequest) async throws(ControlProblem) -> Int { throw nothing }
+    func prune(_: PruneRequest) async throws(ControlProblem) -> PruneAnswer { throw nothing }
     func graph(_: GraphID) async throws(ControlProblem) -> GraphDetail { throw nothing }
     func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] { throw nothing }
     func watch(_: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {

@@ -32,7 +32,7 @@ struct JobRoutes: Sendable {
         }
         routes.post("prune") { _, context in
             let request: PruneRequest = try await read(context.body.json())
-            return Response(PruneAnswer(deleted: try await control.prune(request)))
+            return Response(try await control.prune(request))
         }
     }
 

@@ -15,7 +15,9 @@ extension ControlProblem {
                 .noDaemon, "No daemon listens on \(path): there is no such socket. Start halyardd, or give its socket.")
         case ECONNREFUSED:
             self.init(
-                .noDaemon, "No daemon listens on \(path) any more. Start halyardd (systemctl start halyard).")
+                .noDaemon,
+                "No daemon listens on \(path) any more. Start "
+                    + (path == StandardPaths.socket ? "it with: systemctl start halyard" : "halyardd."))
         case EACCES, EPERM:
             self.init(
                 .permission,

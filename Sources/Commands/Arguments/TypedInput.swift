@@ -32,13 +32,14 @@ struct TypedInput {
     /// The input without a look at the definition; nil when none was given.
     var plain: ResolvedInput? { base.map { ResolvedInput(object: $0, files: []) } }
 
-    func resolve(for name: String, in set: DefinitionSet) throws -> ResolvedInput? {
+    /// - Parameter copiesAll: Whether files named in a document count as the person's own.
+    func resolve(for name: String, in set: DefinitionSet, copiesAll: Bool = false) throws -> ResolvedInput? {
         let catalog = Catalog(set)
         do {
             guard let text = try catalog.input(for: name, arguments: positional, sets: named, base: base?.text),
                 let object = JSONObject(text)
             else { return nil }
-            return ResolvedInput(object: object, files: files(in: object, of: name, set))
+            return ResolvedInput(object: object, files: files(in: object, of: name, set, copiesAll: copiesAll))
         } catch {
             throw failure(error, name)
         }
@@ -52,13 +53,15 @@ struct TypedInput {
         }
     }
 
-    /// What was typed for a kind's field `file`; files named in a document are not the person's own.
-    private func files(in object: JSONObject, of name: String, _ set: DefinitionSet) -> [ResolvedInput.File] {
+    /// What was typed for a kind's field `file`; files named in a document are not the person's own, unless they say so.
+    private func files(
+        in object: JSONObject, of name: String, _ set: DefinitionSet, copiesAll: Bool
+    ) -> [ResolvedInput.File] {
         let parameters = set.graphs.first { $0.definition.name == name }?.definition.parameters ?? []
         return object.fields.compactMap { field, value in
             let target = parameters.first { $0.name == field }?.field ?? field
             let isFile = target == "file" || (!parameters.isEmpty && target.hasSuffix(".file"))
-            guard isFile, base?[field] == nil, let path = value.decodedString else { return nil }
+            guard isFile, copiesAll || base?[field] == nil, let path = value.decodedString else { return nil }
             return ResolvedInput.File(field: field, path: path)
         }
     }

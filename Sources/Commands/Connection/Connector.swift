@@ -11,8 +11,11 @@ struct Connector {
     private let socket: String
     private let database: String
     private let surroundings: Surroundings
+    private let timeout: Duration
 
-    init(_ options: CommonOptions, _ surroundings: Surroundings) {
+    /// - Parameter timeout: For each answer of the daemon.
+    init(_ options: CommonOptions, _ surroundings: Surroundings, timeout: Duration = .seconds(30)) {
+        self.timeout = timeout
         let paths = DefaultPaths(variable: surroundings.variable, exists: { access($0, F_OK) == 0 })
         socket = options.socket ?? paths.socket
         database = options.database ?? paths.database
@@ -22,7 +25,7 @@ struct Connector {
     /// A socket that systemd holds open counts as a daemon: connecting starts it.
     ///
     /// Whoever holds the database without listening is a daemon that starts or stops, or another `halyard`: that is waited
-    /// for.
+    /// for. Of several that wait each has its turn.
     func open(_ purpose: Purpose) async throws -> Session {
         let giveUpAt = ContinuousClock.now + surroundings.lockPatience
         var pause = Duration.milliseconds(5)
@@ -41,40 +44,60 @@ struct Connector {
                     "\(noDaemon.message) There is no database at \(database) either; name it with --database.")
             }
             do throws(StoreOpenError) {
-                return try openDatabase(purpose, noDaemon: noDaemon)
+                let rest = giveUpAt - ContinuousClock.now
+                return try await openDatabase(purpose, noDaemon: noDaemon, patience: min(rest, .seconds(1)))
             } catch {
-                guard case .locked = error, ContinuousClock.now < giveUpAt else { throw failure(error, noDaemon) }
+                guard case .locked = error, ContinuousClock.now < giveUpAt else { throw failure(error) }
             }
-            // Nobody tells when a lock is given back.
+            // A daemon that starts says nothing before it listens.
             try await Task.sleep(for: pause, clock: .continuous)
             pause = min(pause * 2, .milliseconds(200))
         }
     }
 
+    /// The database, to look at it where the daemon does not answer in time.
+    func openDatabase(insteadOf silence: ControlProblem) async throws -> Session {
+        do throws(StoreOpenError) {
+            return try await openDatabase(.reading, noDaemon: silence, patience: .zero)
+        } catch {
+            throw silence
+        }
+    }
+
     private func openSocket() async throws(ControlProblem) -> Session {
-        let control = SocketControl(path: socket)
+        let control = SocketControl(path: socket, timeout: timeout)
         try await control.connect()
         return Session(
             control: control, place: .daemon(socket: socket),
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() }, close: {})
     }
 
+    /// - Parameter patience: How long another command that holds the database is waited for.
     private func openDatabase(
-        _ purpose: Purpose, noDaemon: ControlProblem
-    ) throws(StoreOpenError) -> Session {
+        _ purpose: Purpose, noDaemon: ControlProblem, patience: Duration
+    ) async throws(StoreOpenError) -> Session {
         let store: SQLiteJobStore
         var lock: DatabaseLock?
+        var holder: LockHolder?
         switch purpose {
-        case .reading: store = try SQLiteJobStore.openReadOnly(at: database, options: .brief)
+        case .reading:
+            store = try SQLiteJobStore.openReadOnly(at: database, options: .brief)
+            do throws(StoreOpenError) {
+                holder = try DatabaseLock.holder(ofDatabaseAt: database)
+            } catch {
+                // Who may read the database but not its lock is told less.
+            }
         case .writing:
-            let taken = try DatabaseLock.acquire(forDatabaseAt: database)
+            let taken = try await DatabaseLock.acquire(
+                forDatabaseAt: database, as: .command, waiting: max(patience, .zero)
+            ) { _ in }
             lock = taken
             store = try SQLiteJobStore.open(taken, options: .brief)
         }
         return Session(
             control: StoreControl(
                 store: store, database: store.path, version: Version.current, now: surroundings.now),
-            place: .database(path: database),
+            place: .database(.init(path: database, socket: socket, holder: holder)),
             waitForDaemon: { () throws(ControlProblem) in throw noDaemon },
             close: { [lock] in
                 await store.close()
@@ -82,7 +105,7 @@ struct Connector {
             })
     }
 
-    private func failure(_ error: StoreOpenError, _ noDaemon: ControlProblem) -> CommandFailure {
+    private func failure(_ error: StoreOpenError) -> CommandFailure {
         switch error {
         case .locked(let path, let pid):
             let holder = pid.map { "process \($0)" } ?? "another process"

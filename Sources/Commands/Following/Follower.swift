@@ -7,7 +7,7 @@ final class Follower: Sendable {
     private let session: Session
     private let surroundings: Surroundings
     private let patience: Duration
-    private let states = Mutex<[JobID: JobState]>([:])
+    private let lastStates = Mutex<[JobID: JobState]>([:])
 
     init(_ session: Session, _ surroundings: Surroundings, patience: Duration) {
         self.session = session
@@ -16,7 +16,7 @@ final class Follower: Sendable {
     }
 
     /// The last known state of every job that was followed.
-    var lastStates: [JobState] { states.withLock { Array($0.values) } }
+    var states: [JobID: JobState] { lastStates.withLock(\.self) }
 
     /// Calls `onEnd` with the jobs of each piece of work when it is final, in order.
     ///
@@ -33,7 +33,7 @@ final class Follower: Sendable {
             if let text = notice.text { try surroundings.note(text) }
             guard case .event(.job(let job)) = notice else { return }
             last[job.id] = job
-            states.withLock { $0[job.id] = job.state }
+            lastStates.withLock { $0[job.id] = job.state }
         }
         try await watch.run()
         return last.values.sorted { $0.id < $1.id }

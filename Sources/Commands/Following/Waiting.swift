@@ -27,11 +27,12 @@ struct Waiting: Sendable {
         guard session.isDaemon else { return try await withoutDaemon(work) }
         let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
+        try await FailureNotes(session: session, surroundings: surroundings).tell(follower.states)
         if !isDone {
             try surroundings.note("the time ran out before every job was final. See: halyard why JOB")
             return .jobOpen
         }
-        return ExitCode(states: follower.lastStates)
+        return ExitCode(states: follower.states.values)
     }
 
     /// Nothing will change, so that only what is final can be told.
@@ -40,7 +41,9 @@ struct Waiting: Sendable {
         for piece in work { jobs += try await self.jobs(of: piece) }
         if jobs.contains(where: { !$0.state.isFinal }) { try session.requireDaemon("Waiting for an open job") }
         try tell(jobs)
-        return ExitCode(states: jobs.map(\.state))
+        let states = Dictionary(jobs.map { ($0.id, $0.state) }, uniquingKeysWith: { $1 })
+        try await FailureNotes(session: session, surroundings: surroundings).tell(states)
+        return ExitCode(states: states.values)
     }
 
     private func jobs(of work: WorkArgument) async throws -> [JobRecord] {

@@ -7,7 +7,8 @@ import OperationTypes
 /// A value: events go in, text comes out.
 struct WatchView {
     private(set) var counts = StateCounts()
-    private var states: [JobID: JobState] = [:]
+    /// The last known one of every job told of.
+    private(set) var states: [JobID: JobState] = [:]
     private var running: [JobID: JobRecord] = [:]
     private var progress: [JobID: OperationProgress] = [:]
     private var rates = WatchRates()
@@ -83,7 +84,4 @@ struct WatchView {
     }
 
     var hasRunning: Bool { !running.isEmpty }
-
-    /// The last known state of every job told of.
-    var lastStates: Dictionary<JobID, JobState>.Values { states.values }
 }

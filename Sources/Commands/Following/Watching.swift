@@ -21,7 +21,13 @@ struct Watching {
             for line in lines { try surroundings.output.line(line) }
             try surroundings.output.flush()
         }
-        return ExitCode(states: view.lastStates)
+        return try await end(view.states)
+    }
+
+    /// Why something failed stands beside the data.
+    private func end(_ states: [JobID: JobState]) async throws -> ExitCode {
+        try await FailureNotes(session: session, surroundings: surroundings).tell(states)
+        return ExitCode(states: states.values)
     }
 
     /// One JSON value a line for each event.
@@ -32,7 +38,7 @@ struct Watching {
             try surroundings.output.json(event.json)
             try surroundings.output.flush()
         }
-        return ExitCode(states: states.values)
+        return try await end(states)
     }
 
     /// Tells of gaps beside the data.
@@ -116,6 +122,6 @@ struct Watching {
             throw error
         }
         try draw(&block, isLast: true)
-        return ExitCode(states: shared.content.withLock { Array($0.view.lastStates) })
+        return try await end(shared.content.withLock { $0.view.states })
     }
 }

@@ -5,9 +5,11 @@ struct CommandFailure: Error, Hashable {
     var exit: ExitCode
     var message: String
     var details: [String]
+    private let code: ControlProblem.Code
 
     init(_ exit: ExitCode, _ message: String, details: [String] = []) {
         self.exit = exit
+        code = ControlProblem.Code(exit)
         self.message = message
         self.details = details
     }
@@ -20,6 +22,12 @@ struct CommandFailure: Error, Hashable {
     }
 
     init(_ problem: ControlProblem) {
-        self.init(ExitCode(problem.code), problem.message, details: problem.details)
+        exit = ExitCode(problem.code)
+        code = problem.code
+        message = problem.message
+        details = problem.details
     }
+
+    /// As the control socket would tell it.
+    var problem: ControlProblem { ControlProblem(code, message, details: details) }
 }

@@ -28,7 +28,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .jobSkipped: "A job was skipped, because a dependency did not meet its condition."
         case .jobOpen: "A job is still open (the time ran out, or result was asked too early)."
         case .usage: "The command line is wrong."
-        case .data: "The input is wrong, or some lines of --lines were refused."
+        case .data: "The input or the request cannot work as it is, or some lines of --lines were refused."
         case .noInput: "A file, job, graph, queue or definition of that name does not exist."
         case .unavailable: "No daemon answers, and the verb needs one."
         case .software: "A defect of Halyard."
@@ -61,7 +61,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         self =
             switch code {
             case .invalidRequest, .methodNotAllowed: .usage
-            case .invalidInput, .outsideRoots, .credentialRefused, .keyReused, .tooLarge: .data
+            case .invalidInput, .outsideRoots, .credentialRefused, .keyReused, .tooLarge, .unmetDependency: .data
             case .unknownDefinition, .unknownQueue, .notFound: .noInput
             case .invalidDefinitions: .configuration
             case .conflict, .unavailable: .temporary
@@ -72,6 +72,21 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
             }
     }
 
+    /// What went wrong, in one word; that jobs did not succeed is no problem of the call.
+    fileprivate var problem: ControlProblem.Code {
+        switch self {
+        case .usage: .invalidRequest
+        case .data: .invalidInput
+        case .noInput: .notFound
+        case .unavailable: .noDaemon
+        case .inputOutput, .outputClosed: .storage
+        case .temporary: .unavailable
+        case .permission: .permission
+        case .configuration: .invalidDefinitions
+        case .success, .jobFailed, .jobCancelled, .jobSkipped, .jobOpen, .software: .internal
+        }
+    }
+
     /// The table for the help page.
     static var table: String {
         allCases.map { code in
@@ -79,4 +94,8 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
             return String(repeating: " ", count: 5 - number.count) + number + "  " + code.meaning
         }.joined(separator: "\n")
     }
+}
+
+extension ControlProblem.Code {
+    init(_ exit: ExitCode) { self = exit.problem }
 }

@@ -64,12 +64,15 @@ struct JobPage {
     }
 
     private var attempts: Table {
-        var table = Table([.init("", .right), .init(""), .init(""), .init("", .right), .init("", shrinks: true)])
+        var table = Table([.init("", .right), .init(""), .init(""), .init("", .right), .init("", wraps: true)])
         table.hasHeader = false
         table.indent = 2
         table.rows = detail.attempts.map { attempt in
             var what = attempt.failure?.text ?? StyledText()
-            if let retryAt = attempt.retryAt {
+            // Of an earlier attempt it has come, and a final job has none.
+            if let retryAt = attempt.retryAt, detail.job.state == .scheduled,
+                attempt.lease.attempt == detail.job.attempt
+            {
                 if !what.isEmpty { what += "  " }
                 what += "\("next try \(TimeText.relative(retryAt, to: now))", .dim)"
             }

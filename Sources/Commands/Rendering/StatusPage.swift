@@ -8,7 +8,7 @@ enum StatusPage {
             switch report.state {
             case .running: .green
             case .starting, .recovering, .draining: .yellow
-            case .stopped: .red
+            case .stopped, .unreachable: .red
             }
         var title: StyledText = "\("halyardd", .bold)  \(report.state.rawValue, style)"
         if let pid = report.pid { title += "  pid \(pid)" }

@@ -45,6 +45,51 @@ struct StyledText: Hashable, Sendable {
         return result
     }
 
+    /// Lines of at most `width` columns, broken at spaces where there are any; nothing is left out.
+    func wrapped(to width: Int) -> [StyledText] {
+        if self.width <= width { return [self] }
+        var lines: [StyledText] = []
+        var line = StyledText()
+        var room = width
+        func end() {
+            lines.append(line.withoutTrailingSpaces())
+            line = StyledText()
+            room = width
+        }
+        for run in runs {
+            var word = ""
+            for character in run.text + "\u{0}" {
+                if character != "\u{0}" { word.append(character) }
+                guard character == " " || character == "\u{0}" else { continue }
+                let length = word.displayWidth - (word.last == " " ? 1 : 0)
+                if length > room, !line.isEmpty { end() }
+                // A word longer than a line is broken where the line ends.
+                for letter in word {
+                    let next = letter.displayWidth
+                    if next > room, letter != " " { end() }
+                    line.runs.append(Run(text: String(letter), style: run.style))
+                    room -= next
+                }
+                word = ""
+            }
+        }
+        if !line.isEmpty { end() }
+        return lines.map(\.joined)
+    }
+
+    /// The same text, with neighbours of one style in one run.
+    private var joined: StyledText {
+        var result = StyledText()
+        for run in runs {
+            if result.runs.last?.style == run.style {
+                result.runs[result.runs.count - 1].text += run.text
+            } else {
+                result.runs.append(run)
+            }
+        }
+        return result
+    }
+
     func withoutTrailingSpaces() -> StyledText {
         var result = self
         while let last = result.runs.last {

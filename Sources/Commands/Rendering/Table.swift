@@ -7,11 +7,14 @@ struct Table {
         var alignment: Alignment
         /// Whether the column gives way when the terminal is too narrow.
         var shrinks: Bool
+        /// Whether what does not fit goes on in further lines, rather than being left out. Of the last column only.
+        var wraps: Bool
 
-        init(_ title: String, _ alignment: Alignment = .left, shrinks: Bool = false) {
+        init(_ title: String, _ alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false) {
             self.title = title
             self.alignment = alignment
-            self.shrinks = shrinks
+            self.shrinks = shrinks || wraps
+            self.wraps = wraps
         }
     }
 
@@ -37,7 +40,15 @@ struct Table {
         let header = columns.map { StyledText($0.title, .bold) }
         let all = hasHeader ? [header] + rows : rows
         let widths = columnWidths(of: all, in: width)
-        return all.map { line($0, widths: widths) }
+        return all.flatMap { row in
+            guard columns.last?.wraps == true, let last = row.last, let width = widths.last else {
+                return [line(row, widths: widths)]
+            }
+            return last.wrapped(to: width).enumerated().map { number, piece in
+                line(
+                    (number == 0 ? row.dropLast() : row.dropLast().map { _ in StyledText() }) + [piece], widths: widths)
+            }
+        }
     }
 
     private func columnWidths(of rows: [[StyledText]], in width: Int?) -> [Int] {
@@ -46,15 +57,18 @@ struct Table {
         var excess = indent + widths.reduce(0, +) + 2 * (columns.count - 1) - width
         while excess > 0 {
             // The widest gives first, so that short columns stay whole.
-            let candidates = columns.indices.filter { columns[$0].shrinks && widths[$0] > 8 }
+            let candidates = columns.indices.filter { columns[$0].shrinks && widths[$0] > floor($0) }
             guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
-            let next = candidates.filter { $0 != widest }.map { widths[$0] }.max() ?? 8
-            let step = min(excess, max(1, widths[widest] - max(next, 8)))
+            let next = candidates.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
+            let step = min(excess, max(1, widths[widest] - max(next, floor(widest))))
             widths[widest] -= step
             excess -= step
         }
         return widths
     }
+
+    /// Narrower than this no column gets: a word, or what is readable line by line.
+    private func floor(_ column: Int) -> Int { columns[column].wraps ? 24 : 8 }
 
     private func line(_ cells: [StyledText], widths: [Int]) -> StyledText {
         var line = StyledText.spaces(indent)

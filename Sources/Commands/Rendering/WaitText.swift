@@ -3,12 +3,15 @@ import Jobs
 
 /// Why a job is not running, one reason a line.
 enum WaitText {
-    static func lines(_ explanation: WaitExplanation, now: Timestamp) -> [StyledText] {
+    /// - Parameter start: What a person types to have a daemon, where none runs.
+    static func lines(_ explanation: WaitExplanation, start: String, now: Timestamp) -> [StyledText] {
         ["\("job \(explanation.job)", .bold) is " + explanation.state.text]
-            + explanation.reasons.map { "  " + line($0, now: now) }
+            + explanation.reasons.map { "  " + line($0, of: explanation.job, start: start, now: now) }
     }
 
-    private static func line(_ reason: WaitExplanation.Reason, now: Timestamp) -> StyledText {
+    private static func line(
+        _ reason: WaitExplanation.Reason, of job: JobID, start: String, now: Timestamp
+    ) -> StyledText {
         switch reason {
         case .dependency(let job):
             "waits for job \(job.job) (\(job.node ?? job.definition)) to be \(job.condition.name), which is "
@@ -24,9 +27,14 @@ enum WaitText {
             ready == 0
                 ? "starts as soon as the daemon comes to it"
                 : "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
-        case .noDaemon: "no daemon runs; start it with: systemctl start halyard"
+        case .noDaemon: "no daemon runs; start it with: \(start)"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
-        case .final(let outcome): "is final: \(outcome.name, outcome.state.style); see: halyard show"
+        case .final(_, let failure?): failure.text
+        case .final(let outcome, nil):
+            "is final: \(outcome.name, outcome.state.style); see: halyard result \(job)"
+        case .unmet(let job, let failure):
+            "needed job \(job.job) (\(job.node ?? job.definition)) to be \(job.condition.name), which is "
+                + job.state.text + (failure.map { ": " + $0.text } ?? StyledText())
         }
     }
 }

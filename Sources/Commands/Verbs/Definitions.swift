@@ -12,7 +12,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List definitions and graph definitions.")
 
-            @Flag(help: "Print only the names, one a line.")
+            @Flag(help: "Print only the names, one a line; with --json as an array.")
             var names = false
 
             @OptionGroup var common: CommonOptions
@@ -21,12 +21,13 @@ extension Halyard {
                 let set = try await Session.with(common, for: .reading, in: surroundings) {
                     try await $0.control.definitions()
                 }
-                if common.json {
-                    try surroundings.output.json(set.json)
+                let all = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
+                if names, common.json {
+                    try surroundings.output.json(JSONText(elements: all.map { JSONText(string: $0) }))
                 } else if names {
-                    for name in set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name) {
-                        try surroundings.output.line("\(name)")
-                    }
+                    for name in all { try surroundings.output.line("\(name)") }
+                } else if common.json {
+                    try surroundings.output.json(set.json)
                 } else {
                     try surroundings.output.table(DefinitionText.table(set))
                 }
@@ -63,7 +64,7 @@ extension Halyard {
                         try DefinitionText.write(stored, now: now, to: output)
                     }
                 } else {
-                    throw UnknownDefinition.failure(name, in: set)
+                    throw UnknownName.definition(name, in: set)
                 }
                 return .success
             }

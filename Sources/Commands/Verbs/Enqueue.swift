@@ -11,10 +11,12 @@ extension Halyard {
                 names one. Text is taken as it is; numbers, true and false, objects and arrays are read as JSON where the \
                 field wants them. See the fields with: halyard definitions show NAME
 
-                A file of yours that lies outside the daemon's roots is copied into its spool; - is standard \
-                input.
+                A file of yours that lies outside the daemon's roots is copied into its spool, one that --input names only \
+                with --copy; - is standard input.
 
-                Prints the number of each job. When it returns, they are on the disk.
+                Prints the number of each job. When it returns, they are on the disk. With --wait it prints how each job \
+                ended and says on standard error why one failed; the exit code tells the outcome: 0 all succeeded, 1 failed, \
+                2 cancelled, 3 skipped, 4 still open when the time ran out.
 
                   halyard enqueue unfurl https://example.org/short max_redirects=5
                   halyard enqueue save-link https://example.org/page --priority high --wait
@@ -89,9 +91,14 @@ extension Halyard {
                 }
                 return
             }
+            if copy {
+                throw ValidationError(
+                    "--copy does not go with --lines: the files they name must lie beneath the daemon's roots. Enqueue a file of your own by itself."
+                )
+            }
             let isAlone =
                 name == nil && assignments.isEmpty && input == nil && queue == nil && priority == nil && after.isEmpty
-                && at == nil && delay == nil && key == nil && !waiting.wait && !copy
+                && at == nil && delay == nil && key == nil && !waiting.wait
             if !isAlone {
                 throw ValidationError("With --lines everything else stands in the lines. Give --lines alone.")
             }
@@ -135,8 +142,9 @@ extension Halyard {
         ) async throws -> EnqueueReceipt {
             let name = name ?? ""
             var input = typed.plain
-            if typed.needsDefinitions {
-                input = try typed.resolve(for: name, in: try await session.control.definitions())
+            if typed.needsDefinitions || copy {
+                let definitions = try await session.control.definitions()
+                input = try typed.resolve(for: name, in: definitions, copiesAll: copy)
             }
             let now = surroundings.now()
             var start = Submission.Start.now
@@ -144,6 +152,10 @@ extension Halyard {
             if let delay { start = .after(delay.duration) }
             let files = Spooling(session: session, surroundings: surroundings)
             try files.makeAbsolute(&input)
+            if copy, input?.files.isEmpty != false {
+                throw CommandFailure(
+                    .usage, "--copy copies the files that the input names, and it names none. Leave --copy out.")
+            }
             let mustCopy = Spooling.mustCopy(input)
             if mustCopy, self.input == "-" {
                 throw CommandFailure(.usage, "Standard input can be the input or the file, not both. Name one of them.")

@@ -29,17 +29,18 @@ extension Halyard {
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             guard let graph else { return try await list(in: surroundings) }
-            let detail = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.graph(graph)
+            return try await Session.with(common, for: .reading, in: surroundings) { session in
+                let detail = try await session.control.graph(graph)
+                let output = surroundings.output
+                switch common.json ? .json : format {
+                case .json: try output.json(detail.json)
+                case .tree: try GraphTree(detail: detail, now: surroundings.now()).write(to: output)
+                case .dot: try GraphDiagram.writeDot(detail, to: output)
+                case .mermaid: try GraphDiagram.writeMermaid(detail, to: output)
+                }
+                try session.noteRunning(detail.jobs.map(\.state), in: surroundings)
+                return .success
             }
-            let output = surroundings.output
-            switch common.json ? .json : format {
-            case .json: try output.json(detail.json)
-            case .tree: try GraphTree(detail: detail, now: surroundings.now()).write(to: output)
-            case .dot: try GraphDiagram.writeDot(detail, to: output)
-            case .mermaid: try GraphDiagram.writeMermaid(detail, to: output)
-            }
-            return .success
         }
 
         private func list(in surroundings: Surroundings) async throws -> ExitCode {

@@ -46,18 +46,31 @@ extension Halyard {
             let filter = JobFilter(
                 states: states, queue: queue, definition: definition, kind: kind, graph: graph, after: after,
                 order: oldestFirst ? .oldestFirst : .newestFirst, limit: limit)
-            let jobs = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.jobs(filter)
-            }
-            if common.json {
-                try surroundings.output.json(jobs.json)
+            return try await Session.with(common, for: .reading, in: surroundings) { session in
+                let jobs = try await session.control.jobs(filter)
+                if jobs.isEmpty { try await refuseUnknownNames(session) }
+                if common.json {
+                    try surroundings.output.json(jobs.json)
+                } else {
+                    try surroundings.output.table(JobTable.table(jobs, now: surroundings.now()))
+                    if let last = jobs.last, filter.mayGoOn(after: jobs) {
+                        try surroundings.note("there may be more: add --after \(last.id)")
+                    }
+                }
+                try session.noteRunning(jobs.map(\.state), in: surroundings)
                 return .success
             }
-            try surroundings.output.table(JobTable.table(jobs, now: surroundings.now()))
-            if let last = jobs.last, filter.mayGoOn(after: jobs) {
-                try surroundings.note("there may be more: add --after \(last.id)")
+        }
+
+        /// A list that is empty because of a mistyped name would look like good news.
+        private func refuseUnknownNames(_ session: Session) async throws {
+            if let queue { try UnknownName.check(queue: queue, among: try await session.control.queues()) }
+            if definition != nil || kind != nil {
+                let known = try await session.control.definitions()
+                if let definition { try UnknownName.check(definition: definition, in: known) }
+                if let kind { try UnknownName.check(kind: kind, in: known) }
             }
-            return .success
+            if let graph { _ = try await session.control.graph(graph) }
         }
     }
 }

@@ -7,8 +7,10 @@ extension Halyard {
     struct Prune: Verb {
         static let configuration = CommandConfiguration(
             commandName: "prune", abstract: "Delete finished jobs with their results, for good.",
-            discussion: "A graph goes as a whole, and what another job depends on stays."
-        )
+            discussion: """
+                A graph goes as a whole, by its own outcome: failed if a job failed, else cancelled, else skipped, else \
+                succeeded. What another job depends on stays. Both are told.
+                """)
 
         @Option(help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"))
         var olderThan: DurationArgument
@@ -33,12 +35,21 @@ extension Halyard {
                 }
             }
             return try await Session.with(common, for: .writing, in: surroundings) { session in
-                let count = try await session.control.prune(
+                let answer = try await session.control.prune(
                     PruneRequest(finishedBefore: before, outcomes: outcomes))
                 if common.json {
-                    try surroundings.output.json(PruneAnswer(deleted: count).json)
-                } else {
-                    try surroundings.output.line("\(AmountText.count(count, "job")) deleted")
+                    try surroundings.output.json(answer.json)
+                    return .success
+                }
+                try surroundings.output.line("\(AmountText.count(answer.deleted, "job")) deleted")
+                if answer.keptByGraph > 0 {
+                    try surroundings.note(
+                        "\(AmountText.count(answer.keptByGraph, "job")) kept: the graph goes as a whole, and its outcome is another one. See: halyard graph"
+                    )
+                }
+                if answer.keptByDependents > 0 {
+                    try surroundings.note(
+                        "\(AmountText.count(answer.keptByDependents, "job")) kept: jobs that stay depend on them")
                 }
                 return .success
             }

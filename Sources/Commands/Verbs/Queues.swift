@@ -15,15 +15,17 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                let queues = try await Session.with(common, for: .reading, in: surroundings) {
-                    try await $0.control.queues()
+                try await Session.with(common, for: .reading, in: surroundings) { session in
+                    let queues = try await session.control.queues()
+                    if common.json {
+                        try surroundings.output.json(queues.json)
+                    } else {
+                        try surroundings.output.table(QueueTable.table(queues, now: surroundings.now()))
+                    }
+                    let hasRunning = queues.contains { $0.counts[.running] > 0 }
+                    try session.noteRunning(hasRunning ? [.running] : [], in: surroundings)
+                    return .success
                 }
-                if common.json {
-                    try surroundings.output.json(queues.json)
-                } else {
-                    try surroundings.output.table(QueueTable.table(queues, now: surroundings.now()))
-                }
-                return .success
             }
         }
 
@@ -91,13 +93,8 @@ extension Halyard {
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
                 if changes.contains(where: { $0.isPaused != nil }) {
-                    let known = try await session.control.queues().map(\.settings.name)
-                    for change in changes where !known.contains(change.name) {
-                        let nearest =
-                            NearestName.nearest(to: change.name, among: known).map { "Did you mean \($0)? " } ?? ""
-                        throw CommandFailure(
-                            .noInput, "There is no queue \(change.name). \(nearest)See: halyard queues list")
-                    }
+                    let known = try await session.control.queues()
+                    for change in changes { try UnknownName.check(queue: change.name, among: known) }
                 }
                 var queues: [QueueRecord] = []
                 for change in changes { queues.append(try await session.control.change(change)) }

@@ -13,15 +13,16 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let detail = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.job(job)
+            try await Session.with(common, for: .reading, in: surroundings) { session in
+                let detail = try await session.control.job(job)
+                if common.json {
+                    try surroundings.output.json(detail.json)
+                } else {
+                    try JobPage(detail: detail, now: surroundings.now()).write(to: surroundings.output)
+                }
+                try session.noteRunning([detail.job.state], in: surroundings)
+                return .success
             }
-            if common.json {
-                try surroundings.output.json(detail.json)
-            } else {
-                try JobPage(detail: detail, now: surroundings.now()).write(to: surroundings.output)
-            }
-            return .success
         }
     }
 }

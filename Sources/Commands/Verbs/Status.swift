@@ -1,16 +1,27 @@
 import ArgumentParser
 import Control
+import SQLiteStore
 
 extension Halyard {
     struct Status: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Tell how the daemon is doing.")
+            commandName: "status", abstract: "Tell how the daemon is doing.",
+            discussion: """
+                The state is running, recovering or draining when the daemon answers, stopped when none runs, and \
+                unreachable when one holds the database and does not answer: it starts, stops, or has another socket.
+                """)
 
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let report = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.status()
+            // One that recovers listens, and answers only when it is ready.
+            let connector = Connector(common, surroundings, timeout: .seconds(5))
+            let session = try await connector.open(.reading)
+            let report: StatusReport
+            do {
+                report = try await Self.report(session)
+            } catch let problem as ControlProblem where problem.code == .unavailable {
+                report = try await Self.report(try await connector.openDatabase(insteadOf: problem))
             }
             if common.json {
                 try surroundings.output.json(report.json)
@@ -18,6 +29,22 @@ extension Halyard {
                 try StatusPage.write(report, now: surroundings.now(), to: surroundings.output)
             }
             return .success
+        }
+
+        private static func report(_ session: Session) async throws -> StatusReport {
+            var report: StatusReport
+            do {
+                report = try await session.control.status()
+            } catch {
+                await session.close()
+                throw error
+            }
+            await session.close()
+            guard case .database(let offline) = session.place, let daemon = offline.daemon else { return report }
+            report.state = .unreachable
+            report.pid = offline.holder?.pid
+            report.problems.append(daemon)
+            return report
         }
     }
 }

@@ -7,8 +7,8 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "wait", abstract: "Wait until jobs or graphs are final.",
             discussion: """
-                Prints a line for each job that ended. The exit code tells the outcome: 0 when all succeeded, 1 failed, \
-                2 cancelled, 3 skipped, 4 when the time ran out.
+                Prints a line for each job that ended, and on standard error why one failed. The exit code tells the outcome: \
+                0 when all succeeded, 1 failed, 2 cancelled, 3 skipped, 4 when the time ran out.
                 """)
 
         @Argument(help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"))

@@ -7,8 +7,8 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "watch", abstract: "Follow a job, a graph or everything, with live progress.",
             discussion: """
-                A job or a graph is followed until it is final, and the exit code tells the outcome as for wait; everything is \
-                followed until Ctrl-C. Elsewhere than on a terminal each change is a line.
+                A job or a graph is followed until it is final, and the exit code tells the outcome as for wait, and standard error \
+                why one failed; everything is followed until Ctrl-C. Elsewhere than on a terminal each change is a line.
                 """)
 
         @Argument(help: ArgumentHelp("A job's number, graph:NUMBER, or all.", valueName: "job"))

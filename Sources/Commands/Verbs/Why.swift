@@ -13,15 +13,23 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            let explanation = try await Session.with(common, for: .reading, in: surroundings) {
-                try await $0.control.why(job)
+            try await Session.with(common, for: .reading, in: surroundings) { session in
+                var explanation = try await session.control.why(job)
+                var start = ""
+                if case .database(let offline) = session.place {
+                    start = offline.start
+                    // One runs that was not reached.
+                    if offline.daemon != nil { explanation.reasons.removeAll { $0 == .noDaemon } }
+                }
+                if common.json {
+                    try surroundings.output.json(explanation.json)
+                } else {
+                    let lines = WaitText.lines(explanation, start: start, now: surroundings.now())
+                    for line in lines { try surroundings.output.line(line) }
+                }
+                try session.noteRunning([explanation.state], in: surroundings)
+                return .success
             }
-            if common.json {
-                try surroundings.output.json(explanation.json)
-            } else {
-                for line in WaitText.lines(explanation, now: surroundings.now()) { try surroundings.output.line(line) }
-            }
-            return .success
         }
     }
 }

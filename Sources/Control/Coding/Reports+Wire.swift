@@ -156,8 +156,17 @@ extension WatchEvent: WireObjectValue {
 }
 
 extension PruneAnswer: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) { self.init(deleted: try fields.required("deleted")) }
-    func write(to object: inout WireObject) { object.add("deleted", deleted) }
+    init(fields: WireFields) throws(ShapeProblem) {
+        self.init(
+            deleted: try fields.required("deleted"), keptByGraph: try fields.required("kept_by_graph"),
+            keptByDependents: try fields.required("kept_by_dependents"))
+    }
+
+    func write(to object: inout WireObject) {
+        object.add("deleted", deleted)
+        object.add("kept_by_graph", keptByGraph)
+        object.add("kept_by_dependents", keptByDependents)
+    }
 }
 
 extension SpoolAnswer: WireObjectValue {

@@ -33,7 +33,8 @@ extension WaitExplanation.Reason: WireObjectValue {
         case "no_daemon": self = .noDaemon
         case "running":
             self = .running(attempt: try fields.required("attempt"), since: try fields.required("since"))
-        case "final": self = .final(try fields.required("outcome"))
+        case "final": self = .final(try fields.required("outcome"), try fields.optional("failure"))
+        case "unmet": self = .unmet(try JobDetail.Neighbour(fields: fields), try fields.optional("failure"))
         default: throw ShapeProblem("\"\(type)\" is not a reason of this release", at: ["type"])
         }
     }
@@ -71,9 +72,14 @@ extension WaitExplanation.Reason: WireObjectValue {
             object.add("type", "running")
             object.add("attempt", attempt)
             object.add("since", since)
-        case .final(let outcome):
+        case .final(let outcome, let failure):
             object.add("type", "final")
             object.add("outcome", outcome)
+            object.add("failure", failure)
+        case .unmet(let neighbour, let failure):
+            object.add("type", "unmet")
+            neighbour.write(to: &object)
+            object.add("failure", failure)
         }
     }
 }

@@ -105,7 +105,7 @@ extension StoreControl {
         }
         guard found.jobs.count == found.count else {
             throw ControlProblem(
-                .conflict,
+                .unmetDependency,
                 "Only \(found.jobs.count) of \(found.count) dependencies of job \(job.id) are left in the database. Enqueue it anew with its whole input."
             )
         }
@@ -120,7 +120,7 @@ extension StoreControl {
     private func refuseIfHopeless(_ job: JobRecord, _ edge: Neighbour) throws(ControlProblem) {
         guard isHopeless(edge) else { return }
         throw ControlProblem(
-            .conflict,
+            .unmetDependency,
             "Job \(job.id) needs job \(edge.job), which is \(edge.state.name). Retry that one with its dependents (halyard retry --dependents \(edge.job))."
         )
     }

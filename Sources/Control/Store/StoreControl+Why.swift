@@ -11,8 +11,11 @@ extension StoreControl {
     }
 
     private func reasons(_ job: JobRecord) async throws(StoreError) -> [WaitExplanation.Reason] {
-        if let outcome = job.state.outcome { return [.final(outcome)] }
-        if job.state == .running { return [.running(attempt: job.attempt, since: job.startedAt ?? job.enqueuedAt)] }
+        if let outcome = job.state.outcome { return try await ends(of: job, outcome) }
+        if job.state == .running {
+            return [.running(attempt: job.attempt, since: job.startedAt ?? job.enqueuedAt)]
+                + (daemon == nil ? [.noDaemon] : [])
+        }
         var reasons: [WaitExplanation.Reason] = []
         if job.state == .blocked {
             let open = try await store.dependencies(of: job.id, onlyOpen: true, limit: Self.maxNamedDependencies)
@@ -32,6 +35,23 @@ extension StoreControl {
         }
         if daemon == nil { reasons.append(.noDaemon) }
         return reasons
+    }
+
+    /// How it ended and why, and of a skipped job what it was skipped for.
+    private func ends(of job: JobRecord, _ outcome: Outcome) async throws(StoreError) -> [WaitExplanation.Reason] {
+        var reasons: [WaitExplanation.Reason] = [.final(outcome, try await failure(of: job.id))]
+        guard outcome == .skipped else { return reasons }
+        let dependencies = try await store.dependencies(of: job.id, onlyOpen: false, limit: Self.maxNamedDependencies)
+        for dependency in dependencies.jobs {
+            guard let ended = dependency.state.outcome, !dependency.condition.isMet(by: ended) else { continue }
+            reasons.append(.unmet(dependency, try await failure(of: dependency.job)))
+        }
+        return reasons
+    }
+
+    private func failure(of job: JobID) async throws(StoreError) -> JobFailure? {
+        guard case .ended(_, let failure) = try await store.result(of: job)?.value else { return nil }
+        return failure
     }
 
     static let maxNamedDependencies = 100

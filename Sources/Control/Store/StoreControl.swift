@@ -79,17 +79,19 @@ public final class StoreControl: JobControl {
     }
 
     /// Deletes in small transactions, so that running jobs need not wait for long.
-    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int {
-        var deleted = 0
+    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
+        var answer = PruneAnswer(deleted: 0)
         var below: JobID?
         repeat {
             let step = try await asked { () throws(StoreError) in
                 try await store.prune(request, below: below, limit: Self.pruneChunk)
             }
-            deleted += step.deleted
+            answer.deleted += step.deleted
+            answer.keptByGraph += step.keptByGraph
+            answer.keptByDependents += step.keptByDependents
             below = step.next
         } while below != nil && !Task.isCancelled
-        return deleted
+        return answer
     }
 
     private static let pruneChunk = 1000

@@ -24,7 +24,7 @@ public protocol JobControl: Sendable {
     func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt
     /// What the job waits for.
     func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation
-    func prune(_ request: PruneRequest) async throws(ControlProblem) -> Int
+    func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer
 
     // MARK: Graphs
 

@@ -19,6 +19,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case keyReused = "key-reused"
         /// The job's state does not allow it.
         case conflict = "conflict"
+        /// What it needs can never come; the message says what to do instead.
+        case unmetDependency = "unmet-dependency"
         case tooLarge = "too-large"
         /// The daemon stops or cannot write now; nothing was done, retrying is safe.
         case unavailable = "unavailable"
@@ -49,7 +51,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,
             .unknownQueue,
             .notFound,
-            .invalidDefinitions, .keyReused, .conflict, .tooLarge:
+            .invalidDefinitions, .keyReused, .conflict, .unmetDependency, .tooLarge:
             true
         case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
         }
@@ -62,7 +64,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .permission: 403
         case .unknownDefinition, .unknownQueue, .notFound: 404
         case .methodNotAllowed: 405
-        case .conflict: 409
+        case .conflict, .unmetDependency: 409
         case .tooLarge: 413
         case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .keyReused: 422
         case .internal, .storage, .unknownOutcome: 500

@@ -58,7 +58,10 @@ public struct WaitExplanation: Sendable, Hashable {
         /// No daemon runs that could start it.
         case noDaemon
         case running(attempt: Int, since: Timestamp)
-        case final(Outcome)
+        /// With the reason of an outcome that is no success.
+        case final(Outcome, JobFailure?)
+        /// Of a skipped job: a dependency that did not come to what it was waited for, and why.
+        case unmet(Neighbour, JobFailure?)
     }
 
     public init(job: JobID, state: JobState, reasons: [Reason]) {
@@ -81,6 +84,8 @@ public enum WatchEvent: Sendable, Hashable {
 public struct StatusReport: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case starting, recovering, running, draining, stopped
+        /// A process holds the database, and nobody answers on the socket that was asked.
+        case unreachable
     }
 
     public var state: State
@@ -130,10 +135,19 @@ public struct DefinitionLine: Sendable, Hashable {
     }
 }
 
-/// What a prune came to.
+/// What a prune came to, in jobs.
 public struct PruneAnswer: Sendable, Hashable {
     public var deleted: Int
-    public init(deleted: Int) { self.deleted = deleted }
+    /// With a wanted outcome, and in a graph with another one.
+    public var keptByGraph: Int
+    /// Wanted, and needed by jobs that stay.
+    public var keptByDependents: Int
+
+    public init(deleted: Int, keptByGraph: Int = 0, keptByDependents: Int = 0) {
+        self.deleted = deleted
+        self.keptByGraph = keptByGraph
+        self.keptByDependents = keptByDependents
+    }
 }
 
 /// The name of a file in the spool, for the input's `file` field.

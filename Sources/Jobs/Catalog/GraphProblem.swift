@@ -43,7 +43,7 @@ extension GraphProblem: CustomStringConvertible {
         }
     }
 
-    /// `node "upload"`, `job #3`, `job 12`.
+    /// `node "upload"`, `job #3`, `job "enrich"`, `job 12`.
     static func called(_ node: String) -> String {
         if node.hasPrefix("#") { return "job \(node)" }
         return node.hasPrefix("job ") ? node : "node \"\(node)\""

@@ -39,8 +39,10 @@ struct Planner {
         return jobs
     }
 
-    /// The node's name, or its place.
-    private func name(_ index: Int) -> String { requests[index].node ?? "#\(index + 1)" }
+    /// The node's name, or its place; of a lone job what was asked for.
+    private func name(_ index: Int) -> String {
+        requests[index].node ?? (isLone ? "job \"\(requests[index].definition)\"" : "#\(index + 1)")
+    }
     /// For messages: nil where there is only one job.
     private func label(_ index: Int) -> String? { isLone ? requests[index].node : name(index) }
 

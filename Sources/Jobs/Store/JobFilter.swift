@@ -57,11 +57,17 @@ public struct PruneRequest: Sendable, Hashable {
 public struct PruneStep: Sendable, Hashable {
     /// Jobs.
     public var deleted: Int
+    /// Jobs that have a wanted outcome and stay, since they belong to a graph with another one.
+    public var keptByGraph: Int
+    /// Jobs of wanted units that stay, since jobs outside depend on them.
+    public var keptByDependents: Int
     /// Where the next step begins: below this job. Nil when there is nothing more to look at.
     public var next: JobID?
 
-    public init(deleted: Int, next: JobID?) {
+    public init(deleted: Int, keptByGraph: Int = 0, keptByDependents: Int = 0, next: JobID?) {
         self.deleted = deleted
+        self.keptByGraph = keptByGraph
+        self.keptByDependents = keptByDependents
         self.next = next
     }
 }

@@ -11,6 +11,8 @@ extension Reader {
     /// Where one walk ended.
     struct Prunable: Sendable {
         var units: [PruneUnit] = []
+        /// Jobs with a wanted outcome in graphs with another one.
+        var keptByGraph = 0
         /// The lowest job that was looked at; nil when there are none below.
         var next: JobID?
     }
@@ -47,6 +49,8 @@ extension Reader {
                         if pruning.graph.integer(1) != 0 {
                             found.units.append(.graph(GraphID(graph)))
                             jobs += Int(pruning.graph.integer(2))
+                        } else {
+                            found.keptByGraph += Int(pruning.graph.integer(3))
                         }
                         pruning.graph.reset()
                     }
@@ -75,7 +79,12 @@ struct PrunableStatements: ~Copyable {
         SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = graph.id),
                finished_ms < ?2
                AND (?3 >> CASE WHEN failed > 0 THEN 5 WHEN cancelled > 0 THEN 6 WHEN skipped > 0 THEN 7 ELSE 4 END) & 1,
-               succeeded + failed + cancelled + skipped
+               succeeded + failed + cancelled + skipped,
+               CASE WHEN finished_ms < ?2
+                   THEN succeeded * (?3 >> 4 & 1) + failed * (?3 >> 5 & 1) + cancelled * (?3 >> 6 & 1)
+                        + skipped * (?3 >> 7 & 1)
+                   ELSE 0
+               END
         FROM   graph
         WHERE  id = ?1
         """

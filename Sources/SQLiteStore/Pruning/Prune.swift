@@ -4,41 +4,46 @@ import SQLite
 extension Writer {
     /// Deletes units that a reader found to be final, in its order. Final states never change, so only dependents are
     /// looked for here; results, attempts, inputs and edges go with their jobs.
-    func prune(_ units: [PruneUnit]) throws(SQLiteError) -> Int {
+    ///
+    /// - Returns: How many jobs were deleted, and how many stay because others depend on them.
+    func prune(_ units: [PruneUnit]) throws(SQLiteError) -> (deleted: Int, kept: Int) {
         var deleted = 0
+        var kept = 0
         for unit in units {
-            switch unit {
-            case .job(let job): deleted += try prune(job)
-            case .graph(let graph): deleted += try prune(graph)
-            }
+            let answer =
+                switch unit {
+                case .job(let job): try prune(job)
+                case .graph(let graph): try prune(graph)
+                }
+            deleted += answer.deleted
+            kept += answer.kept
         }
         // The highest numbers may be gone from the tables now, and are not given again.
         pruning.keepNumbers.bind(1, memory.nextJob)
         pruning.keepNumbers.bind(2, memory.nextGraph)
         if deleted > 0 { try pruning.keepNumbers.run() }
-        return deleted
+        return (deleted, kept)
     }
 
-    private func prune(_ job: JobID) throws(SQLiteError) -> Int {
+    private func prune(_ job: JobID) throws(SQLiteError) -> (deleted: Int, kept: Int) {
         pruning.job.bind(1, job.rawValue)
         // Another prune was faster.
-        guard try pruning.job.step() else { return 0 }
+        guard try pruning.job.step() else { return (0, 0) }
         let gone = Gone(
             job: job.rawValue, state: Int(pruning.job.integer(0)), queue: pruning.job.integer(1))
         let hasDependents = pruning.job.integer(2) != 0
         pruning.job.reset()
-        if hasDependents { return 0 }
+        if hasDependents { return (0, 1) }
         pruning.delete.bind(1, job.rawValue)
         try pruning.delete.run()
         try forget([gone])
-        return 1
+        return (1, 0)
     }
 
-    private func prune(_ graph: GraphID) throws(SQLiteError) -> Int {
+    private func prune(_ graph: GraphID) throws(SQLiteError) -> (deleted: Int, kept: Int) {
         pruning.hasDependents.bind(1, graph.rawValue)
         let hasDependents = try pruning.hasDependents.step()
         pruning.hasDependents.reset()
-        if hasDependents { return 0 }
         var gone: [Gone] = []
         pruning.jobs.bind(1, graph.rawValue)
         while try pruning.jobs.step() {
@@ -46,12 +51,13 @@ extension Writer {
                 Gone(
                     job: pruning.jobs.integer(0), state: Int(pruning.jobs.integer(1)), queue: pruning.jobs.integer(2)))
         }
+        if hasDependents { return (0, gone.count) }
         pruning.deleteJobs.bind(1, graph.rawValue)
         try pruning.deleteJobs.run()
         pruning.deleteGraph.bind(1, graph.rawValue)
         try pruning.deleteGraph.run()
         try forget(gone)
-        return gone.count
+        return (gone.count, 0)
     }
 
     private struct Gone {

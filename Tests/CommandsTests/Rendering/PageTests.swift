@@ -28,11 +28,15 @@ import Testing
             .dependency(Samples.detail.dependencies[1]), .time(until: now + .seconds(3600)),
             .retry(until: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
             .queueLimit(queue: "slow", running: 1, limit: 1), .turn(queue: "default", ready: 1200), .noDaemon,
-            .running(attempt: 2, since: Samples.ago(5)), .final(.cancelled),
+            .running(attempt: 2, since: Samples.ago(5)), .final(.cancelled, nil),
         ]
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)
         try Golden.expect(
-            Capture.text { output in for line in WaitText.lines(explanation, now: now) { try output.line(line) } },
+            Capture.text { output in
+                for line in WaitText.lines(explanation, start: "systemctl start halyard", now: now) {
+                    try output.line(line)
+                }
+            },
             "why.txt")
     }
 

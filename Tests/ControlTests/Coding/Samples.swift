@@ -93,6 +93,8 @@ enum Samples {
         .dependency(neighbour), .moreDependencies(3), .time(until: moment),
         .retry(until: moment, afterCode: "http_status"),
         .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .turn(queue: "net", ready: 9),
-        .noDaemon, .running(attempt: 2, since: moment), .final(.skipped),
+        .noDaemon, .running(attempt: 2, since: moment),
+        .final(.skipped, JobFailure(code: "dependency_failed", message: "It failed.")),
+        .final(.succeeded, nil), .unmet(neighbour, nil),
     ]
 }

@@ -50,14 +50,16 @@ import Testing
         try await Bench.with { bench in
             let receipt = try await bench.halfFailed()
             let later = Samples.moment + .seconds(1)
-            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later, outcomes: [.succeeded])) == 0)
+            #expect(
+                try await bench.control.prune(PruneRequest(finishedBefore: later, outcomes: [.succeeded]))
+                    == PruneAnswer(deleted: 0, keptByGraph: 1))
             let again = try await bench.control.retry(receipt.jobs[1], dependents: false)
             let detail = try await bench.control.job(again.jobs[0])
             #expect(detail.dependencies.map(\.job) == [receipt.jobs[0]])
             // The repeat needs the first job; so the graph stays with it.
-            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later)) == 0)
+            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later)).keptByDependents == 2)
             try await bench.endAll(.succeeded(.emptyObject))
-            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later)) == 3)
+            #expect(try await bench.control.prune(PruneRequest(finishedBefore: later)) == PruneAnswer(deleted: 3))
         }
     }
 
@@ -87,7 +89,7 @@ import Testing
             let problem = await #expect(throws: ControlProblem.self) {
                 try await bench.control.retry(receipt.jobs[1], dependents: false)
             }
-            #expect(problem?.code == .conflict)
+            #expect(problem?.code == .unmetDependency)
             #expect(problem?.message.contains("Only 0 of 1 dependencies") == true)
         }
     }

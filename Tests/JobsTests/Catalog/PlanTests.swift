@@ -121,7 +121,7 @@ import Testing
         }
         #expect(
             problem?.description
-                == #"job #1 lacks "url" and takes Link, but job 5 offers Receipt; give the field, or a dependency that offers Link"#
+                == #"job "fetch" lacks "url" and takes Link, but job 5 offers Receipt; give the field, or a dependency that offers Link"#
         )
     }
 
