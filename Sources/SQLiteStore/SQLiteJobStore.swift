@@ -124,7 +124,9 @@ public final class SQLiteJobStore: JobStore {
         }
         var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.next)
         if !found.units.isEmpty {
-            (step.deleted, step.keptByDependents) = try await write { (writer) throws(SQLiteError) in try writer.prune(found.units) }
+            (step.deleted, step.keptByDependents) = try await write { (writer) throws(SQLiteError) in
+                try writer.prune(found.units)
+            }
         }
         return step
     }
