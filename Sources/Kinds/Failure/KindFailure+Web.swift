@@ -115,6 +115,10 @@ extension KindFailure {
 
     /// A status that is not success, by the matrix of what a retry may help.
     static func status(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
+        refusal(response, at: url).met(at: response.address)
+    }
+
+    private static func refusal(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
         let status = response.status
         let isSigned =
             url.query?.split(separator: "&").contains { member in

@@ -11,6 +11,8 @@ public struct KindFailure: OperationFailure, Hashable {
     public let status: Int?
     /// The address concerned, without its query.
     public let url: String?
+    /// The IP address that was connected to, or tried, when it came to that.
+    public private(set) var address: String?
     /// The wait that the server asked for, in milliseconds.
     public let retryAfterMs: Int64?
 
@@ -32,11 +34,19 @@ public struct KindFailure: OperationFailure, Hashable {
         }
     }
 
+    /// The same, with the address that it was met at.
+    func met(at address: IPAddress) -> KindFailure {
+        if self.address != nil || reason == .cancelled || reason == .proxyFailed { return self }
+        var failure = self
+        failure.address = "\(address)"
+        return failure
+    }
+
     enum CodingKeys: String, CodingKey {
         case reason = "code"
         case message
         case isRetryable = "retryable"
-        case status, url
+        case status, url, address
         case retryAfterMs = "retry_after_ms"
     }
 

@@ -78,13 +78,13 @@ public final class OutgoingClient: Sendable {
             } catch {
                 // A proxy may reach one address of a host and not the other.
                 guard error.reason == .connectFailed || error.reason == .proxyFailed, error.status == nil else {
-                    throw error
+                    throw error.met(at: address)
                 }
-                last = error
+                last = error.met(at: address)
                 continue
             }
             strictHosts.learn(from: response)
-            return try await use(response)
+            do throws(KindFailure) { return try await use(response) } catch { throw error.met(at: address) }
         }
         throw last
     }

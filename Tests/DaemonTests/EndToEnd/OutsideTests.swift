@@ -87,6 +87,11 @@ import Testing
                 "--set", "credential=TOKEN")
             try await bed.waitForAllJobs()
             #expect(bed.server.headers.text.contains(canary))
+            // A server that is not named for it, although it is the same one.
+            let elsewhere = try await bed.halyard(
+                "enqueue", "send", "--set", "file=\(bed.folder.path)/file.txt", "--set",
+                "to=http://localhost:\(bed.server.port)/inbox/theirs.txt", "--set", "credential=TOKEN")
+            #expect(elsewhere.status == .exited(65) && elsewhere.errors.contains("may not be sent to"))
             let shown = try await bed.halyard("show", "1", "--json")
             #expect(!(shown.output + shown.errors + daemon.errors.text + bed.notifications.heard.text).contains(canary))
             daemon.signal(SIGTERM)

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import OperationTypes
 import Testing
 
 @testable import Kinds
@@ -122,6 +123,26 @@ import Testing
             let failure = await failure { () async throws(KindFailure) in try await get("http://127.0.0.1:1/", client) }
             #expect(failure?.code == "connect_failed")
             #expect(failure?.isRetryable == true)
+        }
+    }
+
+    /// Where it went is told, and where it did not go is not.
+    @Test func failureNamesTheAddressItWasMetAt() async throws {
+        try await LoopbackServer.with {
+            $0.path == "/close" ? .close : .respond(500)
+        } _: { server in
+            try await withClient { client in
+                for (to, address) in [
+                    ("http://127.0.0.1:1/", "127.0.0.1"), (server.origin + "/close", "127.0.0.1"),
+                    ("http://localhost:\(server.port)/", "127.0.0.1"), ("http://10.0.0.1/", nil),
+                ] {
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await Upload(client: client).run(
+                            Upload.Input(to: to, body: "x"), context: OperationContext())
+                    }
+                    #expect(failure?.address == address, "\(to)")
+                }
+            }
         }
     }
 
