@@ -4,11 +4,14 @@ import PackageDescription
 
 // The parsers of `Kinds` alone, for libFuzzer: what needs the network is left out. `scripts/fuzz` builds and runs it.
 
+/// Both, here as well: of two on the command line the build passes them on in any order, and the compiler heeds the last.
+let sanitizers = ["-sanitize=fuzzer,address"]
+
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
-    .unsafeFlags(["-enable-testing"]),
+    .unsafeFlags(["-enable-testing"] + sanitizers),
 ]
 
 let network = [
@@ -34,6 +37,7 @@ let package = Package(
         // libFuzzer brings the `main`.
         .executableTarget(
             name: "Fuzz", dependencies: ["Kinds"],
-            swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]),
+            swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(sanitizers)]),
     ]
 )

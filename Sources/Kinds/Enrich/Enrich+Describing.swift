@@ -89,17 +89,14 @@ extension Enrich.Output {
         license = ranking.license()
         isPaywalled = ranking.paywall()
         wordCount = ranking.words()
-        let groups = ["og:", "article:", "book:", "profile:", "music:", "video:"]
-        for meta in facts.metas where !meta.content.isEmpty {
-            if groups.contains(where: meta.key.hasPrefix) {
-                if openGraph[meta.key, default: []].count < 20 { openGraph[meta.key, default: []].append(meta.content) }
-            } else if meta.key.hasPrefix("twitter:"), twitter[meta.key] == nil {
-                twitter[meta.key] = meta.content
-            }
-        }
         manifest = facts.link("manifest").flatMap { ranking.absolute($0.href) }
-        dublinCore = facts.group("dc.", "dcterms.")
-        citation = facts.group("citation_")
+        var raw = RawGroups()
+        openGraph = raw.group("og:", "article:", "book:", "profile:", "music:", "video:", of: facts.metas) ?? [:]
+        twitter = (raw.group("twitter:", of: facts.metas) ?? [:]).compactMapValues(\.first)
+        dublinCore = raw.group("dc.", "dcterms.", of: facts.metas)
+        citation = raw.group("citation_", of: facts.metas)
+        jsonLD = raw.values(ranking.linked.roots)
+        microdata = raw.values(ranking.items.roots)
         sources = ranking.sources
         confidence = sources.mapValues { Confidence(source: $0) }
         disagreements = ranking.disagreements.isEmpty ? nil : ranking.disagreements

@@ -54,11 +54,15 @@ extension Enrich {
         public var dublinCore: [String: [String]]?
         /// Every `citation_` name, in order.
         public var citation: [String: [String]]?
+        /// JSON-LD, as the page gives it.
+        public var jsonLD: [JSONValue]?
+        /// Microdata and RDFa Lite, in the shape of JSON-LD.
+        public var microdata: [JSONValue]?
         /// Which source each field above comes from.
         public var sources: [String: String] = [:]
         /// How sure each of those fields is.
         public var confidence: [String: Confidence] = [:]
-        /// Other values that the page gives for title, author and dates, by source.
+        /// Other values that the page gives for title, description, author, dates and canonical address, by source.
         public var disagreements: [String: [String: String]]?
         /// For the next time: give it as the input's `etag`, and an unchanged page is not sent again.
         public var etag: String?
@@ -77,7 +81,7 @@ extension Enrich {
         enum CodingKeys: String, CodingKey {
             case url, status, charset, title, description, language, type, author, authors, published, modified
             case section, tags, image, images, video, audio, icon, icons, manifest, feeds, oembed, license
-            case width, height, pages, twitter, citation, sources, confidence, disagreements, etag, bytes
+            case width, height, pages, twitter, citation, microdata, sources, confidence, disagreements, etag, bytes
             case contentType = "content_type"
             case canonicalURL = "canonical_url"
             case siteName = "site_name"
@@ -86,6 +90,7 @@ extension Enrich {
             case wordCount = "word_count"
             case openGraph = "open_graph"
             case dublinCore = "dublin_core"
+            case jsonLD = "json_ld"
             case lastModified = "last_modified"
             case isUnchanged = "unchanged"
             case isHeadOnly = "head_only"

@@ -185,8 +185,8 @@ final class FactCollector {
         facts.links.append(
             PageFacts.LinkElement(
                 rel: rel.lowercased().split(whereSeparator: \.isWhitespace).map(String.init), href: href,
-                type: attributes["type"]?.lowercased(), title: attributes["title"]?.tidied,
-                sizes: attributes["sizes"]?.lowercased(),
+                type: attributes["type"]?.lowercased().cut(to: 100), title: attributes["title"]?.tidied.cut(to: 500),
+                sizes: attributes["sizes"]?.lowercased().cut(to: 100),
                 hreflang: attributes["hreflang"], media: attributes["media"], color: attributes["color"]))
     }
 

@@ -1,20 +1,25 @@
 /// What the page says in JSON-LD, as schema.org objects.
 struct LinkedData: Sendable {
     /// Objects at the top, in `@graph`, and those they are the main entity of; in order.
-    private var nodes: [LooseJSON] = []
-    private var named: [String: LooseJSON] = [:]
+    private var nodes: [JSONValue] = []
+    private var named: [String: JSONValue] = [:]
+    /// As the page gives them.
+    private(set) var roots: [JSONValue] = []
 
     init(_ scripts: [[UInt8]]) {
         for script in scripts {
-            for value in LooseJSON.parse(script) { take(value, depth: 0) }
+            let values = LooseJSON.parse(script)
+            roots += values
+            for value in values { take(value, depth: 0) }
         }
     }
 
-    init(items: [LooseJSON]) {
+    init(items: [JSONValue]) {
+        roots = items
         for item in items { take(item, depth: 0) }
     }
 
-    private mutating func take(_ value: LooseJSON, depth: Int) {
+    private mutating func take(_ value: JSONValue, depth: Int) {
         guard depth < 6, nodes.count < 500 else { return }
         switch value {
         case .array(let elements): for element in elements { take(element, depth: depth + 1) }
@@ -32,7 +37,7 @@ struct LinkedData: Sendable {
         }
     }
 
-    static func types(_ node: LooseJSON) -> [String] {
+    static func types(_ node: JSONValue) -> [String] {
         (node["@type"]?.all ?? []).compactMap { $0.text }.map { type in
             String(type.split { $0 == "/" || $0 == "#" || $0 == ":" }.last ?? "")
         }
@@ -84,7 +89,7 @@ struct LinkedData: Sendable {
     /// What the page is about: an article before anything else, the page itself last.
     ///
     /// - Parameter isCertain: Whether, of several articles, only one with the page's address or title will do.
-    func subject(of page: Page, isCertain: Bool = false) -> LooseJSON? {
+    func subject(of page: Page, isCertain: Bool = false) -> JSONValue? {
         let articles = nodes.filter { Self.types($0).contains(where: Self.isArticle) }
         let scored = articles.map { (article: $0, score: score($0, page)) }
         // An article that a mistake cut short is no rival of a whole one.
@@ -95,18 +100,18 @@ struct LinkedData: Sendable {
             ?? nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } }
     }
 
-    private func score(_ article: LooseJSON, _ page: Page) -> Int {
+    private func score(_ article: JSONValue, _ page: Page) -> Int {
         let addresses = ["url", "mainEntityOfPage", "@id"].compactMap { address(article[$0]) }
         if addresses.contains(where: { page.addresses.contains(Page.plainAddress($0)) }) { return 3 }
         guard let title = text(article, "headline", "name") else { return 0 }
         return page.isTitled(title) ? 2 : 1
     }
 
-    var webPage: LooseJSON? { nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } } }
-    var webSite: LooseJSON? { nodes.first { Self.types($0).contains("WebSite") } }
+    var webPage: JSONValue? { nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } } }
+    var webSite: JSONValue? { nodes.first { Self.types($0).contains("WebSite") } }
 
     /// An object in the place of its `@id`.
-    func resolved(_ value: LooseJSON) -> LooseJSON {
+    func resolved(_ value: JSONValue) -> JSONValue {
         if case .object(let members) = value, members.allSatisfy({ $0.name.hasPrefix("@") }),
             let id = value["@id"]?.text,
             let node = named[id]
@@ -116,7 +121,7 @@ struct LinkedData: Sendable {
         return value
     }
 
-    func text(_ node: LooseJSON?, _ names: String...) -> String? {
+    func text(_ node: JSONValue?, _ names: String...) -> String? {
         for name in names {
             guard let value = node?[name] else { continue }
             for element in value.all {
@@ -128,7 +133,7 @@ struct LinkedData: Sendable {
     }
 
     /// Names of people or organizations, each once.
-    func names(_ node: LooseJSON?, _ property: String) -> [String] {
+    func names(_ node: JSONValue?, _ property: String) -> [String] {
         var names: [String] = []
         for value in node?[property]?.all ?? [] {
             let person = resolved(value)
@@ -144,7 +149,7 @@ struct LinkedData: Sendable {
     }
 
     /// An address: a string, or an object's `url` or `contentUrl`.
-    func address(_ value: LooseJSON?) -> String? {
+    func address(_ value: JSONValue?) -> String? {
         for element in value?.all ?? [] {
             if case .string(let text) = element, !text.isEmpty { return text }
             let object = resolved(element)

@@ -1,44 +1,7 @@
 /// JSON as pages write it: comments, trailing commas and semicolons, raw control characters in strings, CDATA marks around.
-enum LooseJSON: Sendable, Hashable {
-    case null
-    case bool(Bool)
-    case number(Double)
-    case string(String)
-    case array([LooseJSON])
-    case object([(name: String, value: LooseJSON)])
-
-    static func == (a: LooseJSON, b: LooseJSON) -> Bool { a.text == b.text }
-    func hash(into hasher: inout Hasher) { hasher.combine(text) }
-
-    subscript(name: String) -> LooseJSON? {
-        guard case .object(let members) = self else { return nil }
-        return members.first { $0.name == name }?.value
-    }
-
-    /// A value as a list: an array's elements, or the value alone.
-    var all: [LooseJSON] {
-        switch self {
-        case .array(let elements): elements
-        case .null: []
-        default: [self]
-        }
-    }
-
-    /// A string, number or truth value as text; the first of a list.
-    var text: String? {
-        switch self {
-        case .string(let text): text
-        case .number(let number):
-            number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
-        case .bool(let value): value ? "true" : "false"
-        case .array(let elements): elements.lazy.compactMap(\.text).first
-        case .null: nil
-        case .object: self["@value"]?.text
-        }
-    }
-
+enum LooseJSON {
     /// The values that stand one after the other in `bytes`; what follows the first mistake is left out.
-    static func parse(_ bytes: [UInt8]) -> [LooseJSON] {
+    static func parse(_ bytes: [UInt8]) -> [JSONValue] {
         var parser = LooseJSONParser(bytes)
         return parser.values()
     }
@@ -56,8 +19,8 @@ private struct LooseJSONParser {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func values() -> [LooseJSON] {
-        var values: [LooseJSON] = []
+    mutating func values() -> [JSONValue] {
+        var values: [JSONValue] = []
         while skipToValue() {
             // What was read before a mistake is worth having; the mistake ends it.
             guard let value = try? value(depth: 0) else { break }
@@ -100,7 +63,7 @@ private struct LooseJSONParser {
         }
     }
 
-    private mutating func value(depth: Int) throws(Stop) -> LooseJSON {
+    private mutating func value(depth: Int) throws(Stop) -> JSONValue {
         count += 1
         guard depth < Self.maxDepth, count < Self.maxValues else { throw Stop() }
         skipSpace()
@@ -113,9 +76,9 @@ private struct LooseJSONParser {
         }
     }
 
-    private mutating func object(depth: Int) throws(Stop) -> LooseJSON {
+    private mutating func object(depth: Int) throws(Stop) -> JSONValue {
         at += 1
-        var members: [(name: String, value: LooseJSON)] = []
+        var members: [(name: String, value: JSONValue)] = []
         while true {
             skipSeparators()
             guard at < bytes.count else { return .object(members) }
@@ -135,9 +98,9 @@ private struct LooseJSONParser {
         }
     }
 
-    private mutating func array(depth: Int) throws(Stop) -> LooseJSON {
+    private mutating func array(depth: Int) throws(Stop) -> JSONValue {
         at += 1
-        var elements: [LooseJSON] = []
+        var elements: [JSONValue] = []
         while true {
             skipSeparators()
             guard at < bytes.count else { return .array(elements) }
@@ -157,7 +120,7 @@ private struct LooseJSONParser {
         }
     }
 
-    private mutating func word() throws(Stop) -> LooseJSON {
+    private mutating func word() throws(Stop) -> JSONValue {
         let start = at
         while at < bytes.count, !",]}:;".utf8.contains(bytes[at]), bytes[at] > 0x20 { at += 1 }
         let text = String(decoding: bytes[start..<at], as: UTF8.self)

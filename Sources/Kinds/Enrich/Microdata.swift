@@ -25,14 +25,14 @@ struct Microdata {
     }
 
     /// The items that are not properties of others.
-    func objects() -> [LooseJSON] { items.indices.filter { !items[$0].isNested }.map { object($0, depth: 0) } }
+    func objects() -> [JSONValue] { items.indices.filter { !items[$0].isNested }.map { object($0, depth: 0) } }
 
-    private func object(_ index: Int, depth: Int) -> LooseJSON {
+    private func object(_ index: Int, depth: Int) -> JSONValue {
         let item = items[index]
-        var members: [(name: String, value: LooseJSON)] = [("@type", .string(item.type))]
-        var values: [String: [LooseJSON]] = [:]
+        var members: [(name: String, value: JSONValue)] = [("@type", .string(item.type))]
+        var values: [String: [JSONValue]] = [:]
         var order: [String] = []
-        func add(_ name: String, _ value: LooseJSON) {
+        func add(_ name: String, _ value: JSONValue) {
             if values[name] == nil { order.append(name) }
             values[name, default: []].append(value)
         }

@@ -57,7 +57,7 @@ struct PageFacts: Sendable {
     /// Texts of `rel=tag`.
     var tags: [String] = []
     /// Microdata and RDFa Lite, as objects of the same shape as JSON-LD's.
-    var items: [LooseJSON] = []
+    var items: [JSONValue] = []
     var jsonLD: [[UInt8]] = []
     /// Words in paragraphs.
     var words = 0
@@ -72,15 +72,6 @@ struct PageFacts: Sendable {
     }
 
     func metaAll(_ key: String) -> [String] { metas.filter { $0.key == key && !$0.content.isEmpty }.map(\.content) }
-
-    /// The metas whose key begins with one of these, by key; nil when there is none.
-    func group(_ prefixes: String...) -> [String: [String]]? {
-        var group: [String: [String]] = [:]
-        for meta in metas where !meta.content.isEmpty && prefixes.contains(where: meta.key.hasPrefix) {
-            if group[meta.key, default: []].count < 50 { group[meta.key, default: []].append(meta.content) }
-        }
-        return group.isEmpty ? nil : group
-    }
 
     func link(_ rel: String) -> LinkElement? { links.first { $0.rel.contains(rel) && !$0.href.isEmpty } }
 }

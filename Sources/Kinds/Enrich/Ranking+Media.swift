@@ -11,7 +11,7 @@ extension Ranking {
                 return
             }
             if let index = pictures.firstIndex(where: { $0.url == address }) {
-                pictures[index].alt = pictures[index].alt ?? alt
+                pictures[index].alt = pictures[index].alt ?? alt?.cut(to: 500)
                 return
             }
             // A pixel counts visits.
@@ -19,7 +19,8 @@ extension Ranking {
             if pictures.isEmpty { source = from }
             pictures.append(
                 Enrich.Picture(
-                    url: address, width: Self.pixels(width), height: Self.pixels(height), alt: alt, type: type))
+                    url: address, width: Self.pixels(width), height: Self.pixels(height), alt: alt?.cut(to: 500),
+                    type: type?.cut(to: 100)))
         }
         for group in openGraphImages() {
             add(
@@ -101,7 +102,7 @@ extension Ranking {
 
     mutating func icons() -> [Enrich.Icon]? {
         var icons: [Enrich.Icon] = []
-        for link in facts.links where icons.count < 30 {
+        for link in facts.links where icons.count < 20 {
             let rel = ["apple-touch-icon", "apple-touch-icon-precomposed", "icon", "mask-icon"].first {
                 link.rel.contains($0)
             }

@@ -127,12 +127,13 @@ extension Ranking {
     }
 
     mutating func description() -> String? {
-        first(
-            "description",
+        let stated =
             metas("og:description", "description", "twitter:description") + json("description") + micro("description")
-                + metas(
-                    "dc.description", "dcterms.description", "dcterms.abstract", "citation_abstract",
-                    "sailthru.description") + [("p", facts.shown.paragraph)])
+            + metas(
+                "dc.description", "dcterms.description", "dcterms.abstract", "citation_abstract",
+                "sailthru.description")
+        return first("description", stated, keepingOthers: true)
+            ?? first("description", [("p", facts.shown.paragraph)])
     }
 
     /// The names of the site, the best first.

@@ -6,8 +6,8 @@ struct Ranking {
     let linked: LinkedData
     let items: LinkedData
     /// What the page is about, in JSON-LD and in microdata.
-    let subject: LooseJSON?
-    let item: LooseJSON?
+    let subject: JSONValue?
+    let item: JSONValue?
     private(set) var siteNames: [Candidate] = []
     private(set) var sources: [String: String] = [:]
     private(set) var disagreements: [String: [String: String]] = [:]
@@ -38,7 +38,9 @@ struct Ranking {
     mutating func first(_ field: String, _ candidates: [Candidate], keepingOthers: Bool = false) -> String? {
         var chosen: String?
         for candidate in candidates {
-            guard let value = candidate.value.map(Entities.decode)?.tidied, !value.isEmpty else { continue }
+            guard let value = candidate.value.map(Entities.decode)?.tidied.cut(to: RawGroups.maxTextBytes),
+                !value.isEmpty
+            else { continue }
             if let chosen {
                 guard keepingOthers else { break }
                 if value != chosen { disagree(field, value, from: candidate.source) }
@@ -51,7 +53,8 @@ struct Ranking {
     }
 
     mutating func firstURL(_ field: String, _ candidates: [Candidate]) -> String? {
-        first(field, candidates.map { ($0.source, $0.value.flatMap(absolute)) })
+        first(
+            field, candidates.map { ($0.source, $0.value.flatMap(absolute)) }, keepingOthers: field == "canonical_url")
     }
 
     mutating func firstDate(_ field: String, _ candidates: [Candidate]) -> String? {
@@ -80,7 +83,7 @@ struct Ranking {
 
     func absolute(_ text: String) -> String? {
         let text = Entities.decode(text).trimmingSpaces
-        if text.isEmpty || text.utf8.count > 4096 { return nil }
+        if text.isEmpty || text.utf8.count > 2048 { return nil }
         // A reference that cannot be resolved is the page's mistake; it is left out.
         return try? WebURL(parsing: text, base: base).description
     }

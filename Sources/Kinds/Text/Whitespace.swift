@@ -95,6 +95,16 @@ extension String {
     }
 }
 
+extension String {
+    /// At most so many bytes of it, in whole characters.
+    func cut(to bytes: Int) -> String {
+        guard utf8.count > bytes else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: bytes)
+        while String.Index(end, within: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(self[..<end])
+    }
+}
+
 extension RandomAccessCollection<UInt8> where Index == Int {
     /// Where `mark`, which is not empty, begins for the first time.
     func firstPlace(of mark: some RandomAccessCollection<UInt8>) -> Int? {
