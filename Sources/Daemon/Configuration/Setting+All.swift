@@ -52,6 +52,7 @@ extension Setting {
         .duration("unfurl.hop_timeout", \.unfurl.hopTimeout, .milliseconds(100) ... .seconds(3600)).live(),
         .duration("unfurl.keeps", \.unfurl.keeps, .zero ... .seconds(86_400)).live(),
         .many("unfurl.tracking_parameters", \.unfurl.trackingParameters, parameterName).live(),
+        .many("unfurl.wrappers", \.unfurl.wrappers, wrapper).live(),
 
         .integer("enrich.max_redirects", \.enrich.maxRedirects, 0...50).live(),
         .duration("enrich.timeout", \.enrich.timeout, .milliseconds(100) ... .seconds(3600)).live(),
@@ -118,6 +119,16 @@ extension Setting {
     @Sendable private static func parameterName(_ text: String) throws(Refusal) -> String {
         guard !text.isEmpty, text.utf8.count <= 100, !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) else {
             throw Refusal(reason: "holds \"\(text)\"; write names of parameters without spaces, such as ref or xtor*")
+        }
+        return text
+    }
+
+    @Sendable private static func wrapper(_ text: String) throws(Refusal) -> String {
+        guard WrapperRule(text) != nil else {
+            throw Refusal(
+                reason:
+                    "holds \"\(text)\"; write a host, the beginning of a path and a parameter, such as go.example.org/out url"
+            )
         }
         return text
     }

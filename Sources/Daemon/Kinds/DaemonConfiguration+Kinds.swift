@@ -37,6 +37,7 @@ extension DaemonConfiguration {
         kinds.unfurl.hopTimeout = unfurl.hopTimeout
         kinds.unfurl.keeps = unfurl.keeps
         kinds.unfurl.trackingParameters = unfurl.trackingParameters
+        kinds.unfurl.wrappers = unfurl.wrappers.compactMap { WrapperRule($0) }
         kinds.enrich.maxRedirects = enrich.maxRedirects
         kinds.enrich.timeout = enrich.timeout
         kinds.enrich.maxBytes = Int(enrich.maxBytes)

@@ -73,6 +73,8 @@ extension Enrich {
         public var isUnchanged: Bool?
         /// True when the page's head said all that is asked for, and its body was not waited for.
         public var isHeadOnly: Bool?
+        /// Each request that led to the page, with the address that answered, the version of HTTP and the time it took.
+        public var hops: [Hop]?
         /// Decoded bytes that were read.
         public var bytes: Int = 0
         /// Whether the page was longer than that, its end not being wanted or beyond the limit.
@@ -81,7 +83,8 @@ extension Enrich {
         enum CodingKeys: String, CodingKey {
             case url, status, charset, title, description, language, type, author, authors, published, modified
             case section, tags, image, images, video, audio, icon, icons, manifest, feeds, oembed, license
-            case width, height, pages, twitter, citation, microdata, sources, confidence, disagreements, etag, bytes
+            case width, height, pages, twitter, citation, microdata, sources, confidence, disagreements, etag, hops,
+                bytes
             case contentType = "content_type"
             case canonicalURL = "canonical_url"
             case siteName = "site_name"

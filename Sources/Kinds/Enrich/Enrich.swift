@@ -56,7 +56,7 @@ public struct Enrich: Kind {
     }
 
     private enum Step: Sendable {
-        case follow(WebURL, RedirectTrail)
+        case follow(WebURL)
         case done(Output)
         /// The beginning of a PDF whose end is wanted too.
         case pdf(Output, start: [UInt8])
@@ -73,28 +73,33 @@ public struct Enrich: Kind {
             var request = OutgoingRequest.page(.GET, url, cookies: trail.cookies)
             request.headers.add(contentsOf: page.validators)
             let way = trail
-            let step = try await client.exchange(request) { response throws(KindFailure) -> Step in
+            let step: Step
+            (step, trail) = try await client.exchange(request) { response throws(KindFailure) in
                 var trail = way
                 trail.record(response, method: .GET)
                 if Redirect.isRedirect(response.status) {
                     await response.discard()
-                    return .follow(try Redirect.target(of: response), trail)
+                    return (Step.follow(try Redirect.target(of: response)), trail)
                 }
-                if response.status == 304, !page.validators.isEmpty { return .done(Output(unchanged: response)) }
-                return try await describe(response, maxBytes: page.maxBytes, context: context)
+                if response.status == 304, !page.validators.isEmpty {
+                    return (.done(Output(unchanged: response)), trail)
+                }
+                return (try await describe(response, maxBytes: page.maxBytes, context: context), trail)
             }
             switch step {
-            case .done(let output): return output
-            case .pdf(let output, let start):
+            case .done(var output):
+                output.hops = trail.hops
+                return output
+            case .pdf(var output, let start):
+                output.hops = trail.hops
                 let tail = try await pdfTail(at: url)
                 if tail.isEmpty { return output }
                 let task = DescribeTask(url: output.url, contentType: output.contentType)
                 var whole = try await documents.read(task, start + [0x0A] + tail, at: url)
                 (whole.status, whole.etag, whole.lastModified) = (output.status, output.etag, output.lastModified)
-                (whole.bytes, whole.isTruncated) = (start.count + tail.count, true)
+                (whole.bytes, whole.isTruncated, whole.hops) = (start.count + tail.count, true, trail.hops)
                 return whole
-            case .follow(let next, let recorded):
-                trail = recorded
+            case .follow(let next):
                 try trail.follow(from: url, to: next, via: .location)
                 url = next
             }

@@ -20,6 +20,8 @@ struct OutgoingResponse: Sendable {
     let url: WebURL
     /// What the connection went to.
     let address: IPAddress
+    /// Of HTTP: `1.1`, `2`.
+    let version: String
     /// From the request to the answer's headers, connecting included.
     let duration: Duration
     private let body: HTTPClientResponse.Body
@@ -30,6 +32,8 @@ struct OutgoingResponse: Sendable {
     ) {
         status = Int(response.status.code)
         headers = response.headers
+        let version = response.version
+        self.version = version.major > 1 ? "\(version.major)" : "\(version.major).\(version.minor)"
         self.url = url
         self.address = address
         self.duration = duration

@@ -3,11 +3,13 @@ import NIOHTTP1
 /// One step on the way to the final address.
 public struct Hop: Codable, Sendable, Hashable {
     public var url: String
-    /// Nil, with status and address, for a step that needed no request.
+    /// Nil, with status, address and version, for a step that needed no request.
     public var method: String?
     public var status: Int?
     /// The IP address that answered.
     public var address: String?
+    /// The version of HTTP that it spoke: `1.1`, `2`.
+    public var version: String?
     /// From the request to the answer's headers, connecting included.
     public var durationMs: Int64
     /// What led on from here; nil for the last one.
@@ -25,6 +27,7 @@ public struct Hop: Codable, Sendable, Hashable {
 
     enum CodingKeys: String, CodingKey {
         case url, method, status, address, via
+        case version = "http_version"
         case durationMs = "duration_ms"
     }
 
@@ -33,6 +36,7 @@ public struct Hop: Codable, Sendable, Hashable {
         self.method = method.rawValue
         status = response.status
         address = "\(response.address)"
+        version = response.version
         durationMs = response.duration.wholeMilliseconds
     }
 

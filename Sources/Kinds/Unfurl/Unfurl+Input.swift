@@ -87,6 +87,8 @@ public struct UnfurlConfiguration: Sendable {
     public var pageBytes = 256 << 10
     /// Parameters dropped from the cleaned address besides ``TrackingParameters/known``; `*` at the end stands for any ending.
     public var trackingParameters: [String] = []
+    /// Redirect pages that hold their target, besides those that are known.
+    public var wrappers: [WrapperRule] = []
 
     public init() {}
 }

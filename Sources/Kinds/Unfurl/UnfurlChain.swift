@@ -40,7 +40,7 @@ struct UnfurlChain: Sendable {
         var method = first
         var isRepeat = false
         while true {
-            if let inner = Wrapper.target(of: url) {
+            if let inner = Wrapper.target(of: url, also: configuration.wrappers) {
                 try trail.step(from: url, to: inner, via: .wrapper)
                 url = inner
                 continue

@@ -45,11 +45,13 @@ enum Wrapper {
         ("outgoing.prod.webservices.mozgcp.net", "/", .parameter(["url"])),
     ]
 
+    /// - Parameter extra: The administrator's rules, before ours.
     /// - Returns: The address inside; nil when this is no wrapper or holds nothing that can be followed.
-    static func target(of url: WebURL) -> WebURL? {
+    static func target(of url: WebURL, also extra: [WrapperRule] = []) -> WebURL? {
         let host = url.host.lookupName
         let bare = host.hasPrefix("www.") ? String(host.dropFirst(4)) : host
-        for (name, path, rule) in rules where url.path.hasPrefix(path) {
+        let own = extra.map { (host: $0.host, path: $0.path, rule: Rule.parameter([$0.parameter])) }
+        for (name, path, rule) in own + rules where url.path.hasPrefix(path) {
             let isHost = name.hasPrefix("*.") ? host.hasSuffix(name.dropFirst()) : bare == name
             guard isHost, let text = text(in: url, by: rule) else { continue }
             // What stands inside and cannot be followed leaves the wrapper to its own server.

@@ -73,7 +73,8 @@ import Testing
         var whole = Enrich.describe(
             Array(page.utf8), url: try WebURL(parsing: output.url), contentType: output.contentType)
         (whole.isHeadOnly, whole.isTruncated, whole.bytes) = (true, true, output.bytes)
-        whole.disagreements = output.disagreements
+        #expect(output.hops?.map(\.status) == [200])
+        (whole.disagreements, whole.hops) = (output.disagreements, output.hops)
         #expect(output == whole)
     }
 

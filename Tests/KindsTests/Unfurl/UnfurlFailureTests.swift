@@ -85,7 +85,7 @@ import Testing
         } _: { server in
             try await withClient { client in
                 var configuration = UnfurlConfiguration()
-                configuration.hopTimeout = .milliseconds(100)
+                configuration.hopTimeout = .seconds(1)
                 let unfurl = Unfurl(client: client, configuration: configuration)
                 let failure = await failure { () async throws(KindFailure) in
                     try await unfurl.run(Unfurl.Input(url: server.origin), context: OperationContext())

@@ -31,7 +31,7 @@ import Testing
                 #expect(output.canonicalURL == server.origin + "/canon")
                 #expect(output.title == "T")
                 #expect(output.hops.map(\.status) == [301, 302, 303, 307, 308, 200])
-                #expect(output.hops.allSatisfy { $0.address == "127.0.0.1" })
+                #expect(output.hops.allSatisfy { $0.address == "127.0.0.1" && $0.version == "1.1" })
                 #expect(output.hops.map(\.via) == Array(repeating: .location, count: 5) + [nil])
                 #expect(Unfurl.offer(output).url == output.finalURL)
             }
@@ -59,6 +59,126 @@ import Testing
             try await withClient { client in
                 let output = try await unfurl(server.origin + "/", client: client)
                 #expect(output.title == "B")
+            }
+        }
+    }
+
+    /// A success without a type may be an answer to HEAD only.
+    @Test func headThatProvesNothingIsFollowedByGet() async throws {
+        try await LoopbackServer.with {
+            $0.method == "HEAD" ? .respond(200) : $0.path == "/a" ? .redirect(302, to: "/b") : .respond(204)
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin + "/a", configure: { $0.readPage = false }, client: client)
+                #expect(output.finalURL == server.origin + "/b")
+                #expect(output.status == 204)
+            }
+        }
+    }
+
+    @Test func headThatNamesItsTypeIsEnoughWithoutAPage() async throws {
+        try await LoopbackServer.with { _ in
+            .text("<title>T</title>")
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin, configure: { $0.readPage = false }, client: client)
+                #expect(output.title == nil)
+                #expect(server.requests.map(\.method) == ["HEAD"])
+            }
+        }
+    }
+
+    /// The rest of the page never comes.
+    @Test func pageIsReadToTheEndOfItsHeadOnly() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9999999\r\n\r\n".utf8)
+        try await LoopbackServer.with { request in
+            request.method == "HEAD"
+                ? .respond(405) : .raw(head + Array("<head><title>T</title></head><body>".utf8), closes: false)
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin, client: client)
+                #expect(output.title == "T")
+            }
+        }
+    }
+
+    @Test func twentyRedirectsAreFollowedAndNoMore() async throws {
+        try await LoopbackServer.with { request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            return number < 21 ? .redirect(302, to: "/\(number + 1)") : .respond(200, [("content-type", "image/png")])
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin + "/1", client: client)
+                #expect(output.hops.count == 21)
+                let failure = await failure { () async throws(KindFailure) in
+                    try await unfurl(server.origin + "/0", client: client)
+                }
+                #expect(failure?.code == "too_many_redirects")
+            }
+        }
+    }
+
+    /// Whether a port of a refused address is open cannot be told from the failure.
+    @Test func refusedAddressTellsNothingOfItsPorts() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(204)
+        } _: { server in
+            var configuration = OutgoingConfiguration()
+            configuration.policy.ports = [80, 443, 1, UInt16(server.port)]
+            try await withClient(configuration) { client in
+                var failures: [KindFailure] = []
+                for port in [server.port, 1] {
+                    failures += [
+                        await failure { () async throws(KindFailure) in
+                            try await unfurl("http://127.0.0.1:\(port)/", client: client)
+                        }
+                    ].compactMap { $0 }
+                }
+                #expect(failures.map(\.code) == ["address_refused", "address_refused"])
+                let messages = failures.map { $0.message.replacing(":\(server.port)", with: ":1") }
+                #expect(messages[0] == messages[1])
+                #expect(server.connections == 0)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], "without a Location"), ([("location", "")], "empty Location"),
+            ([("location", "/a"), ("location", "/b")], "several Locations"),
+            ([("location", "http://[")], "cannot be followed"),
+        ] as [([(String, String)], String)])
+    func failureNamesWhatIsWrongWithALocation(headers: [(String, String)], words: String) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(302, headers)
+        } _: { server in
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await unfurl(server.origin, client: client)
+                }
+                #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "")")
+            }
+        }
+    }
+
+    @Test func failureThatIsFinalServesManyWhoAsk() async throws {
+        try await LoopbackServer.with { _ in
+            .respond(404)
+        } _: { server in
+            try await withClient { client in
+                let unfurl = Unfurl(client: client)
+                let codes = await withTaskGroup(of: String?.self) { group in
+                    for _ in 0..<20 {
+                        group.addTask {
+                            await failure { () async throws(KindFailure) in
+                                try await unfurl.run(Unfurl.Input(url: server.origin), context: OperationContext())
+                            }?.code
+                        }
+                    }
+                    return await group.reduce(into: Set()) { $0.insert($1) }
+                }
+                #expect(codes == ["http_status"])
+                #expect(server.requests.map(\.method) == ["HEAD", "GET"])
             }
         }
     }
@@ -132,7 +252,7 @@ import Testing
             switch request.path {
             case "/a":
                 .text(
-                    "<noscript><meta http-equiv=refresh content='0;url=/wrong'></noscript><meta http-equiv=Refresh content=\"1; URL='/b'\">"
+                    "<noscript><meta http-equiv=refresh content='0;url=/wrong'></noscript><template><meta http-equiv=refresh content='0;url=/wrong'></template><meta http-equiv=Refresh content=\"1; URL='/b'\">"
                 )
             case "/b":
                 .text(

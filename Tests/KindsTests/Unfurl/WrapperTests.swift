@@ -43,6 +43,26 @@ import Testing
         #expect(try Wrapper.target(of: WebURL(parsing: text)) == nil)
     }
 
+    @Test(
+        arguments: [
+            (
+                "go.example.org/out url", "https://www.go.example.org/out/x?url=https%3A%2F%2Fi.example%2F",
+                "https://i.example/"
+            ),
+            ("go.example.org t", "http://go.example.org/?a=b&t=http://i.example/c", "http://i.example/c"),
+            ("*.example.org t", "http://a.b.example.org/?t=http://i.example/", "http://i.example/"),
+            ("*.example.org t", "http://notexample.org/?t=http://i.example/", nil),
+            ("go.example.org/out url", "http://go.example.org/in?url=http://i.example/", nil),
+        ] as [(String, String, String?)])
+    func administratorNamesWrappersToo(rule: String, address: String, target: String?) throws {
+        let rule = try #require(WrapperRule(rule))
+        #expect(try Wrapper.target(of: WebURL(parsing: address), also: [rule])?.description == target)
+        #expect(WrapperRule("\(rule)") == rule)
+    }
+
+    @Test(arguments: ["", "example.org", "example.org/ a b", "localhost u", "1.2.3.4 u", "exa mple.org u", "* u"])
+    func whatIsNoWrapperRuleIsRefused(text: String) { #expect(WrapperRule(text) == nil) }
+
     /// Nothing is listening at the wrapper's own host as far as this client is concerned: nobody is asked.
     @Test func wrapperNeedsNoRequest() async throws {
         try await LoopbackServer.with { _ in
