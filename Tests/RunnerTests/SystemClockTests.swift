@@ -1,9 +1,30 @@
+import CTimerFD
+import Glibc
 import Jobs
+import Synchronization
 import Testing
 
 @testable import Runner
 
 @Suite struct SystemClockTests {
+    /// P8: setting the timer may be what hears that the clock was set. Whoever sets it may hold what ringing takes.
+    @Test func clockThatWasSetMeanwhileRingsOnAnotherThread() async throws {
+        let rang = Signal()
+        let held = Mutex(())
+        let timer = try KernelTimer(
+            clock: CLOCK_REALTIME,
+            settime: { _, _, _ in
+                errno = ECANCELED
+                return -1
+            },
+            ring: {
+                held.withLock { _ in }
+                rang.fire(true)
+            })
+        held.withLock { _ in timer.set(timespec()) }
+        #expect(await rang.wait())
+    }
+
     @Test func wallAlarmRingsWhenItsMomentHasCome() async throws {
         let clock = SystemWallClock()
         let rang = Signal()

@@ -52,7 +52,7 @@ struct ControlResponder: Sendable {
 
     private static func refusal(of peer: PeerCredentials) -> ControlProblem {
         ControlProblem(
-            .permission, "User \(peer.uid) may not use this socket. The daemon's configuration says who may.")
+            .permission, "User \(peer.uid) may not use this socket.")
     }
 
     private func response(to request: Request, body: BodyReader) async -> Response {

@@ -1,10 +1,12 @@
 import Jobs
+import Logging
 import ServiceLifecycle
 
 /// Looks at the definitions again whenever they change.
 struct DefinitionService: Service {
     let store: any JobStore
     let keeper: DefinitionKeeper
+    let logger: Logger
 
     func run() async throws {
         let changes = Wakeups()
@@ -15,6 +17,17 @@ struct DefinitionService: Service {
             }
         }
         defer { observation.cancel() }
-        for await _ in changes.stream.cancelOnGracefulShutdown() { try await keeper.load() }
+        for await _ in changes.stream.cancelOnGracefulShutdown() {
+            do throws(StoreError) {
+                try await keeper.load()
+            } catch {
+                // No reason to interrupt what runs.
+                guard error.isTransient else { throw error }
+                logger.warning("the definitions could not be read anew; the old ones stand for now: \(error)")
+                // Ended early only by the end of the daemon.
+                try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(5)) }
+                changes.wake()
+            }
+        }
     }
 }

@@ -120,7 +120,7 @@ public enum Daemon {
             StatusService(
                 store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
                 problems: problems, changes: status, logger: logger),
-            DefinitionService(store: store, keeper: keeper),
+            DefinitionService(store: store, keeper: keeper, logger: logger),
         ]
         if let interval = surroundings.watchdogInterval {
             services.append(

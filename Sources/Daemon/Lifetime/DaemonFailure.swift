@@ -13,7 +13,7 @@ import Systemd
 /// | 64 | the command line is wrong |
 /// | 70 | a defect of Halyard |
 /// | 73 | the control socket cannot be made |
-/// | 74 | the store failed while running; a new start recovers |
+/// | 74 | reading or writing failed while running; a new start recovers |
 /// | 75 | not now: another process holds the database, or the disk is full |
 /// | 78 | the configuration or the database must be set right first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
@@ -68,13 +68,15 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     }
 
     private init(_ error: StoreError) {
-        let code: Int32 =
+        let (status, code): (Status, Int32) =
             switch error {
-            case .busy: EBUSY
-            case .diskFull: ENOSPC
-            case .readOnly: EROFS
-            default: EIO
+            case .busy: (.inputOutput, EBUSY)
+            case .diskFull: (.inputOutput, ENOSPC)
+            // Started again it would meet the same, and what runs would count as crashed.
+            case .readOnly: (.configuration, EROFS)
+            case .damaged: (.configuration, EIO)
+            default: (.inputOutput, EIO)
             }
-        self.init(.inputOutput, error.description, errno: code)
+        self.init(status, error.description, errno: code)
     }
 }

@@ -37,13 +37,15 @@ actor Reloader {
         // Ready again in either case: a refused reload leaves a daemon that works as it did.
         defer { notifier.send(.ready) }
         do throws(ControlProblem) {
-            let configuration = try read()
+            // A bad file is refused before anything changes.
+            _ = try read()
             do throws(StoreError) {
                 try await loadDefinitions()
             } catch {
                 throw ControlProblem(.storage, error.description)
             }
-            take(configuration)
+            // Once more: another reload may have come in between, with a newer file.
+            take(try read())
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
         } catch {
             logger.error(

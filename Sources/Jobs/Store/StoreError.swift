@@ -16,6 +16,16 @@ public enum StoreError: Error, Sendable, Hashable {
     case internalError(code: Int32, message: String)
 }
 
+extension StoreError {
+    /// Whether the same request may succeed a little later, with nothing lost.
+    public var isTransient: Bool {
+        switch self {
+        case .busy, .diskFull: true
+        case .readOnly, .inputOutput, .commitUnknown, .damaged, .closed, .internalError: false
+        }
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {

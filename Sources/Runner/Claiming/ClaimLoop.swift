@@ -384,13 +384,3 @@ private struct Backoff {
         wait = min(wait * 2, .seconds(5))
     }
 }
-
-extension StoreError {
-    /// Whether the same request may succeed a little later, with nothing lost.
-    var isTransient: Bool {
-        switch self {
-        case .busy, .diskFull: true
-        case .readOnly, .inputOutput, .commitUnknown, .damaged, .closed, .internalError: false
-        }
-    }
-}

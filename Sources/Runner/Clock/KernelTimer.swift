@@ -7,13 +7,24 @@ final class KernelTimer: Sendable {
     private let descriptor: Int32
     // SAFETY: libdispatch allows any thread to use a source.
     nonisolated(unsafe) private let source: any DispatchSourceRead
+    private let settime: @Sendable (Int32, Int32, itimerspec) -> Int32
     private let ring: @Sendable () -> Void
 
+    /// - Parameters:
+    ///   - settime: As timerfd_settime(2); another one only for tests, which must not set the machine's clock.
+    ///   - ring: Called on a thread of its own, never by ``set(_:)``.
     /// - Throws: ``KernelTimerError`` when the process may open no more files.
-    init(clock: clockid_t, ring: @escaping @Sendable () -> Void) throws {
+    init(
+        clock: clockid_t,
+        settime: @escaping @Sendable (Int32, Int32, itimerspec) -> Int32 = { descriptor, flags, value in
+            withUnsafePointer(to: value) { timerfd_settime(descriptor, flags, $0, nil) }
+        },
+        ring: @escaping @Sendable () -> Void
+    ) throws {
         let descriptor = timerfd_create(clock, Int32(TFD_NONBLOCK) | Int32(TFD_CLOEXEC))
         guard descriptor >= 0 else { throw KernelTimerError(errorNumber: errno) }
         self.descriptor = descriptor
+        self.settime = settime
         self.ring = ring
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
         source.setEventHandler {
@@ -32,13 +43,14 @@ final class KernelTimer: Sendable {
         var value = moment ?? timespec()
         // Zero would silence the timer; the first nanosecond is as much past.
         if moment != nil, value.tv_sec == 0, value.tv_nsec == 0 { value.tv_nsec = 1 }
-        var setting = itimerspec(it_interval: timespec(), it_value: value)
+        let setting = itimerspec(it_interval: timespec(), it_value: value)
         let flags = Int32(TFD_TIMER_ABSTIME) | Int32(TFD_TIMER_CANCEL_ON_SET)
-        if timerfd_settime(descriptor, flags, &setting, nil) == 0 { return }
+        if settime(descriptor, flags, setting) == 0 { return }
         // The timer is set. The clock was set too, since the last read; this call, in its place, was told of it:
         // timerfd_create(2), notes on ECANCELED.
         precondition(errno == ECANCELED, "the descriptor is a timer and the time is valid")
-        ring()
+        // On another thread, as from the event handler: whoever sets the timer may hold what ringing takes.
+        DispatchQueue.global().async(execute: ring)
     }
 }
 

@@ -41,14 +41,14 @@ struct DatabaseLocation: Sendable, Hashable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// What root makes here belongs to the database's owner, or else its folder's: the daemon's user must be able to use
+    /// What root makes here, with this mode, belongs to the database's owner, or else its folder's: the daemon's user must be able to use
     /// it next. (SQLite does the same for the WAL.)
-    func giveToOwner(_ descriptor: Int32) {
+    func giveToOwner(_ descriptor: Int32, mode: mode_t) {
         var owner = stat()
         guard geteuid() == 0, stat(path, &owner) == 0 || stat(directory, &owner) == 0 else { return }
         // Where there are no owners (FAT) it fails, and does no harm.
         _ = fchown(descriptor, owner.st_uid, owner.st_gid)
-        _ = fchmod(descriptor, 0o640)
+        _ = fchmod(descriptor, mode)
     }
 
     /// The directory can take the write-ahead log. Also finds a read-only mount, which stops even root.

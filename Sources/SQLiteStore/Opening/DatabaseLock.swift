@@ -29,7 +29,7 @@ public final class DatabaseLock: Sendable {
         forDatabaseAt path: String, as role: LockHolder.Role, blocking: Bool
     ) throws(StoreOpenError) -> DatabaseLock {
         let location = try DatabaseLocation(path)
-        let descriptor = Glibc.open(location.lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o640)
+        let descriptor = Glibc.open(location.lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             let code = errno
             if code == EACCES || code == EROFS { throw .readOnlyDirectory(path: location.directory) }
@@ -44,7 +44,9 @@ public final class DatabaseLock: Sendable {
             if code == EWOULDBLOCK { throw .locked(path: location.path, pid: holder.pid) }
             throw .system(operation: "lock", path: location.lockPath, code: code)
         }
-        location.giveToOwner(descriptor)
+        location.giveToOwner(descriptor, mode: 0o600)
+        // Whoever can open the file can take the lock, and so keep every daemon from starting.
+        _ = fchmod(descriptor, 0o600)
         // The text is only for people and for whoever decides whether to wait: without it the lock is as good. Written
         // before the rest of an older one is cut off, so that nobody reads an empty one.
         let text = Array(LockHolder(pid: getpid(), role: role).text.utf8)

@@ -90,7 +90,7 @@ extension DatabaseLocation {
         // The umask may have taken bits away. SQLite gives the WAL the mode of the database.
         let isModeSet = fchmod(descriptor, 0o640) == 0
         let code = errno
-        giveToOwner(descriptor)
+        giveToOwner(descriptor, mode: 0o640)
         Glibc.close(descriptor)
         guard isModeSet else { throw .system(operation: "set the mode of", path: draftPath, code: code) }
         do throws(SQLiteError) {

@@ -8,7 +8,7 @@ public struct StoreOptions: Sendable, Hashable {
     public var checkpointPages: Int
     /// Free space below which the database is not opened.
     public var minimumFreeBytes: Int64
-    /// Files up to this size are checked whole at the start; larger ones when something looks wrong.
+    /// Files up to this size are checked whole at the start.
     public var checkedBytes: Int64
 
     public init(
