@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct ResumableUploadTests {
     /// A source file of 3 MiB and some, and an upload of it with small chunks and checkpoints.
-    private func withUpload<T>(
+    func withUpload<T>(
         _ client: OutgoingClient, _ body: (Upload, _ file: String, _ bytes: [UInt8]) async throws -> T
     ) async throws -> T {
         try await withFolder { folder in
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    private func job(_ id: Int64) -> JobContext {
+    func job(_ id: Int64) -> JobContext {
         JobContext(lease: Lease(job: JobID(id), attempt: 1), operation: OperationContext(), onEnqueue: { _ in })
     }
 
@@ -171,99 +171,6 @@ import Testing
                     _ = try await upload.run(input, job: job(6))
                     #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
                     #expect(store.state.withLock { $0.creations } == 2)
-                }
-            }
-        }
-    }
-
-    @Test func serverThatDoesNotKnowTheDraftGetsAPlainUpload() async throws {
-        try await LoopbackServer.with { request in
-            request.body.isEmpty ? .respond(400) : .respond(201)
-        } _: { server in
-            try await withClient { client in
-                let output = try await Upload(client: client).result(
-                    Upload.Input(to: server.origin + "/x", style: .resumable, body: "hello"))
-                #expect(output.bytes == 5)
-                #expect(server.requests.last?.body == Array("hello".utf8))
-            }
-        }
-    }
-
-    @Test func credentialDoesNotFollowTheUploadToAnotherServer() async throws {
-        try await LoopbackServer.with { _ in
-            .respond(201, [("location", "http://127.0.0.1:1/files/1")])
-        } _: { server in
-            try await withClient { client in
-                var configuration = UploadConfiguration()
-                configuration.credentials = { _ throws(KindFailure) in "canary" }
-                configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
-                let upload = Upload(client: client, configuration: configuration)
-                let failure = await failure { () async throws(KindFailure) in
-                    try await upload.run(
-                        Upload.Input(to: server.origin, style: .tus, credential: "store", body: "x"),
-                        context: OperationContext())
-                }
-                #expect(failure?.code == "redirect_refused")
-            }
-        }
-    }
-
-    /// It has taken an empty request for the whole; a second one is for the user to decide.
-    @Test func serverThatTakesTheBeginningForTheWholeIsNotAskedAgain() async throws {
-        try await LoopbackServer.with { _ in
-            .respond(201, [("location", "/things/7")])
-        } _: { server in
-            try await withClient { client in
-                let failure = await failure { () async throws(KindFailure) in
-                    try await Upload(client: client).run(
-                        Upload.Input(to: server.origin + "/x", style: .resumable, body: "hello"),
-                        context: OperationContext())
-                }
-                #expect(failure?.code == "protocol_error")
-                #expect(failure?.isRetryable == false)
-                #expect(server.requests.count == 1)
-            }
-        }
-    }
-
-    /// What the user sends along is for the server that the user named.
-    @Test func headersDoNotFollowTheUploadToAnotherServer() async throws {
-        try await LoopbackServer.with { _ in
-            .respond(201, [("location", "http://127.0.0.1:1/files/1")])
-        } _: { server in
-            try await withClient { client in
-                let failure = await failure { () async throws(KindFailure) in
-                    try await Upload(client: client).run(
-                        Upload.Input(to: server.origin, style: .tus, headers: ["x-team": "canary"], body: "x"),
-                        context: OperationContext())
-                }
-                #expect(failure?.code == "redirect_refused")
-            }
-        }
-    }
-
-    /// A server that takes pieces and never says how far it is, or goes back again and again.
-    @Test(arguments: [nil, 1 << 20])
-    func serverThatNeverComesForwardIsGivenUp(says offset: Int?) async throws {
-        let sends = Mutex(0)
-        try await LoopbackServer.with { request in
-            switch request.method {
-            case "POST": return .respond(201, [("location", "/files/1"), ("tus-resumable", "1.0.0")])
-            case "PATCH":
-                sends.withLock { $0 += 1 }
-                return .respond(204, offset.map { [("upload-offset", "\($0)")] } ?? [])
-            case "HEAD": return .respond(200, [("upload-offset", "0")])
-            default: return .respond(204, [("tus-resumable", "1.0.0"), ("tus-extension", "creation")])
-            }
-        } _: { server in
-            try await withClient { client in
-                try await withUpload(client) { upload, file, _ in
-                    let input = Upload.Input(file: file, to: server.origin + "/files", style: .tus)
-                    let failure = await failure { () async throws(KindFailure) in
-                        try await upload.run(input, job: job(14))
-                    }
-                    #expect(failure?.code == "connection_lost")
-                    #expect(sends.withLock { $0 } <= 20)
                 }
             }
         }
