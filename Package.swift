@@ -107,12 +107,12 @@ let package = Package(
         // The durable model.
         module("Jobs", ["CalendarEvents", "OperationTypes"]),
         tests("Jobs", ["OperationTypes"]),
-        module("JobStoreContract", ["Jobs"]),
+        module("JobStoreContract", ["CalendarEvents", "Jobs"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         module("YAML", ["CYAML"]),
         tests("YAML"),
-        module("Definitions", ["Jobs", "YAML"]),
-        tests("Definitions", ["Jobs", "Kinds", "OperationTypes"]),
+        module("Definitions", ["CalendarEvents", "Jobs", "YAML"]),
+        tests("Definitions", ["CalendarEvents", "Jobs", "Kinds", "OperationTypes"]),
 
         // SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -121,14 +121,14 @@ let package = Package(
         module("SQLiteStore", ["Jobs", "SQLite"]),
         .target(name: "CPowerCut", dependencies: ["CSQLite"], path: "Tests/CPowerCut"),
         tests(
-            "SQLiteStore", ["CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "SQLite"], exclude: ["Golden"]),
+            "SQLiteStore", ["CalendarEvents", "CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "SQLite"], exclude: ["Golden"]),
 
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),
         module(
             "Runner",
             [
-                "Jobs", "OperationTypes", "CTimerFD",
+                "CalendarEvents", "Jobs", "OperationTypes", "CTimerFD",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -136,7 +136,7 @@ let package = Package(
             ]),
         tests(
             "Runner",
-            ["SQLiteStore", "SQLite", "Jobs", "OperationTypes", .product(name: "Logging", package: "swift-log")]),
+            ["CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", .product(name: "Logging", package: "swift-log")]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
@@ -164,8 +164,8 @@ let package = Package(
             ], exclude: ["Enrich/Golden"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
-        module("Control", ["Jobs", "OperationTypes", "Definitions"]),
-        tests("Control", ["Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
+        module("Control", ["CalendarEvents", "Jobs", "OperationTypes", "Definitions"]),
+        tests("Control", ["CalendarEvents", "Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
         module(
             "API",
             [
@@ -198,7 +198,7 @@ let package = Package(
         module(
             "Commands",
             [
-                "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
+                "CalendarEvents", "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(
@@ -217,7 +217,7 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd", "YAML",
+                "API", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),

@@ -109,6 +109,24 @@ extension SocketControl {
         return String(decoding: answer.body, as: UTF8.self)
     }
 
+    public func schedules() async throws(ControlProblem) -> [ScheduleRecord] {
+        try await value(of: Call(.GET, "schedules"))
+    }
+
+    public func setPaused(_ isPaused: Bool, schedule name: String) async throws(ControlProblem) -> ScheduleRecord {
+        try await value(of: Call(.PATCH, "schedules", name).with(ScheduleChange(isPaused: isPaused).json))
+    }
+
+    public func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt {
+        var call = Call(.POST, "schedules", name, "run")
+        call.isRepeatable = false
+        return try await value(of: call)
+    }
+
+    public func removeSchedule(_ name: String) async throws(ControlProblem) {
+        try await carryOut(Call(.DELETE, "schedules", name))
+    }
+
     public func status() async throws(ControlProblem) -> StatusReport {
         try await value(of: Call(.GET, "status"))
     }

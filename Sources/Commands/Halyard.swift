@@ -26,7 +26,7 @@ struct Halyard: ParsableCommand {
                 ]),
             CommandGroup(
                 name: "Looking", subcommands: [List.self, Show.self, Why.self, Graph.self, Watch.self, Status.self]),
-            CommandGroup(name: "Settings", subcommands: [Queues.self, Definitions.self, Reload.self]),
+            CommandGroup(name: "Settings", subcommands: [Queues.self, Definitions.self, Schedules.self, Reload.self]),
         ])
 
     static let _errorPrefix = "halyard: "

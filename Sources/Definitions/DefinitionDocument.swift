@@ -1,6 +1,6 @@
 import Jobs
 
-/// What a document of definitions says: queues, definitions and graph definitions to write together.
+/// What a document of definitions says: queues, definitions, graph definitions and schedules to write together.
 ///
 /// ```yaml
 /// queues:
@@ -18,6 +18,11 @@ import Jobs
 ///       unfurl: {definition: unfurl}
 ///       enrich: {definition: enrich, after: [unfurl]}
 ///       upload: {definition: upload, after: ["enrich:finished"]}
+/// schedules:
+///   nightly:
+///     calendar: Mon..Fri 03:00 Europe/Berlin
+///     definition: save-link
+///     input: {url: https://example.org/, to: https://files.example.org/page}
 /// ```
 ///
 /// The YAML is read by the rules of version 1.2, so `on` and `no` are strings, and JSON is accepted as it is.
@@ -43,7 +48,7 @@ public struct DefinitionDocument: Hashable, Sendable {
     }
 
     private init(_ tree: YAMLTree) throws(ShapeProblem) {
-        let fields = try JSONFields(tree.json, at: [], known: ["queues", "definitions", "graphs"])
+        let fields = try JSONFields(tree.json, at: [], known: ["queues", "definitions", "graphs", "schedules"])
         change = DefinitionChange()
         lines = [:]
         if let queues = fields["queues"] {
@@ -62,9 +67,15 @@ public struct DefinitionDocument: Hashable, Sendable {
                 try GraphDefinition(json: json, name: name, at: path)
             }
         }
+        if let schedules = fields["schedules"] {
+            change.schedules = try readNamed(schedules, at: ["schedules"]) { (json, name, path) throws(ShapeProblem) in
+                try Schedule(json: json, name: name, at: path)
+            }
+        }
         note("queues", change.queues.map { .queue($0.name) }, tree)
         note("definitions", change.definitions.map { .definition($0.name) }, tree)
         note("graphs", change.graphs.map { .graph($0.name) }, tree)
+        note("schedules", change.schedules.map { .schedule($0.name) }, tree)
     }
 
     /// Things are under their name in a map, or under their number in a list.

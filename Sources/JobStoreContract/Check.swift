@@ -16,7 +16,8 @@ public struct Check: Sendable, CustomStringConvertible {
 
     /// Every check; a store passes all of them.
     public static let all: [Check] =
-        accepting + starting + claiming + finishing + graphing + cancelling + rescuing + pruning + settings + reading
+        accepting + starting + claiming + finishing + graphing + cancelling + rescuing + pruning + settings + scheduling
+        + reading
         + observing
 }
 

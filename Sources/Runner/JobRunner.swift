@@ -254,7 +254,7 @@ public final class JobRunner: Sendable {
         switch change {
         case .queues: handle(.wake)
         // Jobs keep the revision they were enqueued with.
-        case .definitions: break
+        case .definitions, .schedules: break
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }

@@ -149,6 +149,42 @@ public final class SQLiteJobStore: JobStore {
         try await write { (writer) throws(SQLiteError) in try writer.recordProblems(problems) }
     }
 
+    // MARK: Schedules
+
+    public func schedules() async throws(StoreError) -> [ScheduleRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.allSchedules() }
+    }
+
+    public func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord] {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.schedules(due: now, limit: limit) }
+    }
+
+    public func nextScheduleAt() async throws(StoreError) -> Timestamp? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.nextScheduleAt() }
+    }
+
+    public func plan(_ timings: [ScheduleTiming]) async throws(StoreError) {
+        try await write { (writer) throws(SQLiteError) in
+            for timing in timings { _ = try writer.move(timing) }
+        }
+    }
+
+    public func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
+        try await write { (writer) throws(SQLiteError) in try writer.fire(firing, now: now) }
+    }
+
+    public func run(
+        schedule name: String, _ graph: NewGraph, now: Timestamp
+    ) async throws(StoreError) -> EnqueueOutcome? {
+        try await write { (writer) throws(SQLiteError) in try writer.run(schedule: name, graph, now: now) }
+    }
+
+    public func setPaused(
+        _ isPaused: Bool, schedule name: String, now: Timestamp
+    ) async throws(StoreError) -> ScheduleRecord? {
+        try await write { (writer) throws(SQLiteError) in try writer.setPaused(isPaused, schedule: name, now: now) }
+    }
+
     // MARK: Reading
 
     public func definitions() async throws(StoreError) -> DefinitionSet {

@@ -133,6 +133,13 @@ import Testing
         add("QueueChange", QueueChange(name: "slow", limit: 2, weight: 3, isPaused: false))
         let document = "definitions: {more: {kind: echo, timeout: 90s, retry: {delay: list, delays: [1s], on: [a]}}}"
         for line in try await client.apply(document, dryRun: false) { add("DefinitionLine", line) }
+        let schedules =
+            "schedules: {a: {calendar: [daily, '*:0/5 UTC'], definition: chain, input: {text: a}, priority: low}}"
+        for line in try await client.apply(schedules, dryRun: false) { add("DefinitionLine", line) }
+        add("Receipt", try await client.run(schedule: "a"))
+        for schedule in try await client.schedules() { add("ScheduleRecord", schedule) }
+        add("ScheduleRecord", try await client.setPaused(true, schedule: "a"))
+        add("ScheduleChange", ScheduleChange(isPaused: true))
         add("Definitions", try await client.definitions())
         add("Status", try await client.status())
         add("PruneRequest", PruneRequest(finishedBefore: TestClock.start, outcomes: [.failed]))
@@ -203,6 +210,10 @@ private struct NoControl: JobControl {
     func apply(_: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] { throw nothing }
     func removeDefinition(_: String) async throws(ControlProblem) { throw nothing }
     func exportDefinitions() async throws(ControlProblem) -> String { throw nothing }
+    func schedules() async throws(ControlProblem) -> [ScheduleRecord] { throw nothing }
+    func setPaused(_: Bool, schedule: String) async throws(ControlProblem) -> ScheduleRecord { throw nothing }
+    func run(schedule: String) async throws(ControlProblem) -> EnqueueReceipt { throw nothing }
+    func removeSchedule(_: String) async throws(ControlProblem) { throw nothing }
     func status() async throws(ControlProblem) -> StatusReport { throw nothing }
     func reload() async throws(ControlProblem) { throw nothing }
     func spool<Chunks: AsyncSequence & Sendable>(

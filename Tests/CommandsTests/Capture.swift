@@ -65,7 +65,7 @@ extension Surroundings {
     ) -> Surroundings {
         var surroundings = Surroundings(
             input: input, output: output.output(terminal: terminal), errors: errors.output(),
-            variable: { variables[$0] }, workingDirectory: { "/nowhere" }, now: { now })
+            variable: { variables[$0] ?? ($0 == "TZ" ? "UTC" : nil) }, workingDirectory: { "/nowhere" }, now: { now })
         surroundings.lockPatience = lockPatience
         return surroundings
     }

@@ -1,3 +1,4 @@
+import CalendarEvents
 import Definitions
 import Jobs
 import OperationTypes
@@ -82,6 +83,46 @@ import Testing
         #expect(change.definitions == [Definition(name: "a", kind: "b", summary: "😀")])
     }
 
+    @Test func schedulesAreRead() throws {
+        let text = """
+            schedules:
+              nightly:
+                summary: At night.
+                calendar: [Mon..Fri 03:00 Europe/Berlin, monthly]
+                definition: chain
+                input: {url: https://example.org/}
+                queue: slow
+                priority: low
+                persistent: true
+                overlap: allow
+              often: {calendar: minutely, definition: fetch}
+            """
+        let document = try DefinitionDocument.parse(text)
+        let expected = [
+            Schedule(
+                name: "nightly", summary: "At night.",
+                calendar: [try CalendarExpression("Mon..Fri 03:00 Europe/Berlin"), try CalendarExpression("monthly")],
+                definition: "chain", input: JSONText(trusted: Array(#"{"url":"https://example.org/"}"#.utf8)),
+                queue: "slow", priority: .low, isPersistent: true, overlap: .allow),
+            Schedule(name: "often", calendar: [try CalendarExpression("*:*")], definition: "fetch"),
+        ]
+        #expect(document.change.schedules == expected)
+        #expect(document.lines[.schedule("often")] == 11)
+        let stored = DefinitionSet(schedules: document.change.schedules)
+        #expect(try DefinitionDocument.parse(DefinitionDocument.export(stored)).change == document.change)
+        #expect(stored.differences(after: document.change).map(\.change) == [.unchanged, .unchanged])
+        var change = document.change
+        change.schedules[1].calendar = [try CalendarExpression("hourly")]
+        change.schedules[1].isPersistent = true
+        change.scheduleRemovals = ["nightly"]
+        change.schedules.removeFirst()
+        #expect(
+            stored.differences(after: change).map(\.description) == [
+                #"~ schedule often: calendar ["*-*-* *:*:00"] → ["*-*-* *:00:00"], persistent false → true"#,
+                "- schedule nightly",
+            ])
+    }
+
     @Test func aliasIsWrittenOut() throws {
         let text = """
             definitions:
@@ -92,14 +133,27 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "the document is empty; give at least one of queues, definitions, graphs"),
-        ("# only a comment\n", "the document is empty; give at least one of queues, definitions, graphs"),
+        ("", "the document is empty; give at least one of queues, definitions, graphs, schedules"),
+        ("# only a comment\n", "the document is empty; give at least one of queues, definitions, graphs, schedules"),
         ("[]", "line 1: expected an object, found an array"),
         ("just words", "line 1: expected an object, found a string"),
         ("queue: {}", #"line 1: queue: unknown field "queue"; did you mean "queues"?"#),
-        ("jobs: {}", #"line 1: jobs: unknown field "jobs"; the fields are queues, definitions, graphs"#),
+        ("jobs: {}", #"line 1: jobs: unknown field "jobs"; the fields are queues, definitions, graphs, schedules"#),
         ("queues:\n  a: {limit: many}", #"line 2: queues.a.limit: expected a whole number, found "many""#),
         ("queues:\n  a:\n    limt: 1", #"line 3: queues.a.limt: unknown field "limt"; did you mean "limit"?"#),
+        (
+            "schedules:\n  a:\n    definition: d\n    calendar:\n      - daily\n      - Mon 25:00",
+            #"line 6: schedules.a.calendar.1: "Mon 25:00", column 5: expected an hour from 0 to 23, found "25:00""#
+        ),
+        (
+            "schedules:\n  a: {definition: d, calendar: daily, overlap: sometimes}",
+            #"line 2: schedules.a.overlap: unknown value "sometimes"; it is one of skip, allow"#
+        ),
+        ("schedules: {a: {definition: d}}", "line 1: schedules.a.calendar: is missing; it is required"),
+        (
+            "schedules: {a: {calendar: [], definition: d}}",
+            "line 1: schedules.a.calendar: the list is empty; write at least one expression"
+        ),
         ("queues: 5", "line 1: queues: expected a map from names, or a list, found a number"),
         ("definitions:\n  a:\n    summary: x", "line 2: definitions.a.kind: is missing; it is required"),
         (

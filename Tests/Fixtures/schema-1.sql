@@ -63,6 +63,28 @@ CREATE TABLE graph_definition (
     CONSTRAINT graph_definition_revision UNIQUE (name, revision)
 ) STRICT;
 INSERT INTO graph_definition VALUES(1,'pair',1,'{"name":"pair","summary":"Two fetches.","nodes":[{"name":"one","definition":"fetch"}]}',1750000000123,NULL,'node one has no url');
+CREATE TABLE schedule (
+    name          TEXT PRIMARY KEY,
+    revision      INTEGER NOT NULL,
+    body          TEXT NOT NULL,
+    updated_ms    INTEGER NOT NULL,
+    after_ms      INTEGER NOT NULL,
+    next_ms       INTEGER,
+    paused_ms     INTEGER,
+    last_ms       INTEGER,
+    last_job_id   INTEGER,
+    last_graph_id INTEGER,
+    skipped_ms    INTEGER,
+    problem       TEXT,
+    CONSTRAINT schedule_revision CHECK (revision >= 1),
+    CONSTRAINT schedule_next CHECK (next_ms > after_ms),
+    CONSTRAINT schedule_without_next_when_paused CHECK (paused_ms IS NULL OR next_ms IS NULL),
+    CONSTRAINT schedule_last CHECK (last_ms IS NULL OR last_job_id IS NOT NULL),
+    CONSTRAINT schedule_last_graph CHECK (last_graph_id IS NULL OR last_job_id IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+INSERT INTO schedule VALUES('nightly',1,'{"name":"nightly","summary":"Fetches at night.","calendar":["Mon..Fri *-*-* 03:00:00 Europe/Berlin","*-*-01 00:00:00"],"definition":"pair","input":{"one.url":"x"},"persistent":true,"overlap":"skip"}',1750000000123,1750000012623,1750000022623,NULL,NULL,NULL,NULL,NULL,'There is no url.');
+INSERT INTO schedule VALUES('often',2,'{"name":"often","calendar":["*-*-* *:*:00"],"definition":"fetch","persistent":false,"overlap":"allow"}',1750000000123,1750000000123,NULL,1750000002623,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO schedule VALUES('past',1,'{"name":"past","calendar":["2020-01-01 00:00:00"],"definition":"fetch","persistent":false,"overlap":"skip"}',1750000000123,1750000000123,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE TABLE graph (
     id          INTEGER PRIMARY KEY,
     name        TEXT,
@@ -207,6 +229,7 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX definition_current ON definition (name) WHERE replaced_ms IS NULL;
 CREATE UNIQUE INDEX graph_definition_current ON graph_definition (name) WHERE replaced_ms IS NULL;
+CREATE INDEX schedule_next ON schedule (next_ms) WHERE next_ms IS NOT NULL;
 CREATE INDEX job_ready ON job (queue_id, priority, due_ms) WHERE state = 2;
 CREATE INDEX job_due ON job (due_ms) WHERE state = 1;
 CREATE INDEX job_open ON job (state) WHERE state < 4;
@@ -388,6 +411,27 @@ SELECT      graph_definition.name, 'graph', graph_definition.revision, NULL, NUL
             json_extract(graph_definition.body, '$.summary'), graph_definition.problem, graph_definition.body
 FROM        graph_definition
 WHERE       graph_definition.replaced_ms IS NULL;
+CREATE VIEW schedules AS
+SELECT      schedule.name                              AS schedule,
+            CASE
+                WHEN schedule.paused_ms IS NOT NULL THEN 'paused'
+                WHEN schedule.next_ms IS NULL THEN 'never'
+                ELSE 'active'
+            END AS state,
+            json_extract(schedule.body, '$.definition') AS definition,
+            (SELECT group_concat(value, '; ') FROM json_each(schedule.body, '$.calendar')) AS calendar,
+            strftime('%Y-%m-%dT%H:%M:%fZ', schedule.next_ms / 1000.0, 'unixepoch') AS next,
+            strftime('%Y-%m-%dT%H:%M:%fZ', schedule.last_ms / 1000.0, 'unixepoch') AS last,
+            schedule.last_job_id                       AS last_job,
+            schedule.last_graph_id                     AS last_graph,
+            strftime('%Y-%m-%dT%H:%M:%fZ', schedule.skipped_ms / 1000.0, 'unixepoch') AS skipped,
+            strftime('%Y-%m-%dT%H:%M:%fZ', schedule.paused_ms / 1000.0, 'unixepoch') AS paused,
+            iif(json_extract(schedule.body, '$.persistent'), 'yes', 'no') AS persistent,
+            json_extract(schedule.body, '$.overlap')   AS overlap,
+            json_extract(schedule.body, '$.input')     AS input,
+            json_extract(schedule.body, '$.summary')   AS summary,
+            schedule.problem                           AS problem
+FROM        schedule;
 COMMIT;
 PRAGMA application_id = 1212238937;
 PRAGMA user_version = 1;

@@ -1,3 +1,4 @@
+import CalendarEvents
 import Jobs
 import OperationTypes
 import SQLite
@@ -38,6 +39,16 @@ import Testing
                     GraphDefinition(
                         name: "pair", summary: "Two fetches.",
                         nodes: [GraphDefinition.Node(name: "one", definition: "fetch")])
+                ],
+                schedules: [
+                    Schedule(
+                        name: "nightly", summary: "Fetches at night.",
+                        calendar: [CalendarExpression("Mon..Fri 03:00 Europe/Berlin"), CalendarExpression("monthly")],
+                        definition: "pair", input: JSONText(trusted: Array("{\"one.url\":\"x\"}".utf8)),
+                        isPersistent: true),
+                    Schedule(
+                        name: "often", calendar: [CalendarExpression("minutely")], definition: "fetch", overlap: .allow),
+                    Schedule(name: "past", calendar: [CalendarExpression("2020-01-01")], definition: "fetch"),
                 ]), now: now)
         try await store.recordProblems(["pair": "node one has no url"])
         let fetch = try #require(try await store.definitions().definitions.first).id
@@ -83,9 +94,15 @@ import Testing
         _ = try await store.exchange([], claim: ClaimRequest(slots: 1), now: now)
         _ = try await store.change(QueueChange(name: "default", isPaused: false), now: now)
         _ = try await store.cancel([JobID(5)], now: now)
+        let nightly = try await store.schedules()[0]
+        try await store.plan([ScheduleTiming(nightly, after: now, nextAt: now + .seconds(10))])
+        let planned = try await store.schedules()[0]
+        let timing = ScheduleTiming(planned, after: now + .seconds(10), nextAt: now + .seconds(20))
+        _ = try await store.fire(ScheduleFiring(timing, .refused("There is no url.")), now: now)
+        _ = try await store.setPaused(true, schedule: "often", now: now)
     }
 
-    @Test(arguments: ["jobs", "results", "attempts", "queues", "graphs", "waiting", "definitions"])
+    @Test(arguments: ["jobs", "results", "attempts", "queues", "graphs", "waiting", "definitions", "schedules"])
     func readsWell(_ view: String) async throws {
         let directory = try TemporaryDirectory()
         let store = try directory.open()
@@ -98,6 +115,7 @@ import Testing
             case "queues": "SELECT * FROM queues ORDER BY queue"
             case "graphs": "SELECT * FROM graphs"
             case "waiting": "SELECT * FROM waiting ORDER BY job"
+            case "schedules": "SELECT * FROM schedules ORDER BY schedule"
             default: "SELECT * FROM definitions ORDER BY name"
             }
         let found = try rows(sql, directory.database)

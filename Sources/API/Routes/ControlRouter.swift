@@ -12,6 +12,7 @@ func makeControlRouter(control: any JobControl, stop: StopSignal) -> Router<Cont
     GraphRoutes(control: control).add(to: routes)
     QueueRoutes(control: control).add(to: routes)
     DefinitionRoutes(control: control).add(to: routes)
+    ScheduleRoutes(control: control).add(to: routes)
     DaemonRoutes(control: control).add(to: routes)
     return router
 }

@@ -14,6 +14,9 @@ extension Zone {
         try self.init(named: name, path: "\(Self.directory)/\(name)")
     }
 
+    /// The process's own.
+    public static func local() -> Zone { local(environment: ProcessInfo.processInfo.environment["TZ"]) }
+
     /// The process's own: `TZ` as glibc reads it, else `/etc/localtime`, else UTC.
     ///
     /// - Parameter environment: The value of `TZ`; nil when it is not set.

@@ -1,3 +1,4 @@
+import CalendarEvents
 import FoundationEssentials
 import Glibc
 import Jobs
@@ -38,6 +39,9 @@ public struct Surroundings: Sendable {
             },
             now: { Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) })
     }
+
+    /// Of the machine, for times that people read.
+    var zone: Zone { .local(environment: variable("TZ")) }
 
     /// Tells the person something beside the data.
     func note(_ text: StyledText) throws {

@@ -4,7 +4,8 @@ extension DefinitionSet: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         self.init(
             kinds: try fields.required("kinds"), queues: try fields.required("queues"),
-            definitions: try fields.required("definitions"), graphs: try fields.required("graphs"))
+            definitions: try fields.required("definitions"), graphs: try fields.required("graphs"),
+            schedules: try fields.required("schedules"))
     }
 
     func write(to object: inout WireObject) {
@@ -12,6 +13,7 @@ extension DefinitionSet: WireObjectValue {
         object.add("queues", queues)
         object.add("definitions", definitions)
         object.add("graphs", graphs)
+        object.add("schedules", schedules)
     }
 }
 
@@ -47,6 +49,38 @@ extension StoredGraphDefinition: WireObjectValue {
         object.add(fieldsOf: definition.json)
         object.add("revision", revision)
         object.add("updated_at", updatedAt)
+        object.add("problem", problem)
+    }
+}
+
+extension Schedule: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) { try self.init(json: json, at: []) }
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: json.bytes) }
+}
+
+/// The schedule's own fields, with what became of it beside them.
+extension ScheduleRecord: WireObjectValue {
+    init(fields: WireFields) throws(ShapeProblem) {
+        self.init(
+            schedule: try Schedule(json: fields.part(Schedule.fieldNames)), revision: try fields.required("revision"),
+            updatedAt: try fields.required("updated_at"), after: try fields.required("after"),
+            nextAt: try fields.optional("next_at"), pausedAt: try fields.optional("paused_at"),
+            lastAt: try fields.optional("last_at"), lastJob: try fields.optional("last_job"),
+            lastGraph: try fields.optional("last_graph"), skippedAt: try fields.optional("skipped_at"),
+            problem: try fields.optional("problem"))
+    }
+
+    func write(to object: inout WireObject) {
+        object.add(fieldsOf: schedule.json)
+        object.add("revision", revision)
+        object.add("updated_at", updatedAt)
+        object.add("after", after)
+        object.add("next_at", nextAt)
+        object.add("paused_at", pausedAt)
+        object.add("last_at", lastAt)
+        object.add("last_job", lastJob)
+        object.add("last_graph", lastGraph)
+        object.add("skipped_at", skippedAt)
         object.add("problem", problem)
     }
 }

@@ -14,6 +14,16 @@ extension PruneRequest: WireObjectValue {
     }
 }
 
+/// `paused`; everything else of a schedule is changed by a document.
+extension ScheduleChange: WireObjectValue {
+    init(fields: WireFields) throws(ShapeProblem) {
+        try fields.allowOnly("paused")
+        self.init(isPaused: try fields.required("paused"))
+    }
+
+    func write(to object: inout WireObject) { object.add("paused", isPaused) }
+}
+
 /// `limit`, `weight`, `paused`, and `name`, which a path may give instead.
 extension QueueChange: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {

@@ -17,7 +17,7 @@ final class CurrentCatalog: Sendable {
         self.store = store
         let observation = store.observe { [weak self] change in
             switch change {
-            case .definitions, .queues: self?.forget()
+            case .definitions, .queues, .schedules: self?.forget()
             case .jobs, .stopped: break
             }
         }

@@ -55,6 +55,13 @@ extension StoreControl {
             let graphs = users.map { "\"\($0.name)\"" }.joined(separator: ", ")
             throw ControlProblem(.conflict, "\"\(name)\" is used by the graph \(graphs). Remove or change that first.")
         }
+        let schedules = definitions.schedules.filter { $0.definition == name }.map { "\"\($0.name)\"" }
+        guard schedules.isEmpty else {
+            throw ControlProblem(
+                .conflict,
+                "\"\(name)\" is used by the schedule \(schedules.joined(separator: ", ")). Remove or change that first."
+            )
+        }
         try await asked { () throws(StoreError) in
             try await store.change(DefinitionChange(removals: [name]), now: now())
         }

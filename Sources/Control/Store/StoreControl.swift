@@ -146,16 +146,25 @@ public final class StoreControl: JobControl {
 
     public func status() async throws(ControlProblem) -> StatusReport {
         let condition = await daemon?.condition()
+        let scheduleProblems = try await schedules().compactMap { record in
+            record.problem.map { "schedule \"\(record.schedule.name)\": \($0)" }
+        }
         do throws(StoreError) {
             let queues = try await store.queues()
             return StatusReport(
                 state: condition?.state ?? .stopped, pid: condition?.pid, version: version, database: database,
                 startedAt: condition?.startedAt, counts: queues.reduce(StateCounts()) { $0 + $1.counts },
-                queues: queues, nextDueAt: try await store.nextDueAt(),
-                problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description)))
+                queues: queues, nextDueAt: try await nextDueAt(),
+                problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description))
+                    + scheduleProblems)
         } catch {
             throw ControlProblem(error)
         }
+    }
+
+    /// Of a job or a schedule.
+    private func nextDueAt() async throws(StoreError) -> Timestamp? {
+        [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
     }
 
     public func reload() async throws(ControlProblem) {

@@ -48,6 +48,17 @@ public protocol JobControl: Sendable {
     /// A document that ``apply(_:dryRun:)`` takes back unchanged.
     func exportDefinitions() async throws(ControlProblem) -> String
 
+    // MARK: Schedules
+
+    /// In order of name.
+    func schedules() async throws(ControlProblem) -> [ScheduleRecord]
+    /// While it is paused its times do not count, and are not made up for.
+    func setPaused(_ isPaused: Bool, schedule name: String) async throws(ControlProblem) -> ScheduleRecord
+    /// Enqueues now what the schedule would, paused or not, whatever of it still runs. Its times stay as they are.
+    func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt
+    /// What it has enqueued goes on.
+    func removeSchedule(_ name: String) async throws(ControlProblem)
+
     // MARK: The daemon
 
     func status() async throws(ControlProblem) -> StatusReport

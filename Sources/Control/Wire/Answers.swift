@@ -27,6 +27,12 @@ extension JobControl {
     }
 }
 
+/// A schedule to pause or to resume.
+public struct ScheduleChange: Sendable, Hashable {
+    public var isPaused: Bool
+    public init(isPaused: Bool) { self.isPaused = isPaused }
+}
+
 public struct CancelAnswer: Sendable, Hashable {
     public var job: JobID
     public var result: CancelResult

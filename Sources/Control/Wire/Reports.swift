@@ -121,7 +121,7 @@ public struct DefinitionLine: Sendable, Hashable {
     public enum Change: String, Sendable, Hashable, CaseIterable { case added, changed, unchanged, removed }
 
     public var change: Change
-    /// `queue`, `definition` or `graph`.
+    /// `queue`, `definition`, `graph` or `schedule`.
     public var type: String
     public var name: String
     /// For `changed`: each field as `timeout 30s → 1m`.

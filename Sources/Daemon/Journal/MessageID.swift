@@ -25,6 +25,10 @@ enum MessageID {
         "attempt-cancelled": "ff2ef8578d71462699141e7b3a545c6d",
         "attempt-interrupted": "4a25052ad6fc4fb38a0700d4320ecf0c",
         "lease-lost": "792b1545b75c46efad1168d613b1881e",
+        "schedule-fired": "f4d9a822b74644779adbec2f11d13217",
+        "schedule-refused": "f8463ea62e914ee5930d2097a324eaf1",
+        "schedule-skipped": "e43f285a342e481da046dabec22551d5",
+        "schedule-missed": "78623521a4cd4ae283e6faa7a3b06995",
         "attempt-abandoned": "e9b6e08698cf42f3b1ed70830a09e363",
     ]
 }

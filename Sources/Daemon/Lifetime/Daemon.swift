@@ -1,4 +1,5 @@
 import API
+import CalendarEvents
 import Control
 import Glibc
 import Jobs
@@ -145,9 +146,17 @@ public enum Daemon {
             status.wake()
             surroundings.onReady(handle)
         }
+        // Where it runs once, there are no times to wait for.
+        var scheduler: Scheduler?
         if let door {
-            let server = try await controlServer(
-                door, surroundings, store, runner, problems: problems, live: live, reloader: reloader)
+            let control = try await control(door, store, runner, problems: problems, live: live, reloader)
+            let planner = Scheduler(store: store, logger: logger, zone: .local(), onChange: { status.wake() }) {
+                (schedule) throws(StoreError) in
+                try await control.work(of: schedule)
+            }
+            try await planner.prepare()
+            scheduler = planner
+            let server = ControlServer(control: control, socket: door.socket, logger: logger)
             services.append(ControlService(server: server, runner: runner, isReady: isReady))
         } else {
             services.append(OnceService(store: store, runner: runner, isReady: isReady) { stops.wake() })
@@ -157,10 +166,12 @@ public enum Daemon {
                 runner: runner, notifier: notifier, ending: ending, patience: surroundings.endPatience,
                 drainTimeout: { live.value.drainTimeout }, grace: { live.value.grace }, status: status,
                 logger: logger))
+        if let scheduler { services.append(ScheduleService(scheduler: scheduler)) }
 
         var quiet = logger
         quiet.logLevel = .critical
-        // Shut down in reverse order: first the runner drains, while the socket and the status still answer.
+        // Shut down in reverse order: first the schedules stop, then the runner drains, while the socket and the status
+        // still answer.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services.map { service in
@@ -179,11 +190,11 @@ public enum Daemon {
         for await _ in stops.stream { await group.triggerGracefulShutdown() }
     }
 
-    /// Callers that came early, since the socket listens, wait until this server runs.
-    private static func controlServer(
-        _ door: Door, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore, _ runner: JobRunner,
-        problems: @escaping @Sendable () -> [String], live: LiveConfiguration, reloader: Reloader
-    ) async throws -> ControlServer {
+    /// Callers that came early, since the socket listens, wait until a server runs with this.
+    private static func control(
+        _ door: Door, _ store: SQLiteJobStore, _ runner: JobRunner, problems: @escaping @Sendable () -> [String],
+        live: LiveConfiguration, _ reloader: Reloader
+    ) async throws -> StoreControl {
         let hooks = DaemonHooks(
             runner: runner, startedAt: wallClock(), spool: door.spool, problems: problems,
             checkInput: { kind, input in live.value.problem(of: input, kind: kind) },
@@ -191,6 +202,6 @@ public enum Daemon {
         let control = StoreControl(
             store: store, database: store.path, version: Version.current, daemon: hooks, now: { wallClock() })
         try await control.recoverSpool()
-        return ControlServer(control: control, socket: door.socket, logger: surroundings.logger)
+        return control
     }
 }

@@ -34,8 +34,14 @@ struct StatusService: Service {
         if snapshot.phase == .ended { return }
         do throws(StoreError) {
             let counts = try await store.queues().reduce(StateCounts()) { $0 + $1.counts }
-            let line = StatusLine(
-                runner: snapshot, counts: counts, nextDueAt: try await store.nextDueAt(), problems: problems())
+            let refused = try await store.schedules().count { $0.problem != nil }
+            var problems = problems()
+            if refused > 0 {
+                problems.append(
+                    "\(refused == 1 ? "1 schedule" : "\(refused) schedules") refused, see halyard schedules")
+            }
+            let next = [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
+            let line = StatusLine(runner: snapshot, counts: counts, nextDueAt: next, problems: problems)
             let now = wallClock()
             notifier.status(line.text { localTime($0, now: now) })
         } catch {

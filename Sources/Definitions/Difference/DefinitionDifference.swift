@@ -1,6 +1,6 @@
 import Jobs
 
-/// What a change does to one queue, definition or graph definition.
+/// What a change does to one queue, definition, graph definition or schedule.
 public struct DefinitionDifference: Hashable, Sendable {
     public enum Change: String, Hashable, Sendable { case added, changed, unchanged, removed }
 
@@ -15,12 +15,13 @@ public struct DefinitionDifference: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// `queue`, `definition` or `graph`.
+    /// `queue`, `definition`, `graph` or `schedule`.
     public var type: String {
         switch subject {
         case .queue: "queue"
         case .definition: "definition"
         case .graph: "graph"
+        case .schedule: "schedule"
         }
     }
 
@@ -40,7 +41,8 @@ extension DefinitionDifference: CustomStringConvertible {
 }
 
 extension DefinitionSet {
-    /// What `change` does to these definitions, in the change's order: queues, definitions, graph definitions, removals.
+    /// What `change` does to these definitions, in the change's order: queues, definitions, graph definitions, schedules,
+    /// removals.
     public func differences(after change: DefinitionChange) -> [DefinitionDifference] {
         let queues = Dictionary(self.queues.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         let definitions = Dictionary(
@@ -59,11 +61,20 @@ extension DefinitionSet {
         for new in change.graphs {
             result.append(difference(.graph(new.name), graphs[new.name].map { Self.fields(of: new, over: $0) }))
         }
+        let schedules = Dictionary(self.schedules.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+        for new in change.schedules {
+            result.append(
+                difference(.schedule(new.name), schedules[new.name].map { FieldDifferences($0.json, new.json).texts }))
+        }
         for name in change.removals {
             let written = change.definitions.contains { $0.name == name } || change.graphs.contains { $0.name == name }
             if written { continue }
             if definitions[name] != nil { result.append(DefinitionDifference(.removed, .definition(name))) }
             if graphs[name] != nil { result.append(DefinitionDifference(.removed, .graph(name))) }
+        }
+        for name in change.scheduleRemovals
+        where schedules[name] != nil && !change.schedules.contains(where: { $0.name == name }) {
+            result.append(DefinitionDifference(.removed, .schedule(name)))
         }
         return result
     }

@@ -1,3 +1,4 @@
+import CalendarEvents
 import Jobs
 
 extension DefinitionDocument {
@@ -23,6 +24,10 @@ extension DefinitionDocument {
                 lines += stored.unreadable.map { leftOut(stored.definition.name, $0) } ?? self.lines(stored.definition)
             }
         }
+        if !definitions.schedules.isEmpty {
+            lines += ["", "schedules:"]
+            lines += definitions.schedules.sorted { $0.name < $1.name }.flatMap(self.lines)
+        }
         if lines.isEmpty { return "{}\n" }
         return lines.drop { $0.isEmpty }.joined(separator: "\n") + "\n"
     }
@@ -43,6 +48,20 @@ extension DefinitionDocument {
             lines.append("    input:")
             lines += fields.map { "      \(YAMLText.name($0.name)): \(YAMLText.flow($0.value))" }
         }
+        return lines
+    }
+
+    private static func lines(_ schedule: Schedule) -> [String] {
+        var lines = ["  \(YAMLText.name(schedule.name)):"]
+        if let summary = schedule.summary { lines.append("    summary: \(YAMLText.string(summary))") }
+        let calendar = schedule.calendar.map { YAMLText.string($0.description) }
+        lines.append("    calendar: \(calendar.count == 1 ? calendar[0] : "[\(calendar.joined(separator: ", "))]")")
+        lines.append("    definition: \(YAMLText.string(schedule.definition))")
+        if let input = schedule.input { lines.append("    input: \(YAMLText.flow(input))") }
+        if let queue = schedule.queue { lines.append("    queue: \(YAMLText.string(queue))") }
+        if let priority = schedule.priority { lines.append("    priority: \(priority.name)") }
+        if schedule.isPersistent { lines.append("    persistent: true") }
+        if schedule.overlap != .skip { lines.append("    overlap: \(schedule.overlap.rawValue)") }
         return lines
     }
 

@@ -1,17 +1,48 @@
+import CalendarEvents
+
 extension Catalog {
     /// Checks a change before it is written. When nothing is returned, everything that could be used before or is part of
     /// the change can be used after it.
     public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
-        var problems = checkQueues(change) + checkNames(change)
+        var problems = checkQueues(change) + checkNames(change) + checkSchedules(change)
         let touched = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
         let refusedBefore = Set(self.problems.map(\.subject))
-        for problem in Catalog(definitions.applying(change)).problems {
+        let after = Catalog(definitions.applying(change))
+        for problem in after.problems {
             guard touched.contains(problem.subject.name) || !refusedBefore.contains(problem.subject) else { continue }
             // Told as a duplicate already.
             if problem.reason == .duplicate, problems.contains(where: { $0.subject.name == problem.subject.name }) {
                 continue
             }
             problems.append(problem.naming(removals: change.removals))
+        }
+        // A schedule whose definition is refused says nothing new.
+        let refused = Set(problems.map(\.subject.name))
+        let touchedSchedules = Set(change.schedules.map(\.name))
+        let schedulesRefusedBefore = Set(scheduleProblems.map(\.subject))
+        for problem in after.scheduleProblems {
+            if case .badWork(.refusedDefinition(let name, _, _)) = problem.reason, refused.contains(name) { continue }
+            if touchedSchedules.contains(problem.subject.name) || !schedulesRefusedBefore.contains(problem.subject) {
+                problems.append(problem)
+            }
+        }
+        return problems
+    }
+
+    private func checkSchedules(_ change: DefinitionChange) -> [DefinitionProblem] {
+        var problems: [DefinitionProblem] = []
+        var names: Set<String> = []
+        for schedule in change.schedules {
+            func report(_ reason: DefinitionProblem.Reason) {
+                problems.append(.init(.schedule(schedule.name), reason))
+            }
+            if !Names.isName(schedule.name) { report(.badName) }
+            if !names.insert(schedule.name).inserted { report(.duplicate) }
+            do throws(ZoneProblem) {
+                _ = try schedule.times(local: .local())
+            } catch {
+                report(.unknownZone(error))
+            }
         }
         return problems
     }
@@ -105,6 +136,11 @@ extension DefinitionSet {
         result.definitions = definitions.values.sorted { $0.definition.name < $1.definition.name }
         result.graphs = graphs.values.sorted { $0.definition.name < $1.definition.name }
         result.queues = queues.values.sorted { $0.name < $1.name }
+        let scheduleRemovals = Set(change.scheduleRemovals)
+        var schedules = Dictionary(self.schedules.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
+        schedules = schedules.filter { !scheduleRemovals.contains($0.key) }
+        for schedule in change.schedules { schedules[schedule.name] = schedule }
+        result.schedules = schedules.values.sorted { $0.name < $1.name }
         return result
     }
 }

@@ -7,6 +7,8 @@ public struct Catalog: Sendable {
     public let definitions: DefinitionSet
     /// What cannot be used, and why; definitions first, then graph definitions.
     public let problems: [DefinitionProblem]
+    /// Why schedules could not enqueue what they name.
+    public private(set) var scheduleProblems: [DefinitionProblem] = []
 
     let kinds: [String: KindEntry]
     let queueNames: Set<String>
@@ -64,6 +66,19 @@ public struct Catalog: Sendable {
         self.queueNames = queueNames
         self.entries = entries
         self.graphs = graphs
+        scheduleProblems = definitions.schedules.flatMap { schedule in
+            check(schedule).map { DefinitionProblem(.schedule(schedule.name), $0) }
+        }
+    }
+
+    private func check(_ schedule: Schedule) -> [DefinitionProblem.Reason] {
+        do throws(RequestProblem) {
+            // When does not matter here.
+            _ = try plan(schedule.submission, now: Timestamp(milliseconds: 0))
+            return []
+        } catch {
+            return [.badWork(error)]
+        }
     }
 
     /// For the store: the reason by the name of what is refused, several joined.

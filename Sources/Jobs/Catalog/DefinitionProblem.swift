@@ -1,3 +1,4 @@
+import CalendarEvents
 import OperationTypes
 
 /// Why a queue, a definition or a graph definition cannot be used, and what to do about it.
@@ -6,6 +7,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case queue(String)
         case definition(String)
         case graph(String)
+        case schedule(String)
     }
 
     public enum Reason: Hashable, Sendable {
@@ -26,6 +28,9 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case badNode(String, NodeReason)
         case badParameter(String, ParameterReason)
         case unknownRemoval(known: [String])
+        /// A schedule could not enqueue what it names.
+        case badWork(RequestProblem)
+        case unknownZone(ZoneProblem)
     }
 
     /// What is wrong with one node of a graph definition.
@@ -58,13 +63,18 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
 
 extension DefinitionProblem: CustomStringConvertible {
     /// `definition "upload": unknown kind "uplod"; did you mean "upload"?`
-    public var description: String { "\(subject): \(reason)" }
+    public var description: String {
+        if case .schedule = subject, reason == .duplicate {
+            return "\(subject): the name is used twice; rename one of them"
+        }
+        return "\(subject): \(reason)"
+    }
 }
 
 extension DefinitionProblem.Subject: CustomStringConvertible {
     public var name: String {
         switch self {
-        case .queue(let name), .definition(let name), .graph(let name): name
+        case .queue(let name), .definition(let name), .graph(let name), .schedule(let name): name
         }
     }
 
@@ -73,6 +83,7 @@ extension DefinitionProblem.Subject: CustomStringConvertible {
         case .queue(let name): "queue \"\(name)\""
         case .definition(let name): "definition \"\(name)\""
         case .graph(let name): "graph \"\(name)\""
+        case .schedule(let name): "schedule \"\(name)\""
         }
     }
 }
@@ -97,6 +108,8 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badGraph(let problem): problem.description
         case .badNode(let node, let reason): "node \"\(node)\": \(reason)"
         case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"
+        case .badWork(let problem): problem.description
+        case .unknownZone(let problem): "calendar: \(problem)"
         case .unknownRemoval(let known):
             "there is no definition or graph of that name to remove"
                 + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))

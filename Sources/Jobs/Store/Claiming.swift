@@ -147,6 +147,8 @@ public enum StoreChange: Sendable, Hashable {
     /// A queue's limit, weight or pause.
     case queues
     case definitions
+    /// A schedule was added, changed, paused, resumed or removed; not: fired.
+    case schedules
     /// The last one: nothing is written any more, and what the disk holds is unknown. A new start finds out.
     case stopped(StoreError)
 }

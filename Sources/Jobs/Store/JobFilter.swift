@@ -87,22 +87,28 @@ public struct QueueChange: Sendable, Hashable {
     }
 }
 
-/// Definitions and queues to write together. What equals the current revision makes no new one.
+/// Definitions, schedules and queues to write together. What equals the current revision makes no new one.
 public struct DefinitionChange: Sendable, Hashable {
     public var queues: [QueueChange]
     public var definitions: [Definition]
     public var graphs: [GraphDefinition]
+    /// The times of one that is changed count from the change on; it stays paused if it was.
+    public var schedules: [Schedule]
     /// Names of definitions and graph definitions that can no longer be enqueued. Jobs that refer to them go on.
     public var removals: [String]
+    /// Names of schedules. What they enqueued goes on.
+    public var scheduleRemovals: [String]
 
     public init(
         queues: [QueueChange] = [], definitions: [Definition] = [], graphs: [GraphDefinition] = [],
-        removals: [String] = []
+        schedules: [Schedule] = [], removals: [String] = [], scheduleRemovals: [String] = []
     ) {
         self.queues = queues
         self.definitions = definitions
         self.graphs = graphs
+        self.schedules = schedules
         self.removals = removals
+        self.scheduleRemovals = scheduleRemovals
     }
 }
 
@@ -112,14 +118,17 @@ public struct DefinitionSet: Sendable, Hashable {
     public var queues: [QueueSettings]
     public var definitions: [StoredDefinition]
     public var graphs: [StoredGraphDefinition]
+    /// Those that can be read.
+    public var schedules: [Schedule]
 
     public init(
         kinds: [KindDescription] = [], queues: [QueueSettings] = [], definitions: [StoredDefinition] = [],
-        graphs: [StoredGraphDefinition] = []
+        graphs: [StoredGraphDefinition] = [], schedules: [Schedule] = []
     ) {
         self.kinds = kinds
         self.queues = queues
         self.definitions = definitions
         self.graphs = graphs
+        self.schedules = schedules
     }
 }

@@ -54,6 +54,25 @@ public protocol JobStore: Sendable {
     /// Records by name why definitions or graph definitions cannot be used; clears it for all others.
     func recordProblems(_ problems: [String: String]) async throws(StoreError)
 
+    // MARK: Schedules
+
+    /// Every schedule, in order of name.
+    func schedules() async throws(StoreError) -> [ScheduleRecord]
+    /// Those whose next time has come, the longest ago first.
+    func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord]
+    /// When the next of them comes.
+    func nextScheduleAt() async throws(StoreError) -> Timestamp?
+    /// Says when schedules come next; each that is not as it was read is left as it is. Observers are not told.
+    func plan(_ timings: [ScheduleTiming]) async throws(StoreError)
+    /// Enqueues what a schedule asks for and moves it on, in one transaction: never twice for one time, and never one
+    /// without the other.
+    func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome
+    /// Enqueues it now as well, paused or not; its times stay as they are. Nil when there is no such schedule.
+    func run(schedule name: String, _ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome?
+    /// While it is paused its times do not count; they count again from `now` when that ends. Nil when there is no such
+    /// schedule.
+    func setPaused(_ isPaused: Bool, schedule name: String, now: Timestamp) async throws(StoreError) -> ScheduleRecord?
+
     // MARK: Reading
 
     /// The current revisions, in order of name.

@@ -67,6 +67,27 @@ extension Migration {
             CONSTRAINT graph_definition_revision UNIQUE (name, revision)
         ) STRICT;
 
+        -- Its next time is the first after after_ms; who computes it knows the calendar and its zones.
+        CREATE TABLE schedule (
+            name          TEXT PRIMARY KEY,
+            revision      INTEGER NOT NULL,
+            body          TEXT NOT NULL,
+            updated_ms    INTEGER NOT NULL,
+            after_ms      INTEGER NOT NULL,
+            next_ms       INTEGER,
+            paused_ms     INTEGER,
+            last_ms       INTEGER,
+            last_job_id   INTEGER,
+            last_graph_id INTEGER,
+            skipped_ms    INTEGER,
+            problem       TEXT,
+            CONSTRAINT schedule_revision CHECK (revision >= 1),
+            CONSTRAINT schedule_next CHECK (next_ms > after_ms),
+            CONSTRAINT schedule_without_next_when_paused CHECK (paused_ms IS NULL OR next_ms IS NULL),
+            CONSTRAINT schedule_last CHECK (last_ms IS NULL OR last_job_id IS NOT NULL),
+            CONSTRAINT schedule_last_graph CHECK (last_graph_id IS NULL OR last_job_id IS NOT NULL)
+        ) STRICT, WITHOUT ROWID;
+
         -- The counts are of its jobs, by state.
         CREATE TABLE graph (
             id          INTEGER PRIMARY KEY,
@@ -202,6 +223,7 @@ extension Migration {
     private static let indexes: StaticString = """
         CREATE UNIQUE INDEX definition_current ON definition (name) WHERE replaced_ms IS NULL;
         CREATE UNIQUE INDEX graph_definition_current ON graph_definition (name) WHERE replaced_ms IS NULL;
+        CREATE INDEX schedule_next ON schedule (next_ms) WHERE next_ms IS NOT NULL;
         -- Each ends with the job's number. Jobs that succeeded are in none but their graph's.
         CREATE INDEX job_ready ON job (queue_id, priority, due_ms) WHERE state = 2;
         CREATE INDEX job_due ON job (due_ms) WHERE state = 1;

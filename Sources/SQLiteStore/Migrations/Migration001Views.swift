@@ -185,5 +185,28 @@ extension Migration {
                     json_extract(graph_definition.body, '$.summary'), graph_definition.problem, graph_definition.body
         FROM        graph_definition
         WHERE       graph_definition.replaced_ms IS NULL;
+
+        -- What is enqueued when.
+        CREATE VIEW schedules AS
+        SELECT      schedule.name                              AS schedule,
+                    CASE
+                        WHEN schedule.paused_ms IS NOT NULL THEN 'paused'
+                        WHEN schedule.next_ms IS NULL THEN 'never'
+                        ELSE 'active'
+                    END AS state,
+                    json_extract(schedule.body, '$.definition') AS definition,
+                    (SELECT group_concat(value, '; ') FROM json_each(schedule.body, '$.calendar')) AS calendar,
+                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.next_ms / 1000.0, 'unixepoch') AS next,
+                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.last_ms / 1000.0, 'unixepoch') AS last,
+                    schedule.last_job_id                       AS last_job,
+                    schedule.last_graph_id                     AS last_graph,
+                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.skipped_ms / 1000.0, 'unixepoch') AS skipped,
+                    strftime('%Y-%m-%dT%H:%M:%fZ', schedule.paused_ms / 1000.0, 'unixepoch') AS paused,
+                    iif(json_extract(schedule.body, '$.persistent'), 'yes', 'no') AS persistent,
+                    json_extract(schedule.body, '$.overlap')   AS overlap,
+                    json_extract(schedule.body, '$.input')     AS input,
+                    json_extract(schedule.body, '$.summary')   AS summary,
+                    schedule.problem                           AS problem
+        FROM        schedule;
         """
 }

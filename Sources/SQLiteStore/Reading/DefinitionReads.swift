@@ -13,6 +13,7 @@ extension Reader {
             while try definitions.graphs.step() {
                 set.graphs.append(try definitions.graphs.storedGraphDefinition())
             }
+            set.schedules = try allSchedules().filter { $0.unreadable == nil }.map(\.schedule)
             return set
         }
     }

@@ -10,6 +10,7 @@ final class Reader {
     let listings: ListingStatements
     let graphs: GraphStatements
     let definitions: DefinitionStatements
+    let schedules: ScheduleReads
     let keys: KeyLookup
     let pruning: PrunableStatements
 
@@ -21,6 +22,7 @@ final class Reader {
         listings = ListingStatements(connection)
         graphs = GraphStatements(connection)
         definitions = DefinitionStatements(connection)
+        schedules = ScheduleReads(connection)
         keys = KeyLookup(connection)
         pruning = PrunableStatements(connection)
         try connection.checkPreparations()

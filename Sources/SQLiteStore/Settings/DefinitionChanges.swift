@@ -9,6 +9,8 @@ extension Writer {
         for name in change.removals { try retire(name, now: now) }
         for definition in change.definitions { try write(definition, now: now) }
         for graph in change.graphs { try write(graph, now: now) }
+        for name in change.scheduleRemovals { try removeSchedule(name) }
+        for schedule in change.schedules { try write(schedule, now: now) }
     }
 
     func register(_ kinds: [KindDescription], now: Timestamp) throws(SQLiteError) {

@@ -23,6 +23,7 @@ final class Writer {
     let rescuing: RescueStatements
     let pruning: PruneStatements
     let settings: SettingsStatements
+    let scheduling: ScheduleStatements
 
     // MARK: The running transaction
 
@@ -33,6 +34,7 @@ final class Writer {
     var jobChanges: [JobChange] = []
     var queuesChanged = false
     var definitionsChanged = false
+    var schedulesChanged = false
 
     init(_ connection: Connection, path: String) throws(SQLiteError) {
         self.connection = connection
@@ -48,6 +50,7 @@ final class Writer {
         rescuing = RescueStatements(connection)
         pruning = PruneStatements(connection)
         settings = SettingsStatements(connection)
+        scheduling = ScheduleStatements(connection)
         try connection.checkPreparations()
         try remember()
     }
@@ -77,6 +80,7 @@ final class Writer {
         if !jobChanges.isEmpty { changes.append(.jobs(jobChanges)) }
         if queuesChanged { changes.append(.queues) }
         if definitionsChanged { changes.append(.definitions) }
+        if schedulesChanged { changes.append(.schedules) }
         forgetChanges()
         return changes
     }
@@ -86,6 +90,7 @@ final class Writer {
         jobChanges.removeAll(keepingCapacity: true)
         queuesChanged = false
         definitionsChanged = false
+        schedulesChanged = false
     }
 
     // MARK: Noting what a verb did

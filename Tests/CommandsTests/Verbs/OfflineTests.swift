@@ -41,6 +41,50 @@ import Testing
         try Golden.expect(try await shop.run("why", "2", "--json").output, "verbs/why.json")
     }
 
+    @Test func schedulesAreShownInEveryForm() async throws {
+        let shop = try await Workshop()
+        let document = try shop.file(
+            "schedules.yaml",
+            """
+            schedules:
+              nightly:
+                summary: Saves a link at night.
+                calendar: [Mon..Fri 03:00 UTC, "*-*~01 12:00 Europe/Berlin"]
+                definition: unfurl
+                input: {url: http://a/}
+                persistent: true
+              past: {calendar: 2020-01-01 UTC, definition: unfurl, input: {url: http://b/}}
+            """)
+        let applied = try await shop.run("definitions", "apply", document)
+        #expect(applied.output == "+ schedule nightly\n+ schedule past\n")
+        #expect(try await shop.run("schedules", "run", "nightly").output == "1\n")
+        #expect(try await shop.run("schedules", "pause", "past", "--json").code == .success)
+        for verb in [["schedules"], ["schedules", "show", "nightly"]] {
+            let name = verb.joined(separator: "-")
+            try Golden.expect(try await shop.run(verb).output, "verbs/\(name).txt")
+            try Golden.expect(try await shop.run(verb + ["--json"]).output, "verbs/\(name).json")
+        }
+        let unknown = try await shop.run("schedules", "pause", "nightli")
+        #expect(unknown.code == .noInput)
+        #expect(unknown.errors.contains("did you mean \"nightly\"?"))
+        #expect(try await shop.run("schedules", "show", "nightlo").code == .noInput)
+        let removed = try await shop.run("schedules", "remove", "nightly", "past")
+        #expect(removed.errors.contains("removed nightly") && removed.code == .success)
+        #expect(try await shop.run("schedules", "--json").output == "[]\n")
+    }
+
+    @Test func expressionsAreTriedWithoutADatabase() async throws {
+        let shop = try await Workshop()
+        let run = try await shop.run("schedules", "next", "Mon..Fri 09:00 Europe/Berlin", "@1784973601", "--count", "3")
+        try Golden.expect(run.output, "verbs/schedules-next.txt")
+        let json = try await shop.run("schedules", "next", "2020-01-01 UTC", "--json")
+        #expect(json.output == "{\"calendar\":[\"2020-01-01 00:00:00 UTC\"],\"times\":[]}\n")
+        let wrong = try await shop.run("schedules", "next", "Mon 25:00")
+        #expect(wrong.code == .data)
+        #expect(wrong.errors.contains("column 5: expected an hour from 0 to 23, found \"25:00\""))
+        #expect(try await shop.run("schedules", "next", "daily Nowhere").code == .data)
+    }
+
     @Test func theSameKeyAddsNothing() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/", "--key", "k")

@@ -1,3 +1,4 @@
+import CalendarEvents
 import Jobs
 import OperationTypes
 
@@ -73,7 +74,14 @@ enum Samples {
         ],
         graphs: [
             StoredGraphDefinition(revision: 1, definition: graphDefinition, updatedAt: moment, problem: nil)
-        ])
+        ], schedules: [schedule.schedule])
+    static let schedule = ScheduleRecord(
+        schedule: Schedule(
+            name: "nightly", summary: "s", calendar: (try? CalendarExpression("daily")).map { [$0] } ?? [],
+            definition: "save-link", input: payload.compact,
+            queue: "net", priority: .low, isPersistent: true, overlap: .allow),
+        revision: 3, updatedAt: moment, after: moment, nextAt: moment + .seconds(1), pausedAt: moment, lastAt: moment,
+        lastJob: JobID(7), lastGraph: GraphID(2), skippedAt: moment, problem: "p")
     static let submission = Submission(
         .definition("save-link"), input: payload, queue: "net", priority: .high,
         after: [.init(job: JobID(4), condition: .finished)], start: .at(moment), key: "k")

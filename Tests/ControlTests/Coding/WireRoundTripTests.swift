@@ -32,6 +32,10 @@ import Testing
             Samples.queue,
             QueueRecord(
                 settings: QueueSettings(name: "default"), pausedAt: nil, counts: StateCounts()))
+        try expectRoundTrip(
+            Samples.schedule,
+            ScheduleRecord(
+                schedule: Samples.schedule.schedule, revision: 1, updatedAt: Samples.moment, after: Samples.moment))
         try expectRoundTrip(DependencyRecord(dependent: JobID(2), dependency: JobID(1), condition: .finished))
     }
 

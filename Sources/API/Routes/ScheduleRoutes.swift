@@ -1,0 +1,31 @@
+import Control
+import Hummingbird
+import HummingbirdCore
+import Jobs
+
+struct ScheduleRoutes: Sendable {
+    let control: any JobControl
+
+    func add(to routes: RouterGroup<ControlContext>) {
+        routes.get("schedules") { _, _ in Response(try await control.schedules()) }
+        routes.get("schedules/{name}") { _, context in
+            let schedules = try await control.schedules()
+            guard let schedule = schedules.first(where: { $0.schedule.name == context.name }) else {
+                throw ControlProblem(
+                    .notFound, "There is no schedule \"\(context.name)\". GET /v1/schedules shows all.")
+            }
+            return Response(schedule)
+        }
+        routes.patch("schedules/{name}") { _, context in
+            let change: ScheduleChange = try await read(context.body.json())
+            return Response(try await control.setPaused(change.isPaused, schedule: context.name))
+        }
+        routes.post("schedules/{name}/run") { _, context in
+            Response(try await control.run(schedule: context.name), status: .created)
+        }
+        routes.delete("schedules/{name}") { _, context in
+            try await control.removeSchedule(context.name)
+            return Response.done
+        }
+    }
+}

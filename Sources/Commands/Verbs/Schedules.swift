@@ -1,0 +1,215 @@
+import ArgumentParser
+import CalendarEvents
+import Control
+import Jobs
+
+extension Halyard {
+    struct Schedules: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "schedules", abstract: "List, show, pause, resume, run and remove schedules; try expressions.",
+            discussion: """
+                A schedule enqueues a definition or a graph definition by the calendar. It is written in a document: see \
+                halyard definitions apply. Expressions are those of systemd's OnCalendar=, see systemd.time(7).
+                """,
+            subcommands: [
+                List.self, Show.self, Next.self, Pause.self, Resume.self, Run.self, Remove.self,
+            ], defaultSubcommand: List.self)
+
+        struct List: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "list", abstract: "List the schedules, with when each comes next and came last.")
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let schedules = try await Session.with(common, for: .reading, in: surroundings) {
+                    try await $0.control.schedules()
+                }
+                if common.json {
+                    try surroundings.output.json(schedules.json)
+                } else {
+                    try surroundings.output.table(ScheduleText.table(schedules, now: surroundings.now()))
+                }
+                return .success
+            }
+        }
+
+        struct Show: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "show", abstract: "Show a schedule with its next times.",
+                discussion: "Times are of this machine's zone, as the daemon's are.")
+
+            @Argument(help: "The schedule's name.")
+            var name: String
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                let schedules = try await Session.with(common, for: .reading, in: surroundings) {
+                    try await $0.control.schedules()
+                }
+                guard let record = schedules.first(where: { $0.schedule.name == name }) else {
+                    let names = schedules.map(\.schedule.name)
+                    throw CommandFailure(
+                        .noInput, NearestName.unknown("schedule", name, among: names, listing: "there are"),
+                        see: "halyard schedules list")
+                }
+                if common.json {
+                    try surroundings.output.json(record.json)
+                } else {
+                    try ScheduleText.write(
+                        record, zone: surroundings.zone, now: surroundings.now(), to: surroundings.output)
+                }
+                return .success
+            }
+        }
+
+        struct Next: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "next", abstract: "Print the next times of expressions, without any schedule.",
+                discussion: """
+                    Prints the normalized form of each expression, then the times at which one of them comes. Needs no daemon; \
+                    without a zone in the expression, times are of this machine's.
+
+                    halyard schedules next 'Mon..Fri 09:00' '*-*~01 12:00 Europe/Berlin'
+                    """)
+
+            @Argument(help: ArgumentHelp("In quotes, e.g. 'Mon *-*-* 09:00'.", valueName: "expression"))
+            var expressions: [String]
+
+            @Option(help: ArgumentHelp("How many times to print, 1 to 1000.", valueName: "number"))
+            var count = 5
+
+            @OptionGroup var common: CommonOptions
+
+            func validate() throws {
+                if !(1...1000).contains(count) { throw ValidationError("--count is 1 to 1000.") }
+            }
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                var parsed: [CalendarExpression] = []
+                let times: CalendarTimes
+                do {
+                    parsed = try expressions.map { try CalendarExpression($0) }
+                    times = try CalendarTimes(parsed, local: surroundings.zone)
+                } catch let problem as CalendarProblem {
+                    throw CommandFailure(.data, problem, see: "man systemd.time")
+                } catch let problem as ZoneProblem {
+                    throw CommandFailure(.data, problem, see: "man systemd.time")
+                }
+                let moments = ScheduleText.moments(of: times, after: surroundings.now(), count: count)
+                if common.json {
+                    var answer = JSONObject()
+                    answer["calendar"] = JSONText(elements: parsed.map { JSONText(string: $0.description) })
+                    answer["times"] = moments.json
+                    try surroundings.output.json(answer.text)
+                    return .success
+                }
+                for expression in parsed { try surroundings.output.line("\(expression.description, .bold)") }
+                for moment in moments {
+                    try surroundings.output.line(
+                        "  \(ScheduleText.local(moment, in: surroundings.zone, now: surroundings.now()))")
+                }
+                if moments.isEmpty { try surroundings.output.line("  never") }
+                return .success
+            }
+        }
+
+        struct Pause: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "pause", abstract: "Fire schedules no more; what they enqueued goes on.")
+
+            @Argument(help: "The schedule's name.")
+            var name: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Schedules.setPaused(true, name, common, in: surroundings)
+            }
+        }
+
+        struct Resume: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "resume", abstract: "Fire paused schedules again.",
+                discussion: "Times that came meanwhile are not made up for; halyard schedules run does that.")
+
+            @Argument(help: "The schedule's name.")
+            var name: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Schedules.setPaused(false, name, common, in: surroundings)
+            }
+        }
+
+        struct Run: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "run", abstract: "Enqueue now what a schedule would, paused or not.",
+                discussion: "Prints the jobs' numbers. The schedule's times stay as they are.")
+
+            @Argument(help: "The schedule's name.")
+            var name: String
+
+            @OptionGroup var waiting: WaitOptions
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Session.with(common, for: .writing, in: surroundings) { session in
+                    let receipt = try await session.control.run(schedule: name)
+                    if common.json {
+                        try surroundings.output.json(receipt.json)
+                    } else {
+                        for id in receipt.jobs { try surroundings.output.line("\(id)") }
+                    }
+                    try surroundings.output.flush()
+                    try session.noteWritten(in: surroundings, willRun: true)
+                    return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
+                }
+            }
+        }
+
+        struct Remove: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "remove", abstract: "Remove schedules; what they enqueued goes on.")
+
+            @Argument(help: "The schedule's name.")
+            var name: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Session.with(common, for: .writing, in: surroundings) { session in
+                    for name in name {
+                        try await session.control.removeSchedule(name)
+                        if !common.json { try surroundings.note("removed \(name)") }
+                    }
+                    if common.json {
+                        var answer = JSONObject()
+                        answer["removed"] = JSONText(elements: name.map { JSONText(string: $0) })
+                        try surroundings.output.json(answer.text)
+                    }
+                    try session.noteWritten(in: surroundings)
+                    return .success
+                }
+            }
+        }
+
+        private static func setPaused(
+            _ isPaused: Bool, _ names: [String], _ common: CommonOptions, in surroundings: Surroundings
+        ) async throws -> ExitCode {
+            try await Session.with(common, for: .writing, in: surroundings) { session in
+                var records: [ScheduleRecord] = []
+                for name in names { records.append(try await session.control.setPaused(isPaused, schedule: name)) }
+                if common.json {
+                    try surroundings.output.json(records.json)
+                } else {
+                    try surroundings.output.table(ScheduleText.table(records, now: surroundings.now()))
+                }
+                try session.noteWritten(in: surroundings)
+                return .success
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CalendarEvents
+import Jobs
+
+extension StoreControl {
+    public func schedules() async throws(ControlProblem) -> [ScheduleRecord] {
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let problems = Dictionary(
+            catalog.scheduleProblems.map { ($0.subject.name, sentence($0.reason.description)) },
+            uniquingKeysWith: { "\($0) \($1)" })
+        var records = try await asked { () throws(StoreError) in try await store.schedules() }
+        for index in records.indices {
+            let record = records[index]
+            records[index].problem =
+                record.unreadable.map { "What is stored cannot be read (\($0)). Apply the schedule anew." }
+                ?? problems[record.schedule.name] ?? record.problem
+            records[index].nextAt = record.nextAt ?? unplannedNext(record)
+        }
+        return records
+    }
+
+    /// Of a schedule that no daemon has planned yet.
+    private func unplannedNext(_ record: ScheduleRecord) -> Timestamp? {
+        guard record.pausedAt == nil else { return nil }
+        let times = try? record.schedule.times(local: .local())  // A zone that is gone is told by the daemon.
+        return times?.next(after: max(record.after, now()))
+    }
+
+    public func setPaused(
+        _ isPaused: Bool, schedule name: String
+    ) async throws(ControlProblem) -> ScheduleRecord {
+        let record = try await asked { () throws(StoreError) in
+            try await store.setPaused(isPaused, schedule: name, now: now())
+        }
+        guard record != nil else { throw try await noSchedule(name) }
+        return try await named(name)
+    }
+
+    public func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt {
+        let schedule = try await named(name).schedule
+        let graph: NewGraph
+        switch try await asked({ () throws(StoreError) in try await work(of: schedule) }) {
+        case .refused(let reason): throw ControlProblem(.conflict, reason)
+        case .enqueue(let planned): graph = planned
+        }
+        let outcome = try await asked { () throws(StoreError) in
+            try await store.run(schedule: name, graph, now: now())
+        }
+        guard let outcome else { throw try await noSchedule(name) }
+        return try SubmissionAnswer(outcome).receipt()
+    }
+
+    public func removeSchedule(_ name: String) async throws(ControlProblem) {
+        _ = try await named(name)
+        try await asked { () throws(StoreError) in
+            try await store.change(DefinitionChange(scheduleRemovals: [name]), now: now())
+        }
+    }
+
+    /// What the schedule enqueues by the definitions as they are, checked as any other request is.
+    public func work(of schedule: Schedule) async throws(StoreError) -> ScheduledWork {
+        let catalog = try await currentCatalog.read()
+        let graph: NewGraph
+        do throws(RequestProblem) {
+            graph = try catalog.plan(schedule.submission, now: now())
+        } catch {
+            return .refused(sentence(error.description))
+        }
+        let held = spoolUsers?.hold(graph) ?? []
+        spoolUsers?.release(held)
+        // Such a file goes with the first job that used it.
+        if !held.isEmpty {
+            return .refused("A schedule cannot use a file that was handed over. Name a file beneath the roots.")
+        }
+        if let problem = InputChecker(catalog: catalog, check: daemon?.checkInput).problem(of: graph) {
+            return .refused(problem.message)
+        }
+        return .enqueue(graph)
+    }
+
+    private func named(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
+        if let record = try await schedules().first(where: { $0.schedule.name == name }) { return record }
+        throw try await noSchedule(name)
+    }
+
+    private func noSchedule(_ name: String) async throws(ControlProblem) -> ControlProblem {
+        let names = try await asked { () throws(StoreError) in try await store.schedules() }.map(\.schedule.name)
+        return ControlProblem(
+            .notFound, sentence(NearestName.unknown("schedule", name, among: names, listing: "there are")))
+    }
+}

@@ -1,0 +1,227 @@
+import CalendarEvents
+import Jobs
+
+extension Check {
+    static let scheduling: [Check] = [
+        Check("aScheduleComesBackAsItWasWritten") { source in
+            var bench = try await Workbench(source)
+            let schedule = try bench.schedule("nightly", isPersistent: true, overlap: .allow)
+            try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
+            bench = try await bench.restarted()
+            let record = try unwrap(try await bench.store.schedules().first)
+            try expectEqual(
+                record, ScheduleRecord(schedule: schedule, revision: 1, updatedAt: bench.now, after: bench.now))
+            try expectEqual(try await bench.store.definitions().schedules, [schedule])
+            try expectEqual(try await bench.store.nextScheduleAt(), nil)
+        },
+        Check("writingAScheduleThatIsThereChangesNothing") { source in
+            let bench = try await Workbench(source)
+            let schedule = try bench.schedule("nightly")
+            try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
+            let planned = try await bench.planned("nightly", in: .seconds(5))
+            let changes = Recorder(bench.store)
+            try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
+            try expectEqual(try await bench.store.schedules(), [planned])
+            try expectEqual(changes.all, [])
+        },
+        Check("aChangedScheduleIsPlannedAnew") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(5))
+            bench.advance(.seconds(1))
+            let changes = Recorder(bench.store)
+            try await bench.store.change(
+                DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]), now: bench.now)
+            let record = try await bench.scheduleRecord("nightly")
+            try expectEqual(record.revision, 2)
+            try expectEqual(record.nextAt, nil)
+            try expectEqual(record.after, bench.now)
+            try expect(changes.all.contains(.schedules), "observers are told")
+            try await bench.store.change(DefinitionChange(scheduleRemovals: ["nightly"]), now: bench.now)
+            try expectEqual(try await bench.store.schedules(), [])
+        },
+        Check("aTimeIsFiredForOnce") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            let planned = try await bench.planned("nightly", in: .seconds(5))
+            try expectEqual(try await bench.store.nextScheduleAt(), bench.now + .seconds(5))
+            try expectEqual(try await bench.store.schedules(due: bench.now, limit: 10), [])
+            bench.advance(.seconds(5))
+            try expectEqual(try await bench.store.schedules(due: bench.now, limit: 10), [planned])
+            let firing = bench.firing(planned, next: .seconds(60))
+            guard case .fired(let receipt) = try await bench.store.fire(firing, now: bench.now) else {
+                throw Violation(description: "expected the schedule to fire")
+            }
+            try expectEqual(try await bench.store.fire(firing, now: bench.now), .stale)
+            try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), receipt.jobs)
+            let record = try await bench.scheduleRecord("nightly")
+            try expectEqual(record.nextAt, bench.now + .seconds(60))
+            try expectEqual(record.lastAt, bench.now)
+            try expectEqual(record.lastJob, receipt.jobs[0])
+            try expectEqual(try await bench.store.nextScheduleAt(), bench.now + .seconds(60))
+        },
+        Check("aScheduleThatChangedMeanwhileIsNotFired") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            let planned = try await bench.planned("nightly", in: .seconds(5))
+            _ = try await bench.store.setPaused(true, schedule: "nightly", now: bench.now)
+            try expectEqual(try await bench.store.fire(bench.firing(planned), now: bench.now), .stale)
+            _ = try await bench.store.setPaused(false, schedule: "nightly", now: bench.now)
+            let again = try await bench.planned("nightly", in: .seconds(5))
+            try expectEqual(again.nextAt, planned.nextAt)
+            try expectEqual(try await bench.store.fire(bench.firing(planned), now: bench.now), .stale)
+            try await bench.store.change(DefinitionChange(scheduleRemovals: ["nightly"]), now: bench.now)
+            try expectEqual(try await bench.store.fire(bench.firing(again), now: bench.now), .stale)
+            try expectEqual(try await bench.store.jobs(JobFilter()), [])
+        },
+        Check("aTimeIsSkippedWhileTheLastJobIsOpen") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(1))
+            let first = try await bench.fired("nightly")
+            try expectEqual(
+                try await bench.fire("nightly"), .skipped(lastJob: first.jobs[0], lastGraph: nil))
+            let record = try await bench.scheduleRecord("nightly")
+            try expectEqual(record.skippedAt, record.after)
+            try expectEqual(record.lastJob, first.jobs[0])
+            try await bench.runOne()
+            _ = try await bench.fired("nightly")
+        },
+        Check("aTimeIsSkippedWhileTheLastGraphIsOpen") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(1))
+            let graph = NewGraph(
+                name: "two", isGraph: true, jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))])])
+            let first = try await bench.fired("nightly", graph)
+            try await bench.runOne()
+            try expectEqual(
+                try await bench.fire("nightly", graph), .skipped(lastJob: first.jobs[0], lastGraph: first.graph))
+            try await bench.runOne()
+            _ = try await bench.fired("nightly", graph)
+        },
+        Check("overlapIsAllowedWhereTheScheduleSaysSo") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(
+                DefinitionChange(schedules: [bench.schedule("nightly", overlap: .allow)]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(1))
+            _ = try await bench.fired("nightly")
+            _ = try await bench.fired("nightly")
+        },
+        Check("aRefusedTimeMovesOnAndItsReasonIsKeptUntilTheNextSuccess") { source in
+            var bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(1))
+            let record = try await bench.scheduleRecord("nightly")
+            var firing = bench.firing(record)
+            firing.work = .refused("There is no such definition.")
+            try expectEqual(
+                try await bench.store.fire(firing, now: bench.now), .refused("There is no such definition."))
+            bench = try await bench.restarted()
+            var now = try await bench.scheduleRecord("nightly")
+            try expectEqual(now.problem, "There is no such definition.")
+            try expectEqual(now.nextAt, firing.timing.nextAt)
+            try expectEqual(now.lastAt, nil)
+            // What the store itself refuses is no different.
+            firing = bench.firing(now)
+            firing.work = .enqueue(
+                NewGraph(isGraph: false, jobs: [bench.job(after: [NewDependency(on: .existing(JobID(77)))])]))
+            guard case .refused = try await bench.store.fire(firing, now: bench.now) else {
+                throw Violation(description: "expected a refusal")
+            }
+            _ = try await bench.fired("nightly")
+            now = try await bench.scheduleRecord("nightly")
+            try expectEqual(now.problem, nil)
+        },
+        Check("aPausedScheduleHasNoNextTimeAndItsTimesCountAgainFromItsResumption") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(5))
+            let pausedAt = bench.now
+            try expectEqual(
+                try await bench.store.setPaused(true, schedule: "nightly", now: pausedAt)?.pausedAt, pausedAt)
+            bench.advance(.seconds(9))
+            // Once more changes nothing; nor does a plan.
+            let record = try unwrap(try await bench.store.setPaused(true, schedule: "nightly", now: bench.now))
+            try expectEqual(record.pausedAt, pausedAt)
+            try expectEqual(record.nextAt, nil)
+            try await bench.store.plan([ScheduleTiming(record, after: bench.now, nextAt: bench.now + .seconds(1))])
+            try expectEqual(try await bench.store.nextScheduleAt(), nil)
+            let resumed = try unwrap(try await bench.store.setPaused(false, schedule: "nightly", now: bench.now))
+            try expectEqual(resumed.pausedAt, nil)
+            try expectEqual(resumed.after, bench.now)
+            try expectEqual(try await bench.store.setPaused(true, schedule: "other", now: bench.now), nil)
+        },
+        Check("runningAScheduleNowLeavesItsTimes") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            let planned = try await bench.planned("nightly", in: .seconds(5))
+            let graph = NewGraph(isGraph: false, jobs: [bench.job()])
+            let outcome = try await bench.store.run(schedule: "nightly", graph, now: bench.now)
+            guard case .enqueued(let receipt)? = outcome else { throw Violation(description: "expected it to run") }
+            let record = try await bench.scheduleRecord("nightly")
+            try expectEqual(record.nextAt, planned.nextAt)
+            try expectEqual(record.lastAt, nil)
+            try expectEqual(record.lastJob, receipt.jobs[0])
+            // It counts as the last one.
+            try expectEqual(
+                try await bench.fire("nightly"), .skipped(lastJob: receipt.jobs[0], lastGraph: nil))
+            try expectEqual(try await bench.store.run(schedule: "other", graph, now: bench.now), nil)
+        },
+        Check("aPrunedLastJobIsNoReasonToSkip") { source in
+            let bench = try await Workbench(source)
+            try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)
+            _ = try await bench.planned("nightly", in: .seconds(1))
+            _ = try await bench.fired("nightly")
+            try await bench.runOne()
+            bench.advance(.seconds(1))
+            try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 1)
+            _ = try await bench.fired("nightly")
+        },
+    ]
+}
+
+extension Workbench {
+    func schedule(
+        _ name: String, isPersistent: Bool = false, overlap: Schedule.Overlap = .skip
+    ) throws -> Schedule {
+        Schedule(
+            name: name, summary: "Steps.",
+            calendar: [try CalendarExpression("daily"), try CalendarExpression("*:0/5 UTC")],
+            definition: "step", input: JSONText("{\"x\":1}"), queue: "default", priority: .high,
+            isPersistent: isPersistent, overlap: overlap)
+    }
+
+    func scheduleRecord(_ name: String) async throws -> ScheduleRecord {
+        try unwrap(try await store.schedules().first { $0.schedule.name == name }, "schedule \(name)")
+    }
+
+    /// Gives it a next time.
+    func planned(_ name: String, in wait: Duration) async throws -> ScheduleRecord {
+        let record = try await scheduleRecord(name)
+        try await store.plan([ScheduleTiming(record, after: now, nextAt: now + wait)])
+        let planned = try await scheduleRecord(name)
+        try expectEqual(planned.nextAt, now + wait)
+        return planned
+    }
+
+    /// For the time it has, with the next one after that.
+    func firing(_ record: ScheduleRecord, next: Duration = .seconds(1), _ graph: NewGraph? = nil) -> ScheduleFiring {
+        let time = record.nextAt ?? now
+        return ScheduleFiring(
+            ScheduleTiming(record, after: time, nextAt: time + next),
+            .enqueue(graph ?? NewGraph(isGraph: false, jobs: [job()])))
+    }
+
+    func fire(_ name: String, _ graph: NewGraph? = nil) async throws -> FiringOutcome {
+        try await store.fire(firing(scheduleRecord(name), graph), now: now)
+    }
+
+    func fired(_ name: String, _ graph: NewGraph? = nil) async throws -> EnqueueReceipt {
+        let outcome = try await fire(name, graph)
+        guard case .fired(let receipt) = outcome else {
+            throw Violation(description: "expected the schedule to fire, found \(outcome)")
+        }
+        return receipt
+    }
+}

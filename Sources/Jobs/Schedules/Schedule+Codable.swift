@@ -1,0 +1,64 @@
+import CalendarEvents
+
+/// `{name: nightly, calendar: "*-*-* 03:00", definition: save-link, input: {…}, queue: …, priority: …, persistent: true,
+/// overlap: skip, summary: …}`; only `calendar`, which may be a list, and `definition` must be there, and `name` where it
+/// is not the key in a map.
+extension Schedule: JSONShaped {
+    package static let fieldNames = [
+        "name", "summary", "calendar", "definition", "input", "queue", "priority", "persistent", "overlap",
+    ]
+
+    public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
+        try self.init(json: json, name: nil, at: path)
+    }
+
+    /// - Parameter name: The name it has in a map; it then may not say another one itself.
+    public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
+        let fields = try JSONFields(json, at: path, known: Self.fieldNames)
+        self.init(
+            name: try readName(fields, key: name), summary: try fields.string("summary"),
+            calendar: try Self.readCalendar(fields),
+            definition: try fields.required("definition", fields.string("definition")),
+            input: try fields.objectText("input"), queue: try fields.string("queue"),
+            priority: try fields.priority("priority"), isPersistent: try fields.boolean("persistent") ?? false,
+            overlap: try fields.word("overlap", of: Overlap.allCases.map { ($0.rawValue, $0) }) ?? .skip)
+    }
+
+    private static func readCalendar(_ fields: JSONFields) throws(ShapeProblem) -> [CalendarExpression] {
+        let value = try fields.required("calendar", fields["calendar"])
+        let isList = value.shape == .array
+        let elements = isList ? try fields.elements("calendar") ?? [] : [value]
+        if elements.isEmpty { throw fields.problem("calendar", "the list is empty; write at least one expression") }
+        var expressions: [CalendarExpression] = []
+        for (index, element) in elements.enumerated() {
+            let path = fields.path + ["calendar"] + (isList ? ["\(index)"] : [])
+            guard let text = element.decodedString else {
+                throw ShapeProblem(
+                    path: path,
+                    message:
+                        "expected an expression in quotes, such as \"Mon *-*-* 09:00\", found \(JSONFields.found(element))"
+                )
+            }
+            do throws(CalendarProblem) {
+                expressions.append(try CalendarExpression(text))
+            } catch {
+                throw ShapeProblem(path: path, message: error.description)
+            }
+        }
+        return expressions
+    }
+
+    public var json: JSONText {
+        var object = JSONObject()
+        object.append("name", JSONText(string: name))
+        if let summary { object.append("summary", JSONText(string: summary)) }
+        object.append("calendar", JSONText(elements: calendar.map { JSONText(string: $0.description) }))
+        object.append("definition", JSONText(string: definition))
+        if let input { object.append("input", input) }
+        if let queue { object.append("queue", JSONText(string: queue)) }
+        if let priority { object.append("priority", JSONText(string: priority.name)) }
+        object.append("persistent", JSONText(boolean: isPersistent))
+        object.append("overlap", JSONText(string: overlap.rawValue))
+        return object.text
+    }
+}

@@ -1,0 +1,79 @@
+import Jobs
+import SQLite
+
+extension Writer {
+    /// Whether the row was as it was read.
+    func move(_ timing: ScheduleTiming) throws(SQLiteError) -> Bool {
+        try scheduling.move.bind(1, timing.name)
+        scheduling.move.bind(2, timing.revision)
+        scheduling.move.bind(3, timing.expected?.milliseconds)
+        scheduling.move.bind(4, timing.after.milliseconds)
+        scheduling.move.bind(5, timing.nextAt?.milliseconds)
+        return try scheduling.move.runCountingChanges() > 0
+    }
+
+    /// The move names the time it expects, so that whoever comes second for the same time changes nothing.
+    func fire(_ firing: ScheduleFiring, now: Timestamp) throws(SQLiteError) -> FiringOutcome {
+        let name = firing.timing.name
+        guard let time = firing.timing.expected, try move(firing.timing), let record = try schedule(name) else {
+            return .stale
+        }
+        let graph: NewGraph
+        switch firing.work {
+        case .refused(let reason): return try refuse(name, reason)
+        case .enqueue(let work): graph = work
+        }
+        if record.schedule.overlap == .skip, let job = record.lastJob, try isOpen(job, record.lastGraph) {
+            try scheduling.skipped.bind(1, name)
+            scheduling.skipped.bind(2, time.milliseconds)
+            try scheduling.skipped.run()
+            return .skipped(lastJob: job, lastGraph: record.lastGraph)
+        }
+        let receipt: EnqueueReceipt
+        switch try enqueue([graph], now: now)[0] {
+        case .enqueued(let new), .duplicate(let new): receipt = new
+        case .refused(let refusal): return try refuse(name, "\(refusal)")
+        }
+        try scheduling.fired.bind(1, name)
+        scheduling.fired.bind(2, time.milliseconds)
+        scheduling.fired.bind(3, receipt.jobs[0].rawValue)
+        scheduling.fired.bind(4, receipt.graph?.rawValue)
+        try scheduling.fired.run()
+        return .fired(receipt)
+    }
+
+    func run(schedule name: String, _ graph: NewGraph, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome? {
+        guard try schedule(name) != nil else { return nil }
+        let outcome = try enqueue([graph], now: now)[0]
+        if case .enqueued(let receipt) = outcome {
+            try scheduling.ran.bind(1, name)
+            scheduling.ran.bind(2, receipt.jobs[0].rawValue)
+            scheduling.ran.bind(3, receipt.graph?.rawValue)
+            try scheduling.ran.run()
+        }
+        return outcome
+    }
+
+    private func refuse(_ name: String, _ reason: String) throws(SQLiteError) -> FiringOutcome {
+        try scheduling.refused.bind(1, name)
+        try scheduling.refused.bind(2, reason)
+        try scheduling.refused.run()
+        return .refused(reason)
+    }
+
+    /// Whether the graph, or the lone job, is not final. What is no longer there was pruned, so it is.
+    private func isOpen(_ job: JobID, _ graph: GraphID?) throws(SQLiteError) -> Bool {
+        guard let graph else {
+            scheduling.openJob.bind(1, job.rawValue)
+            defer { scheduling.openJob.reset() }
+            return try scheduling.openJob.step() && scheduling.openJob.integer(0) != 0
+        }
+        scheduling.openGraph.bind(1, graph.rawValue)
+        defer { scheduling.openGraph.reset() }
+        guard try scheduling.openGraph.step() else { return false }
+        // What this transaction did to the graph is written at its end.
+        let change = graphChanges[graph]?.tally ?? Tally()
+        let open = JobState.allCases.filter { !$0.isFinal }.reduce(0) { $0 + change[$1] }
+        return scheduling.openGraph.integer(0) + open > 0
+    }
+}

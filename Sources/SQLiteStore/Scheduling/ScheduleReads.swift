@@ -1,0 +1,58 @@
+import Jobs
+import SQLite
+
+extension Reader {
+    func allSchedules() throws(SQLiteError) -> [ScheduleRecord] {
+        var records: [ScheduleRecord] = []
+        while try schedules.all.step() { records.append(schedules.all.schedule()) }
+        return records
+    }
+
+    func schedules(due now: Timestamp, limit: Int) throws(SQLiteError) -> [ScheduleRecord] {
+        var records: [ScheduleRecord] = []
+        schedules.due.bind(1, now.milliseconds)
+        schedules.due.bind(2, limit)
+        while try schedules.due.step() { records.append(schedules.due.schedule()) }
+        return records
+    }
+
+    func nextScheduleAt() throws(SQLiteError) -> Timestamp? {
+        guard try schedules.next.step() else { return nil }
+        defer { schedules.next.reset() }
+        return schedules.next.timestamp(0)
+    }
+}
+
+struct ScheduleReads: ~Copyable {
+    static let nextSQL: StaticString = """
+        SELECT   next_ms
+        FROM     schedule INDEXED BY schedule_next
+        WHERE    next_ms IS NOT NULL
+        ORDER BY next_ms
+        LIMIT    1
+        """
+    static let dueSQL: StaticString = """
+        SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
+                 skipped_ms, problem
+        FROM     schedule INDEXED BY schedule_next
+        WHERE    next_ms <= :now
+        ORDER BY next_ms, name
+        LIMIT    :limit
+        """
+    static let allSQL: StaticString = """
+        SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
+                 skipped_ms, problem
+        FROM     schedule
+        ORDER BY name
+        """
+
+    let next: Statement
+    let due: Statement
+    let all: Statement
+
+    init(_ connection: Connection) {
+        next = connection.prepare(Self.nextSQL)
+        due = connection.prepare(Self.dueSQL)
+        all = connection.prepare(Self.allSQL)
+    }
+}

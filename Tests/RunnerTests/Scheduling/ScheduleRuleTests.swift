@@ -1,0 +1,60 @@
+import CalendarEvents
+import Jobs
+import Testing
+
+@testable import Runner
+
+@Suite struct ScheduleRuleTests {
+    /// 2026-03-02 00:00:00 UTC.
+    static let midnight = Timestamp(milliseconds: 1_772_409_600_000)
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        let occasion: ScheduleRule.Occasion
+        let isPersistent: Bool
+        /// Hours after midnight, of a schedule at each full hour.
+        let after: Double
+        let now: Double
+        let next: Double
+        var missed: Double?
+        var testDescription: String { name }
+    }
+
+    static let cases: [Case] = [
+        Case(name: "a new one", occasion: .running, isPersistent: false, after: 0.5, now: 0.5, next: 1),
+        Case(name: "the same answer later", occasion: .running, isPersistent: false, after: 0.5, now: 0.9, next: 1),
+        Case(name: "S3: late while running", occasion: .running, isPersistent: false, after: 0.5, now: 3.2, next: 1),
+        Case(name: "S3: missed", occasion: .start, isPersistent: false, after: 0.5, now: 3.2, next: 4, missed: 1),
+        Case(name: "S3: made up for", occasion: .start, isPersistent: true, after: 0.5, now: 3.2, next: 1),
+        Case(name: "S3: a restart at the hour", occasion: .start, isPersistent: false, after: 0.5, now: 1.01, next: 1),
+        Case(
+            name: "S3: the last minute of several", occasion: .start, isPersistent: false, after: 0.5, now: 3.01,
+            next: 3,
+            missed: 1),
+        Case(name: "S4: an hour back", occasion: .running, isPersistent: false, after: 5, now: 4.2, next: 6),
+        Case(name: "S4: a year back", occasion: .running, isPersistent: false, after: 8760, now: 4.2, next: 5),
+        Case(
+            name: "S4: a year back, at the start", occasion: .start, isPersistent: true, after: 8760, now: 4.2, next: 5),
+    ]
+
+    @Test(arguments: cases)
+    func theNextTimeIs(_ example: Case) throws {
+        func moment(_ hours: Double) -> Timestamp { Self.midnight + .milliseconds(Int64(hours * 3_600_000)) }
+        let times = try CalendarTimes([CalendarExpression("hourly")], local: .utc)
+        let plan = ScheduleRule(times: times, isPersistent: example.isPersistent)
+            .plan(after: moment(example.after), now: moment(example.now), example.occasion)
+        #expect(plan.nextAt == moment(example.next))
+        #expect(plan.missedAt == example.missed.map(moment))
+        #expect(plan.after < moment(example.next))
+    }
+
+    @Test func whatFiresLateGoesOnFromNow() throws {
+        let times = try CalendarTimes([CalendarExpression("minutely")], local: .utc)
+        let rule = ScheduleRule(times: times, isPersistent: true)
+        let late = rule.plan(firing: Self.midnight, now: Self.midnight + .seconds(3605))
+        #expect(late.nextAt == Self.midnight + .seconds(3660))
+        // Early, as after a clock that was set back between the alarm and here: the time itself is over.
+        let early = rule.plan(firing: Self.midnight, now: Self.midnight + .seconds(-5))
+        #expect(early == ScheduleRule.Plan(after: Self.midnight, nextAt: Self.midnight + .seconds(60)))
+    }
+}

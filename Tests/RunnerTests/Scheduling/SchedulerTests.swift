@@ -1,0 +1,222 @@
+import CalendarEvents
+import Jobs
+import Logging
+import SQLiteStore
+import Synchronization
+import Testing
+
+@testable import Runner
+
+/// On a real database, with a clock that the test moves.
+@Suite struct SchedulerTests {
+    @Test func aTimeFiresOnceAndTheNextOneIsAwaited() async throws {
+        try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                #expect(bench.clock.armed == [bench.minute(1)])
+                for minute in 1...3 {
+                    bench.clock.advance(to: bench.minute(minute))
+                    await turns.next()
+                    try await bench.expectJobs(minute)
+                    #expect(bench.clock.armed == [bench.minute(minute + 1)])
+                }
+                let record = try await bench.record()
+                #expect(record.lastAt == bench.minute(3))
+                #expect(bench.logged("schedule fired").map { $0["HALYARD_JOB"] } == ["1", "2", "3"])
+            }
+        }
+    }
+
+    @Test func aLongSleepIsMadeUpForByOne() async throws {
+        try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                bench.clock.jump(to: bench.minute(600) + .seconds(7))
+                await turns.next()
+                try await bench.expectJobs(1)
+                #expect(bench.clock.armed == [bench.minute(601)])
+            }
+        }
+    }
+
+    @Test func aClockThatIsSetBackRepeatsNothing() async throws {
+        try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                bench.clock.advance(to: bench.minute(5))
+                await turns.next()
+                bench.clock.jump(to: bench.minute(2))
+                await turns.next()
+                #expect(bench.clock.armed == [bench.minute(6)])
+                // A year: what the clock said was wrong.
+                bench.clock.jump(to: bench.minute(-525_600))
+                await turns.next()
+                #expect(bench.clock.armed == [bench.minute(-525_599)])
+                bench.clock.advance(to: bench.minute(-525_599))
+                await turns.next()
+                try await bench.expectJobs(2)
+            }
+        }
+    }
+
+    @Test func aChangeIsHeardAtOnce() async throws {
+        try await Bench.with([schedule("hourly", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                #expect(bench.clock.armed == [bench.minute(60)])
+                try await bench.store.change(
+                    DefinitionChange(schedules: [schedule("*:0/5", overlap: .allow)]), now: bench.clock.now)
+                await turns.next()
+                #expect(bench.clock.armed == [bench.minute(5)])
+                _ = try await bench.store.setPaused(true, schedule: "it", now: bench.clock.now)
+                await turns.next()
+                #expect(bench.clock.armed == [])
+                bench.clock.advance(to: bench.minute(6))
+                _ = try await bench.store.setPaused(false, schedule: "it", now: bench.clock.now)
+                await turns.next()
+                // What came while it was paused is not made up for.
+                #expect(bench.clock.armed == [bench.minute(10)])
+                try await bench.expectJobs(0)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func whatCameWhileNobodyRanIsMadeUpForOnceWherePersistent(isPersistent: Bool) async throws {
+        try await Bench.with([schedule("*:0/5", isPersistent: isPersistent, overlap: .allow)]) { bench in
+            try await bench.scheduling { _ in }
+            bench.clock.advance(to: bench.minute(33))
+            try await bench.scheduling { _ in
+                try await bench.expectJobs((isPersistent ? 1 : 0))
+                #expect(bench.clock.armed == [bench.minute(35)])
+                #expect(bench.logged("schedule missed its time: no daemon ran").count == (isPersistent ? 0 : 1))
+            }
+        }
+    }
+
+    @Test func whatIsRefusedMovesOnAndIsToldOnce() async throws {
+        try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
+            bench.refusal.withLock { $0 = "There is no such definition." }
+            try await bench.scheduling { turns in
+                for minute in 1...2 {
+                    bench.clock.advance(to: bench.minute(minute))
+                    await turns.next()
+                }
+                let record = try await bench.record()
+                #expect(record.problem == "There is no such definition.")
+                #expect(bench.clock.armed == [bench.minute(3)])
+                let levels = bench.log.all.filter { $0.message.contains("could not enqueue") }.map(\.level)
+                #expect(levels == [.error, .debug])
+                bench.refusal.withLock { $0 = nil }
+                bench.clock.advance(to: bench.minute(3))
+                await turns.next()
+                let mended = try await bench.record()
+                #expect(mended.problem == nil)
+            }
+        }
+    }
+
+    @Test func aTimeIsLeftOutWhileTheLastJobIsOpen() async throws {
+        try await Bench.with([schedule("minutely")]) { bench in
+            try await bench.scheduling { turns in
+                for minute in 1...2 {
+                    bench.clock.advance(to: bench.minute(minute))
+                    await turns.next()
+                }
+                try await bench.expectJobs(1)
+                let record = try await bench.record()
+                #expect(record.skippedAt == bench.minute(2))
+                #expect(bench.logged("schedule left out a time: job 1 is not final").count == 1)
+            }
+        }
+    }
+
+    /// What was stored by hand, or a zone that has gone.
+    @Test func aScheduleWithoutTimesHarmsNoOther() async throws {
+        let lost = Schedule(
+            name: "lost", calendar: [try CalendarExpression("daily Nowhere/City")], definition: "scripted")
+        try await Bench.with([lost, schedule("minutely", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                bench.clock.advance(to: bench.minute(1))
+                await turns.next()
+                try await bench.expectJobs(1)
+                let record = try await bench.record("lost")
+                #expect(record.nextAt == nil)
+                #expect(bench.log.all.filter { $0.message.contains("unknown time zone \"Nowhere/City\"") }.count == 1)
+            }
+        }
+    }
+}
+
+private func schedule(
+    _ expression: String, isPersistent: Bool = false, overlap: Schedule.Overlap = .skip
+) throws -> Schedule {
+    Schedule(
+        name: "it", calendar: [try CalendarExpression(expression)], definition: "scripted",
+        isPersistent: isPersistent, overlap: overlap)
+}
+
+/// A database with schedules, and a scheduler for it.
+private final class Bench: Sendable {
+    let harness: RunnerHarness
+    let refusal = Mutex<String?>(nil)
+    private let start: Timestamp
+
+    var store: any JobStore { harness.store }
+    var clock: ManualClock<Timestamp> { harness.wall }
+    var log: LogRecorder { harness.log }
+
+    private init(_ harness: RunnerHarness, start: Timestamp) {
+        self.harness = harness
+        self.start = start
+    }
+
+    static func with(_ schedules: [Schedule], _ use: (Bench) async throws -> Void) async throws {
+        try await RunnerHarness.withStore { harness in
+            // A full hour, UTC.
+            let start = Timestamp(milliseconds: 1_772_409_600_000)
+            harness.wall.advance(to: start)
+            try await harness.store.change(DefinitionChange(schedules: schedules), now: start)
+            try await use(Bench(harness, start: start))
+        }
+    }
+
+    func minute(_ number: Int) -> Timestamp { start + .seconds(number * 60) }
+
+    func expectJobs(_ count: Int, at location: SourceLocation = #_sourceLocation) async throws {
+        let jobs = try await store.jobs(JobFilter())
+        #expect(jobs.count == count, sourceLocation: location)
+    }
+
+    func record(_ name: String = "it") async throws -> ScheduleRecord {
+        try #require(try await store.schedules().first { $0.schedule.name == name })
+    }
+
+    func logged(_ message: String) -> [Logger.Metadata] { log.all.filter { $0.message == message }.map(\.metadata) }
+
+    /// Runs a scheduler beside `use`, from the end of its first turn on.
+    func scheduling(_ use: (Turns) async throws -> Void) async throws {
+        let (stream, told) = AsyncStream.makeStream(of: Void.self)
+        let scheduler = Scheduler(
+            store: store, logger: Logger(label: "test") { [log] _ in log.handler() }, zone: .utc, clock: clock,
+            onChange: { told.yield() }
+        ) { [self] schedule throws(StoreError) in
+            if let reason = refusal.withLock({ $0 }) { return .refused(reason) }
+            guard let job = try? harness.job(schedule.definition) else { return .refused("no such definition") }
+            return .enqueue(NewGraph(isGraph: false, jobs: [job]))
+        }
+        try await scheduler.prepare()
+        let turns = Turns(stream)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await scheduler.run() }
+            await turns.next()
+            try await use(turns)
+            group.cancelAll()
+        }
+    }
+}
+
+/// Waits for one turn of the scheduler after another.
+private final class Turns {
+    private var iterator: AsyncStream<Void>.Iterator
+
+    init(_ stream: AsyncStream<Void>) { iterator = stream.makeAsyncIterator() }
+
+    func next(isolation: isolated (any Actor)? = #isolation) async { _ = await iterator.next(isolation: isolation) }
+}
