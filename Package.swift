@@ -121,7 +121,8 @@ let package = Package(
         module("SQLiteStore", ["Jobs", "SQLite"]),
         .target(name: "CPowerCut", dependencies: ["CSQLite"], path: "Tests/CPowerCut"),
         tests(
-            "SQLiteStore", ["CalendarEvents", "CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "SQLite"], exclude: ["Golden"]),
+            "SQLiteStore", ["CalendarEvents", "CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "SQLite"],
+            exclude: ["Golden"]),
 
         // Running jobs.
         .systemLibrary(name: "CTimerFD"),
@@ -136,7 +137,10 @@ let package = Package(
             ]),
         tests(
             "Runner",
-            ["CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes", .product(name: "Logging", package: "swift-log")]),
+            [
+                "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
@@ -217,7 +221,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd", "YAML",
+                "API", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd",
+                "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),

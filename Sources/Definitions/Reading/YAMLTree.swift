@@ -19,7 +19,8 @@ struct YAMLTree {
         }
         guard let root = try Self.compose(text) else {
             throw DefinitionsProblem(
-                line: nil, message: "the document is empty; give at least one of queues, definitions, graphs, schedules")
+                line: nil, message: "the document is empty; give at least one of queues, definitions, graphs, schedules"
+            )
         }
         var writer = JSONWriter()
         json = try writer.write(root)
