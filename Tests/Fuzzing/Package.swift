@@ -18,7 +18,7 @@ let network = [
     "Configuration", "Outgoing", "Upload", "Kinds.docc", "Decoding/BodyReader.swift",
     "Documents/DocumentReader.swift", "Documents/DocumentSandbox.swift", "Documents/SandboxProcess.swift",
     "Failure/KindFailure+Web.swift", "Unfurl/CookieJar.swift", "Unfurl/Redirect.swift", "Unfurl/Wall.swift",
-    "Unfurl/UnfurlChain.swift", "Unfurl/Hop.swift", "Unfurl/Unfurl.swift", "Unfurl/Unfurl+Input.swift",
+    "Unfurl/UnfurlChain.swift", "Unfurl/Unfurl.swift", "Unfurl/Unfurl+Input.swift",
     "Unfurl/Resolutions.swift", "Enrich/Enrich.swift", "Enrich/Enrich+Parts.swift", "Enrich/Enrich+Input.swift",
 ]
 

@@ -28,10 +28,20 @@ public enum JSONValue: Sendable {
         case .number(let number):
             number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
         case .bool(let value): value ? "true" : "false"
-        case .array(let elements): elements.lazy.compactMap(\.text).first
+        case .array(let elements): Self.firstText(of: elements)
         case .null: nil
         case .object: self["@value"]?.text
         }
+    }
+}
+
+extension JSONValue {
+    /// Each is asked once: asked lazily each would be asked twice, and what is in it four times, and so on.
+    private static func firstText(of elements: [JSONValue]) -> String? {
+        for element in elements {
+            if let text = element.text { return text }
+        }
+        return nil
     }
 }
 

@@ -1,5 +1,3 @@
-import NIOHTTP1
-
 /// One step on the way to the final address.
 public struct Hop: Codable, Sendable, Hashable {
     public var url: String
@@ -29,15 +27,6 @@ public struct Hop: Codable, Sendable, Hashable {
         case url, method, status, address, via
         case version = "http_version"
         case durationMs = "duration_ms"
-    }
-
-    init(_ response: OutgoingResponse, method: HTTPMethod) {
-        url = response.url.description
-        self.method = method.rawValue
-        status = response.status
-        address = "\(response.address)"
-        version = response.version
-        durationMs = response.duration.wholeMilliseconds
     }
 
     init(unasked url: WebURL) {

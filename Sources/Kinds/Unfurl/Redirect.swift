@@ -81,3 +81,14 @@ struct RedirectTrail: Sendable {
 
     private func key(_ url: WebURL) -> String { "\(cookies.header(for: url) ?? "")\n\(url.withoutFragment)" }
 }
+
+extension Hop {
+    init(_ response: OutgoingResponse, method: HTTPMethod) {
+        self.init(unasked: response.url)
+        self.method = method.rawValue
+        status = response.status
+        address = "\(response.address)"
+        version = response.version
+        durationMs = response.duration.wholeMilliseconds
+    }
+}

@@ -8,6 +8,7 @@ import Testing
         case attributes, duplicateAttributes, longAttribute, depth, unclosed, misnested, endTags, entities, comments,
             openComment,
             quotes, lessThans, nulls, tables, formatting, metas, headings, items, classes, jsonDepth, jsonGarbage,
+            jsonNesting,
             jsonNumbers, selects,
             foreign, templates, titles, times, charsets
 
@@ -37,6 +38,8 @@ import Testing
             case .classes: "<p class='" + many("author date comment ") + "'>x"
             case .jsonDepth: "<script type=application/ld+json>" + many("[{\"a\":") + "</script>"
             case .jsonGarbage: many("<script type=application/ld+json>{\"@type\":\"Article\",,,;\"a\"</script>")
+            case .jsonNesting:
+                "<script type=application/ld+json>{\"@type\":" + many("[", 40) + many("]", 40) + "}</script>"
             case .jsonNumbers: "<script type=application/ld+json>[" + many("1e999,-,") + "]</script>"
             case .selects: many("<select><option>")
             case .foreign: many("<svg><desc><svg><math><mi>")
