@@ -32,7 +32,7 @@ extension Writer {
         let receipt: EnqueueReceipt
         switch try enqueue([graph], now: now)[0] {
         case .enqueued(let new), .duplicate(let new): receipt = new
-        case .refused(let refusal): return try refuse(name, "\(refusal)")
+        case .refused(let refusal): return try refuse(name, reason(of: refusal))
         }
         try scheduling.fired.bind(1, name)
         scheduling.fired.bind(2, time.milliseconds)
@@ -59,6 +59,17 @@ extension Writer {
         try scheduling.refused.bind(2, reason)
         try scheduling.refused.run()
         return .refused(reason)
+    }
+
+    /// What was planned a moment ago has changed since; the next time is planned anew.
+    private func reason(of refusal: EnqueueRefusal) -> String {
+        switch refusal {
+        case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."
+        case .unknownDefinition: "Its definition has just gone."
+        case .unknownDependency(let job): "There is no job \(job) to wait for."
+        case .cycle: "The dependencies form a cycle."
+        case .keyUsedForAnotherRequest(let key): "The key \"\(key)\" was used for another request."
+        }
     }
 
     /// Whether the graph, or the lone job, is not final. What is no longer there was pruned, so it is.
