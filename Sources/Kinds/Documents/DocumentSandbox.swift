@@ -54,6 +54,7 @@ public enum DocumentSandbox {
             <title>a &amp; b</title><meta name=author content=c><time datetime="2024-02-03T04:05Z">d</time>
             <script type="application/ld+json">{"@type":"Article","headline":"e","wordCount":1.5}</script>
             """
+        // A question that cannot be written shows with the first real one too.
         if let question = try? SandboxMessage.question(
             DescribeTask(url: "https://example.org/", contentType: "text/html"))
         {

@@ -15,6 +15,8 @@ import Testing
     private static let sandbox = DocumentReader.Place.sandbox(command: [daemon, DocumentSandbox.word])
     /// Far more than any document here takes, on a machine that is busy as well.
     private static let patience = Duration.seconds(60)
+    /// No sandbox is idle for so long while a test looks at it.
+    private static let shift = Duration.seconds(3600)
 
     private static let page = Array(
         """
@@ -30,7 +32,7 @@ import Testing
     }
 
     @Test func sandboxReadsAsTheProgramItselfWould() async throws {
-        let reader = DocumentReader(Self.sandbox, deadline: Self.patience)
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         let here = DocumentReader()
         let documents: [([UInt8], String?)] = [
             (Self.page, "text/html"), (Array("GIF89a".utf8) + [10, 0, 20, 0], nil), ([], nil),
@@ -52,7 +54,7 @@ import Testing
     }
 
     @Test func sandboxIsOneThreadWithoutRights() async throws {
-        let reader = DocumentReader(Self.sandbox, deadline: Self.patience)
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         _ = try await reader.read(describe(), Self.page, at: url)
         let id = try #require(reader.idleSandboxes.first)
         let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test func sandboxThatDiedWhileIdleIsReplaced() async throws {
-        let reader = DocumentReader(Self.sandbox, deadline: Self.patience)
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         _ = try await reader.read(describe(), Self.page, at: url)
         let first = try #require(reader.idleSandboxes.first)
         kill(first, SIGKILL)
@@ -83,8 +85,16 @@ import Testing
         #expect(reader.idleSandboxes.first != first)
     }
 
+    @Test func sandboxThatIsIdleForTooLongIsEnded() async throws {
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: .milliseconds(50))
+        _ = try await reader.read(describe(), Self.page, at: url)
+        // Only its end empties the list: nothing else is read.
+        while !reader.idleSandboxes.isEmpty { await Task.yield() }
+        #expect(reader.idleSandboxes.isEmpty)
+    }
+
     @Test func sandboxEndsWithItsReader() async throws {
-        var reader: DocumentReader? = DocumentReader(Self.sandbox, deadline: Self.patience)
+        var reader: DocumentReader? = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         _ = try await reader?.read(describe(), Self.page, at: url)
         let id = try #require(reader?.idleSandboxes.first)
         // The thread that did the work may let go of the reader a moment after us.
@@ -122,7 +132,7 @@ import Testing
             .respond(200, [("content-type", "text/html")], Self.page)
         } _: { server in
             try await withClient { client in
-                let documents = DocumentReader(Self.sandbox, deadline: Self.patience)
+                let documents = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
                 let output = try await Enrich(client: client, documents: documents).result(
                     Enrich.Input(url: server.origin, measuresImage: false))
                 #expect(documents.idleSandboxes.count == 1)
