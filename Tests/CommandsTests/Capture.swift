@@ -61,12 +61,13 @@ extension Surroundings {
     static func captured(
         output: Capture, errors: Capture, input: Int32 = -1, terminal: (width: Int, height: Int)? = nil,
         variables: [String: String] = [:], now: Timestamp = Samples.now,
-        lockPatience: Duration = .milliseconds(20)
+        lockPatience: Duration = .milliseconds(20), statusPatience: Duration = .seconds(60)
     ) -> Surroundings {
         var surroundings = Surroundings(
             input: input, output: output.output(terminal: terminal), errors: errors.output(),
             variable: { variables[$0] ?? ($0 == "TZ" ? "UTC" : nil) }, workingDirectory: { "/nowhere" }, now: { now })
         surroundings.lockPatience = lockPatience
+        surroundings.statusPatience = statusPatience
         return surroundings
     }
 }

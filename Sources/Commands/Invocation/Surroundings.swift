@@ -13,6 +13,8 @@ public struct Surroundings: Sendable {
     public var now: @Sendable () -> Timestamp
     /// How long another holder of the database is waited for.
     public var lockPatience = Duration.seconds(10)
+    /// How long `status` waits for a daemon that listens, before it looks for itself.
+    public var statusPatience = Duration.seconds(5)
 
     public init(
         input: Int32, output: Output, errors: Output, variable: @escaping @Sendable (String) -> String?,

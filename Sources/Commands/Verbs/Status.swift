@@ -15,7 +15,7 @@ extension Halyard {
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             // One that recovers listens, and answers only when it is ready.
-            let connector = Connector(common, surroundings, timeout: .seconds(5))
+            let connector = Connector(common, surroundings, timeout: surroundings.statusPatience)
             let session = try await connector.open(.reading)
             let report: StatusReport
             do {

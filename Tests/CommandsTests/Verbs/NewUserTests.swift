@@ -1,3 +1,4 @@
+import API
 import Control
 import Foundation
 import Jobs
@@ -30,6 +31,18 @@ import Testing
             watch.errors
                 == "halyard: Watching needs the daemon; process \(getpid()) holds DIRECTORY/halyard.db, but does not answer on DIRECTORY/halyard.sock: it starts, stops, or has another socket (--socket).\n"
         )
+    }
+
+    /// As a daemon that recovers for long: it listens, and answers nobody yet.
+    @Test func aDaemonThatListensAndIsSilentIsUnreachable() async throws {
+        let shop = try await Workshop()
+        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: .daemon)
+        defer { lock.release() }
+        let socket = try ControlSocket(path: shop.socket)
+        defer { socket.close() }
+        let status = try await shop.run(["status"], statusPatience: .milliseconds(20))
+        #expect(status.code == .success)
+        #expect(status.output.hasPrefix("halyardd  unreachable  pid \(getpid())\n"))
     }
 
     @Test(arguments: [["list"], ["show", "1"], ["why", "1"], ["queues"], ["graph", "1"], ["list", "--json"]])

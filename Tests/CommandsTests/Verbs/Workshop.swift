@@ -77,7 +77,7 @@ final class Workshop: Sendable {
     func run(
         _ arguments: [String], input: String? = nil, database: String? = nil,
         terminal: (width: Int, height: Int)? = nil, now: Timestamp = Samples.now, output: Capture = Capture(),
-        lockPatience: Duration = .milliseconds(20)
+        lockPatience: Duration = .milliseconds(20), statusPatience: Duration = .seconds(60)
     ) async throws -> Run {
         let errors = Capture()
         // A file, since a pipe would hold up one of the few threads that the tests share.
@@ -86,7 +86,7 @@ final class Workshop: Sendable {
             arguments + ["--socket", socket, "--database", database ?? self.database],
             in: .captured(
                 output: output, errors: errors, input: standardInput.fileDescriptor, terminal: terminal,
-                now: now, lockPatience: lockPatience))
+                now: now, lockPatience: lockPatience, statusPatience: statusPatience))
         try standardInput.close()
         return Run(code: code, output: output.text, errors: errors.text.replacing(directory.path, with: "DIRECTORY"))
     }
