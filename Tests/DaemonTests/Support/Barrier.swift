@@ -5,17 +5,32 @@ final class Barrier: Sendable {
     private struct State {
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+        var watching: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
 
     func pass() async {
         await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if state.isClosed { state.waiting.append(continuation) }
-                return !state.isClosed
+            let (isOpen, watching) = state.withLock { state in
+                guard state.isClosed else { return (true, [CheckedContinuation<Void, Never>]()) }
+                state.waiting.append(continuation)
+                defer { state.watching = [] }
+                return (false, state.watching)
             }
+            for watcher in watching { watcher.resume() }
             if isOpen { continuation.resume() }
+        }
+    }
+
+    /// Returns once somebody is held up.
+    func somebodyWaits() async {
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                if state.waiting.isEmpty { state.watching.append(continuation) }
+                return !state.waiting.isEmpty
+            }
+            if isHeld { continuation.resume() }
         }
     }
 

@@ -81,8 +81,8 @@ import Testing
         let heard = daemon.bed.notifications.heard
         try await daemon.run { handle in
             daemon.barrier.close()
-            // Held up from the next proof on.
-            await heard.first { $0 == "WATCHDOG=trigger" }
+            // By the next proof.
+            await daemon.barrier.somebodyWaits()
             let from = heard.all.count
             handle.stop()
             let told = try #require(
