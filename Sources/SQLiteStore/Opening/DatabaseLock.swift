@@ -64,6 +64,8 @@ public final class DatabaseLock: Sendable {
             let code = errno
             // Nobody has ever held it.
             if code == ENOENT { return nil }
+            // Only its owner may open it; members of the daemon's group read the database.
+            if code == EACCES { return KernelLocks.holder(of: location.lockPath) }
             throw .system(operation: "open the lock file", path: location.lockPath, code: code)
         }
         defer { Glibc.close(descriptor) }

@@ -1,0 +1,41 @@
+import Glibc
+
+/// The locks that the kernel tells everybody of, for who may not open a lock file.
+enum KernelLocks {
+    /// The process that holds the file's lock; nil where none is listed.
+    static func holder(of path: String) -> LockHolder? {
+        var status = stat()
+        guard stat(path, &status) == 0, let pid = holder(of: status, in: text(of: "/proc/locks")) else { return nil }
+        // A command's program has this name; a daemon of one's own may have any other.
+        let isCommand = text(of: "/proc/\(pid)/comm") == "halyard\n"
+        return LockHolder(pid: pid, role: isCommand ? .command : .daemon)
+    }
+
+    /// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
+    static func holder(of file: stat, in locks: String) -> Int32? {
+        let device = UInt64(file.st_dev)
+        let major = (device >> 8) & 0xfff | (device >> 32) & ~0xfff
+        let minor = device & 0xff | (device >> 12) & ~0xff
+        func hex(_ number: UInt64) -> String { (number < 16 ? "0" : "") + String(number, radix: 16) }
+        let name = "\(hex(major)):\(hex(minor)):\(file.st_ino)"
+        for line in locks.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            if words.count > 5, words[1] == "FLOCK", words[3] == "WRITE", words[5] == name { return Int32(words[4]) }
+        }
+        return nil
+    }
+
+    /// Empty where it cannot be read.
+    private static func text(of path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count <= 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += buffer[..<count]
+        }
+    }
+}
