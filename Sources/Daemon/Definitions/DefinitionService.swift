@@ -24,8 +24,8 @@ struct DefinitionService: Service {
                 // No reason to interrupt what runs.
                 guard error.isTransient else { throw error }
                 logger.warning("the definitions could not be read anew; the old ones stand for now: \(error)")
-                // Ended early only by the end of the daemon.
-                try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(5)) }
+                let pause = { @Sendable in try await Task.sleep(for: .seconds(5)) }
+                try? await cancelWhenGracefulShutdown(pause)  // Ends early only with the daemon.
                 changes.wake()
             }
         }
