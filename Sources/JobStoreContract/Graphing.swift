@@ -102,8 +102,7 @@ extension Check {
                 _ = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(receipt.jobs[4]))]))
             }
             let dependents = try await bench.store.dependents(of: receipt.jobs[4], limit: 2)
-            try expectEqual(dependents.jobs.count, 2)
-            try expectEqual(dependents.count, 3)
+            try expectEqual(dependents.count, 2)
         },
         Check("aFailureSkipsWhatNeedsItsSuccessAndAllThatFollows") { source in
             let bench = try await Workbench(source)
@@ -148,11 +147,7 @@ extension Check {
             let second = try await bench.enqueue(bench.job(after: [NewDependency(on: .existing(first))]))
             try expectEqual(
                 try await bench.store.dependents(of: first, limit: 9),
-                Neighbours(
-                    jobs: [
-                        Neighbour(job: second, definition: "step", node: nil, state: .blocked, condition: .succeeded)
-                    ],
-                    count: 1))
+                [Neighbour(job: second, definition: "step", node: nil, state: .blocked, condition: .succeeded)])
             try await bench.runOne()
             try expectEqual(try await bench.claimOne().lease.job, second)
         },

@@ -87,16 +87,17 @@ public final class SQLiteJobStore: JobStore {
     public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
 
     private func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
+        weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
         guard let writing else { throw .readOnly(path: path) }
-        return try await writing.perform(body)
+        return try await writing.perform(weight: weight, body)
     }
 
     // MARK: Jobs
 
     public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
-        try await write { (writer) throws(SQLiteError) in try writer.enqueue(graphs, now: now) }
+        let jobs = graphs.reduce(0) { $0 + $1.jobs.count }
+        return try await write(weight: jobs) { (writer) throws(SQLiteError) in try writer.enqueue(graphs, now: now) }
     }
 
     public func exchange(
@@ -110,7 +111,7 @@ public final class SQLiteJobStore: JobStore {
     }
 
     public func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult] {
-        try await write { (writer) throws(SQLiteError) in try writer.cancel(jobs, now: now) }
+        try await write(weight: jobs.count) { (writer) throws(SQLiteError) in try writer.cancel(jobs, now: now) }
     }
 
     public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {
@@ -223,7 +224,7 @@ public final class SQLiteJobStore: JobStore {
         }
     }
 
-    public func dependents(of job: JobID, limit: Int) async throws(StoreError) -> Neighbours {
+    public func dependents(of job: JobID, limit: Int) async throws(StoreError) -> [Neighbour] {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.dependents(of: job, limit: limit) }
     }
 

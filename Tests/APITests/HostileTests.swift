@@ -2,6 +2,7 @@ import Client
 import Control
 import Foundation
 import Jobs
+import SQLiteStore
 import Testing
 
 @testable import API
@@ -130,6 +131,93 @@ import Testing
                 break
             }
             #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 400 "))
+        }
+    }
+
+    /// The second request hides the end of the connection from whoever looks for it in what is sent.
+    @Test(.timeLimit(.minutes(2)), arguments: ["/v1/events", "/v1/jobs/1/events", "/v1/jobs/1/result?wait=1h"])
+    func nothingGoesOnForACallerThatAskedAgainAndWent(path: String) async throws {
+        try await TestServer.with { server in
+            _ = try await server.enqueue(.echo("a"))
+            let peer = try RawPeer(server.socket)
+            try peer.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
+            await server.reports.waitForObservers(1)
+            peer.hangUp()
+            await server.reports.waitForObservers(0)
+        }
+    }
+
+    @Test func oneUserDoesNotTakeAllConnections() async throws {
+        try await TestServer.with(limits: ServerLimits(connections: 8), unlimitedUsers: []) { server in
+            let curl = Curl(socket: server.socket)
+            let first = try RawPeer(server.socket)
+            let second = try RawPeer(server.socket)
+            for peer in [first, second] {
+                try peer.send("GET /v1/events HTTP/1.1\r\nHost: a\r\n\r\n")
+                _ = try await peer.read(until: "\r\n")
+            }
+            let answer = try await curl("/v1/status")
+            #expect(answer.status == 503)
+            #expect(try problem(answer).message.contains("has 2 connections open"))
+            // One that says nothing is not kept.
+            _ = try await RawPeer(server.socket).readToEnd()
+            first.hangUp()
+            await server.reports.waitForObservers(1)
+            // The connection is counted until it is closed, which is a moment later than its request.
+            while try await curl("/v1/status").status == 503 {}
+        }
+    }
+
+    @Test func fewLargeAnswersWaitForTheirReaders() async throws {
+        try await TestServer.with { server in
+            let curl = Curl(socket: server.socket)
+            let text = String(repeating: "x", count: 800_000)
+            for _ in 0..<2 { _ = try await server.enqueue(.echo(text)) }
+            let peers = try (0..<4).map { _ in try RawPeer(server.socket) }
+            for peer in peers {
+                try peer.send("GET /v1/jobs HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                // It is being written now, and waits for its reader.
+                #expect(try await peer.read(until: "\r\n").hasPrefix("HTTP/1.1 200"))
+            }
+            let refused = try await curl("/v1/jobs")
+            #expect(refused.status == 503)
+            #expect(try problem(refused).message.hasPrefix("Other large answers wait to be read."))
+            #expect(try await curl("/v1/jobs?limit=1").status == 200)
+            #expect(try await peers[0].readToEnd().utf8.count > 1_600_000)
+            #expect(try await curl("/v1/jobs").status == 200)
+        }
+    }
+
+    /// A large body stays in memory until what it asks for is done.
+    @Test(.timeLimit(.minutes(2))) func fewLargeBodiesAreCarriedOutAtOnce() async throws {
+        try await TestServer.with { server in
+            let (isHeld, told) = (DispatchSemaphore(value: 0), AsyncStream<Void>.makeStream())
+            let observation = server.store.observe { change in
+                guard case .jobs = change else { return }
+                told.continuation.yield()
+                isHeld.wait()
+            }
+            defer {
+                observation.cancel()
+                for _ in 0..<3 { isHeld.signal() }
+            }
+            let job = #"{"definition":"echo","input":{"text":""# + String(repeating: "x", count: 800_000) + #""}}"#
+            let body = "{\"jobs\":[\(job),\(job)]}"
+            let curl = Curl(socket: server.socket)
+            async let first = curl("--data-binary", "@-", "/v1/jobs", input: body)
+            for await _ in told.stream { break }
+            // The first is written, and not answered yet: of two more, one is too many.
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<2 {
+                    group.addTask { try await curl("--data-binary", "@-", "/v1/jobs", input: body).status }
+                }
+                let one = try await group.next()
+                #expect(one == 503)
+                for _ in 0..<2 { isHeld.signal() }
+                let other = try await group.next()
+                #expect(other == 201)
+            }
+            #expect(try await first.status == 201)
         }
     }
 }

@@ -54,6 +54,29 @@ import Testing
         }
     }
 
+    /// Many thousands of jobs take long to delete; a stop ends that between two small transactions.
+    @Test func pruningEndsWithTheServer() async throws {
+        try await TestServer.with { server in
+            let jobs = Array(repeating: Submission.echo("a"), count: 5000)
+            _ = try await server.control.enqueue(jobs)
+            try await server.runAll()
+            try await withGroup(server, limits: ServerLimits(drain: .seconds(120))) { path, group in
+                let peer = try RawPeer(path)
+                let body = #"{"finished_before":"2100-01-01T00:00:00.000Z"}"#
+                try peer.send(
+                    "POST /v1/prune HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                )
+                #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
+                await group.triggerGracefulShutdown()
+                // The listener is closed by the same stop.
+                while (try? RawPeer(path)) != nil {}
+                try peer.send(body)
+                #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 503"))
+            }
+            #expect(try await server.client.status().counts.total > 0)
+        }
+    }
+
     @Test func whatWaitsLongIsToldAtOnce() async throws {
         try await TestServer.with { server in
             let id = try await server.enqueue(.echo("a")).jobs[0]

@@ -77,6 +77,53 @@ import Testing
         }
     }
 
+    @Test func allFilesTogetherAreLimitedToo() async throws {
+        try await TestServer.with(maxSpoolBytes: 1 << 20) { server in
+            let name = try await server.client.spool(Pieces(count: 10), size: 10 * 65536)
+            for size in [Int64(10 * 65536), nil] {
+                let error = await #expect(throws: ControlProblem.self) {
+                    try await server.client.spool(Pieces(count: 10), size: size)
+                }
+                #expect(error?.code == .unavailable)
+                #expect(error?.message.hasPrefix("The spool is full") == true)
+            }
+            let left = try files(server)
+            #expect(left.map { "spool:" + $0 } == [name])
+            // What is there counts from the start.
+            let restarted = try Spool(directory: server.spool, maxBytes: 10 * 65536)
+            let error = await #expect(throws: ControlProblem.self) {
+                try await StoreControl(
+                    store: server.store, database: "", version: "test",
+                    daemon: DaemonHooks(
+                        condition: { .init(state: .running, pid: 1, startedAt: TestClock.start) }, spool: restarted),
+                    now: { TestClock.start }
+                ).spool(Pieces(count: 1), size: nil)
+            }
+            #expect(error?.code == .unavailable)
+            let input = json("{\"text\":\"a\",\"file\":\"\(name)\"}")
+            let job = try await server.enqueue(Submission(.definition("echo"), input: input)).jobs[0]
+            _ = try await server.control.cancel(.jobs([job]))
+            _ = try await server.client.spool(Pieces(count: 10), size: 10 * 65536)
+        }
+    }
+
+    @Test func theCopyOfARepeatedRequestGoesAtOnce() async throws {
+        try await TestServer.with { server in
+            let first = try await server.client.spool(Pieces(count: 1), size: nil)
+            let second = try await server.client.spool(Pieces(count: 1), size: nil)
+            func submission(_ file: String) -> Submission {
+                Submission(
+                    .definition("echo"), input: json("{\"text\":\"a\",\"file\":\"\(file)\"}"), key: "one")
+            }
+            let receipt = try await server.enqueue(submission(first))
+            #expect(try await server.control.enqueue([submission(second)]) == [.duplicate(receipt)])
+            // Removal follows on the spool's own thread; what comes after it there sees it.
+            let third = try await server.client.spool(Pieces(count: 1), size: nil)
+            let left = Set(try files(server).map { "spool:" + $0 })
+            #expect(left == [first, third])
+        }
+    }
+
     @Test func sourceThatFailsLeavesNothing() async throws {
         try await TestServer.with { server in
             await #expect(throws: (any Error).self) {

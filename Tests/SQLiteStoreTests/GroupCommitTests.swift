@@ -2,6 +2,7 @@ import Foundation
 import Jobs
 import SQLite
 import SQLiteStore
+import Synchronization
 import Testing
 
 @Suite struct GroupCommitTests {
@@ -46,6 +47,36 @@ import Testing
         #expect(try await store.jobs(JobFilter(limit: 1000)).count == 180)
         #expect(try await store.queues()[0].counts.total == 180)
         #expect(try await store.graphs(limit: 1000, before: nil).count == 90)
+        await store.close()
+    }
+
+    /// Ten requests wait while a commit is told; together they would hold up the next one for all of their jobs.
+    @Test func manyJobsThatWaitTogetherTakeSeveralCommits() async throws {
+        let (store, definition) = try await open()
+        let commits = Mutex<[Int]>([])
+        let isHeld = DispatchSemaphore(value: 0)
+        let observation = store.observe { change in
+            guard case .jobs(let jobs) = change else { return }
+            if commits.withLock({
+                $0.append(jobs.count); return $0.count
+            }) == 1 {
+                isHeld.wait()
+            }
+        }
+        defer { observation.cancel() }
+        let graph = NewGraph(isGraph: true, jobs: Array(repeating: NewJob(definition: definition), count: 4000))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<10 {
+                group.addTask { [now] in _ = try await store.enqueue([graph], now: now) }
+            }
+            group.addTask {
+                // Comes to the writer's thread after the first commit, in which the observer waits.
+                isHeld.signal()
+            }
+            try await group.waitForAll()
+        }
+        #expect(commits.withLock(\.self).reduce(0, +) == 40_000)
+        #expect(commits.withLock { $0.allSatisfy { $0 <= 10_000 } }, "\(commits.withLock(\.self))")
         await store.close()
     }
 

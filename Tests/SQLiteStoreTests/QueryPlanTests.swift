@@ -96,9 +96,6 @@ import Testing
                 "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
-            "dependentCount", NeighbourStatements.dependentCountSQL,
-            ["SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)"]),
-        Plan(
             "outputs", NeighbourStatements.outputsSQL,
             [
                 "SEARCH dependency USING PRIMARY KEY (job_id=?)", "SEARCH parent USING INTEGER PRIMARY KEY (rowid=?)",

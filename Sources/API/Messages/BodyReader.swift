@@ -9,14 +9,15 @@ import Synchronization
 final class BodyReader: Sendable {
     private let body: RequestBody
     private let deadline: Duration
-    private let bigBodies: BigBodies
+    private let bigBodies: Permits
+    private let permit = Mutex<Permits.Permit?>(nil)
     private let ended: Mutex<Bool>
     private let readWithAnswer = Mutex(false)
     /// The length the caller announced.
     let length: Int64?
     let request: Request
 
-    init(_ request: Request, deadline: Duration, bigBodies: BigBodies) {
+    init(_ request: Request, deadline: Duration, bigBodies: Permits) {
         self.request = request
         body = request.body
         self.deadline = deadline
@@ -92,11 +93,11 @@ final class BodyReader: Sendable {
     private func collectWithoutDeadline(limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         var isBig = false
-        defer { if isBig { bigBodies.release() } }
         for try await chunk in chunks {
             guard bytes.count + chunk.count <= limit else { throw Self.tooLarge(limit) }
             if !isBig, bytes.count + chunk.count > JSONText.maxBytes {
-                guard bigBodies.take() else { throw BigBodies.busy }
+                guard let permit = bigBodies.take() else { throw Self.busy }
+                self.permit.withLock { $0 = permit }
                 isBig = true
             }
             bytes += chunk
@@ -104,25 +105,13 @@ final class BodyReader: Sendable {
         return bytes
     }
 
+    /// What came of the body is no longer in memory, so another large one may come.
+    func letGo() { permit.withLock { $0 = nil } }
+
+    private static let busy = ControlProblem(
+        .unavailable, "Other large requests are being carried out. Try again in a moment.")
+
     private static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(.tooLarge, "The body is larger than the \(limit) bytes that are taken here. Send less at once.")
     }
-}
-
-/// Lets few large bodies be in memory at once.
-final class BigBodies: Sendable {
-    private let count = Mutex(0)
-    private static let limit = 2
-
-    func take() -> Bool {
-        count.withLock { count in
-            guard count < Self.limit else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func release() { count.withLock { $0 -= 1 } }
-
-    static let busy = ControlProblem(.unavailable, "Other large requests are being read. Try again in a moment.")
 }

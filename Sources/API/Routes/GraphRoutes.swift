@@ -5,18 +5,22 @@ import Jobs
 
 struct GraphRoutes: Sendable {
     let control: any JobControl
+    let large: LargeAnswers
 
     func add(to routes: RouterGroup<ControlContext>) {
-        routes.get("graphs") { request, _ in
+        routes.get("graphs") { request, context in
             let query = try Query(request, known: "limit", "before")
             let limit = try query.number("limit") ?? 100
             guard limit <= 10_000 else {
                 throw ControlProblem(.invalidRequest, "\"limit\" is a number from 1 to 10000, not \(limit).")
             }
             let before = try query.number("before").map { GraphID($0) }
-            return Response(try await control.graphs(limit: Int(limit), before: before))
+            return try await large.answer(context) { try await control.graphs(limit: Int(limit), before: before).json }
         }
-        routes.get("graphs/{id}") { _, context in Response(try await control.graph(context.graph())) }
+        routes.get("graphs/{id}") { _, context in
+            let id = try context.graph()
+            return try await large.answer(context) { try await control.graph(id).json }
+        }
         routes.post("graphs/{id}/cancel") { _, context in
             Response(try await control.cancel(.graph(context.graph())))
         }

@@ -6,16 +6,18 @@ import Jobs
 struct JobRoutes: Sendable {
     let control: any JobControl
     let stop: StopSignal
+    let large: LargeAnswers
 
     func add(to routes: RouterGroup<ControlContext>) {
-        routes.get("jobs") { request, _ in
+        routes.get("jobs") { request, context in
             let items = request.uri.queryParameters.map { (name: String($0.key), value: String($0.value)) }
-            return Response(try await control.jobs(filter(items)))
+            let filter = try filter(items)
+            return try await large.answer(context) { try await control.jobs(filter).json }
         }
         routes.get("jobs/{id}") { _, context in Response(try await control.job(context.job())) }
         routes.get("jobs/{id}/result") { request, context in
             let wait = try Query(request, known: "wait").duration("wait", atMost: .seconds(3600))
-            return try await result(of: context.job(), waiting: wait, request)
+            return try await result(of: context.job(), waiting: wait, request, context)
         }
         routes.get("jobs/{id}/why") { _, context in Response(try await control.why(context.job())) }
         routes.post("jobs/{id}/cancel") { _, context in
@@ -30,9 +32,10 @@ struct JobRoutes: Sendable {
             let dependents = try Query(request, known: "dependents").flag("dependents")
             return Response(try await control.retry(context.job(), dependents: dependents), status: .created)
         }
-        routes.post("prune") { _, context in
-            let request: PruneRequest = try await read(context.body.json())
-            return Response(try await control.prune(request))
+        routes.post("prune") { request, context in
+            let wanted: PruneRequest = try await read(context.body.json())
+            let answer = try await untilClosed(request, context, stop) { try await control.prune(wanted) }
+            return Response(answer).lastOfItsConnection
         }
     }
 
@@ -45,27 +48,35 @@ struct JobRoutes: Sendable {
     }
 
     /// 204 while the job is open.
-    private func result(of id: JobID, waiting wait: Duration?, _ request: Request) async throws -> Response {
+    private func result(
+        of id: JobID, waiting wait: Duration?, _ request: Request, _ context: ControlContext
+    ) async throws -> Response {
         guard let wait else { return try await control.result(id).map { Response($0) } ?? .done }
-        let result = try await untilClosed(request, stop) { try await control.result(id, waiting: wait) }
-        var response = result.map { Response($0) } ?? .done
-        // What told us of the peer's end has taken the connection.
-        response.headers[.connection] = "close"
-        return response
+        let result = try await untilClosed(request, context, stop) { try await control.result(id, waiting: wait) }
+        return (result.map { Response($0) } ?? .done).lastOfItsConnection
     }
 }
 
 /// Does long work until the peer goes away or the server stops, either of which cancels it.
 func untilClosed<Value: Sendable>(
-    _ request: Request, _ stop: StopSignal, _ work: @escaping @Sendable () async throws -> Value
+    _ request: Request, _ context: ControlContext, _ stop: StopSignal,
+    _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let value = try await request.body.consumeWithCancellationOnInboundClose { _ in
-        try await stop.whileRunning(work)
+        // Who looks for the end of what is sent sees no more once another request has come.
+        try await context.closed.whileRunning { try await stop.whileRunning(work) }
     }
-    guard let value else {
-        throw ControlProblem(.unavailable, "The daemon stops. Try again when it has started.")
-    }
+    guard let value = value ?? nil else { throw ControlProblem.stopping }
     return value
+}
+
+extension Response {
+    /// What told us of the peer's end has taken the connection.
+    var lastOfItsConnection: Response {
+        var response = self
+        response.headers[.connection] = "close"
+        return response
+    }
 }
 
 /// Reads a request's value; what is wrong with it is the caller's.

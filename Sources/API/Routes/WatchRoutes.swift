@@ -9,26 +9,28 @@ struct WatchRoutes: Sendable {
     let stop: StopSignal
 
     func add(to routes: RouterGroup<ControlContext>) {
-        routes.get("events") { request, _ in try await watch(.all, request) }
-        routes.get("jobs/{id}/events") { request, context in try await watch(.job(context.job()), request) }
-        routes.get("graphs/{id}/events") { request, context in try await watch(.graph(context.graph()), request) }
+        routes.get("events") { request, context in try await watch(.all, request, context) }
+        routes.get("jobs/{id}/events") { request, context in try await watch(.job(context.job()), request, context) }
+        routes.get("graphs/{id}/events") { request, context in
+            try await watch(.graph(context.graph()), request, context)
+        }
     }
 
     /// Ends with the scope, with the peer, or with the server; then the last line is a problem.
-    private func watch(_ scope: WatchScope, _ request: Request) async throws -> Response {
+    private func watch(
+        _ scope: WatchScope, _ request: Request, _ context: ControlContext
+    ) async throws -> Response {
         let events = try await control.watch(scope)
-        var response = Response.lines { writer in
+        return Response.lines { writer in
             let lines = EventWriter(writer)
             do {
-                try await untilClosed(request, stop) {
+                try await untilClosed(request, context, stop) {
                     for try await event in events { try await lines.write(event) }
                 }
             } catch let problem as ControlProblem {
                 try await writer.write(line: problem)
             }
-        }
-        response.headers[.connection] = "close"
-        return response
+        }.lastOfItsConnection
     }
 }
 

@@ -1,18 +1,27 @@
 import Hummingbird
 import Logging
+import NIOCore
 
 /// What surrounds one request.
 struct ControlContext: RequestContext {
     struct Source: RequestContextSource {
         let logger: Logger
         let body: BodyReader
+        let closed: StopSignal
+        let eventLoop: any EventLoop
     }
 
     var coreContext: CoreRequestContextStorage
     let body: BodyReader
+    /// Fires when the connection is gone.
+    let closed: StopSignal
+    /// The connection's.
+    let eventLoop: any EventLoop
 
     init(source: Source) {
         coreContext = CoreRequestContextStorage(source: source)
         body = source.body
+        closed = source.closed
+        eventLoop = source.eventLoop
     }
 }

@@ -11,7 +11,8 @@ struct ControlResponder: Sendable {
     private let router: RouterResponder<ControlContext>
     private let routes: RouteTable
     private let limits: ServerLimits
-    private let bigBodies = BigBodies()
+    /// For bodies of more than 1 MiB, from their first byte beyond it until they are carried out.
+    private let bigBodies = Permits(2)
     private let logger: Logger
     private let isAllowed: ControlServer.PeerCheck
 
@@ -28,15 +29,19 @@ struct ControlResponder: Sendable {
     }
 
     func respond(
-        to request: Request, from peer: PeerCredentials, writer: consuming ResponseWriter, channel: any Channel
+        to request: Request, from peer: PeerCredentials, closed: StopSignal, refusal: ControlProblem?,
+        writer: consuming ResponseWriter, channel: any Channel
     ) async throws {
         let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
-        let isRefused = !isAllowed(peer)
-        if !isRefused, request.headers[.expect]?.lowercased() == "100-continue" {
+        let refusal = refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
+        if refusal == nil, request.headers[.expect]?.lowercased() == "100-continue" {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
         var response =
-            isRefused ? Self.refusal(of: peer).response : await self.response(to: request, body: body)
+            if let refusal { refusal.response } else {
+                await self.response(to: request, body: body, closed: closed, on: channel.eventLoop)
+            }
+        body.letGo()
         if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
         if request.method == .head { response = response.createHeadResponse() }
         logger.debug(
@@ -47,7 +52,7 @@ struct ControlResponder: Sendable {
             ])
         try await writer.write(response: response.head, body: response.body)
         // What is left of the body is not worth reading, however long it is.
-        if !body.hasEnded || isRefused { channel.close(promise: nil) }
+        if !body.hasEnded || refusal != nil { channel.close(promise: nil) }
     }
 
     private static func refusal(of peer: PeerCredentials) -> ControlProblem {
@@ -55,15 +60,18 @@ struct ControlResponder: Sendable {
             .permission, "User \(peer.uid) may not use this socket.")
     }
 
-    private func response(to request: Request, body: BodyReader) async -> Response {
-        let context = ControlContext(source: ControlContext.Source(logger: logger, body: body))
+    private func response(
+        to request: Request, body: BodyReader, closed: StopSignal, on eventLoop: any EventLoop
+    ) async -> Response {
+        let context = ControlContext(
+            source: ControlContext.Source(logger: logger, body: body, closed: closed, eventLoop: eventLoop))
         do {
             let response = try await router.respond(to: request, context: context)
             return context.endpointPath == "NotFound" ? routes.unknown(request) : response
         } catch let problem as ControlProblem {
             return problem.response
         } catch is CancellationError {
-            return ControlProblem(.unavailable, "The daemon stops. Try again when it has started.").response
+            return ControlProblem.stopping.response
         } catch {
             logger.error("a request failed: \(error)", metadata: ["path": "\(request.uri.path)"])
             return ControlProblem(.internal, "The request failed as only a defect can make it. Please report it.")

@@ -1,4 +1,5 @@
 import Control
+import Glibc
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -21,17 +22,22 @@ public struct ControlServer: Service {
     private let responder: ControlResponder
     private let stop: StopSignal
     private let connections = OpenConnections()
+    private let unlimitedUsers: Set<UInt32>
 
-    /// - Parameter isAllowed: Whether a peer may use the socket, besides the socket's mode.
+    /// - Parameters:
+    ///   - unlimitedUsers: Those that ``ServerLimits/connectionsPerUser`` does not bind: root and the daemon's own.
+    ///   - isAllowed: Whether a peer may use the socket, besides the socket's mode.
     public init(
         control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        unlimitedUsers: Set<UInt32> = [0, geteuid()],
         isAllowed: @escaping PeerCheck = { _ in true }
     ) {
         self.socket = socket
         self.limits = limits
         self.logger = logger
         self.group = group
+        self.unlimitedUsers = unlimitedUsers
         stop = StopSignal()
         responder = ControlResponder(
             control: control, limits: limits, stop: stop, logger: logger, isAllowed: isAllowed)
@@ -52,7 +58,7 @@ public struct ControlServer: Service {
 
     private struct Accepted: Sendable {
         let channel: HTTP1Channel.Value
-        let peer: PeerCredentials
+        let http: HTTP1Channel
     }
 
     private func listen() async throws -> NIOAsyncChannel<Accepted, Never> {
@@ -67,18 +73,28 @@ public struct ControlServer: Service {
             .bind(socket.descriptor) { channel in
                 connections.add(channel)
                 return PeerCredentials.read(from: channel).flatMap { peer in
-                    http(for: peer).setup(channel: channel, logger: logger).map { Accepted(channel: $0, peer: peer) }
+                    let http = http(for: peer, on: channel)
+                    return http.setup(channel: channel, logger: logger).map { Accepted(channel: $0, http: http) }
                 }
             }
     }
 
-    private func http(for peer: PeerCredentials) -> HTTP1Channel {
-        HTTP1Channel(
+    private func http(for peer: PeerCredentials, on channel: any Channel) -> HTTP1Channel {
+        let closed = StopSignal()
+        channel.closeFuture.whenComplete { _ in closed.fire() }
+        let isCounted =
+            unlimitedUsers.contains(peer.uid)
+            || connections.count(channel, for: peer.uid, atMost: limits.connectionsPerUser)
+        let refusal = isCounted ? nil : limits.tooManyConnections(of: peer)
+        return HTTP1Channel(
             responder: { request, writer, channel in
-                try await responder.respond(to: request, from: peer, writer: writer, channel: channel)
+                try await responder.respond(
+                    to: request, from: peer, closed: closed, refusal: refusal, writer: writer, channel: channel)
             },
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [StallHandler(limits: limits)], idleTimeout: TimeAmount(limits.idle),
+                additionalChannelHandlers: [StallHandler(limits: limits)],
+                // Who is one too many gets an answer, but no time.
+                idleTimeout: TimeAmount(refusal == nil ? limits.idle : limits.linger),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
     }
@@ -89,7 +105,7 @@ public struct ControlServer: Service {
         do {
             try await listener.executeThenClose { accepted in
                 for try await one in accepted {
-                    tasks.addTask { await http(for: one.peer).handle(value: one.channel, logger: logger) }
+                    tasks.addTask { await one.http.handle(value: one.channel, logger: logger) }
                 }
             }
         } catch {

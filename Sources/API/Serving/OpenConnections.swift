@@ -1,10 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// The connections that are open, so that a stop reaches them.
+/// The connections that are open, so that a stop reaches them and no user takes all of them.
 final class OpenConnections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
+        var ofUser: [UInt32: Int] = [:]
         var isClosing = false
     }
 
@@ -21,6 +22,25 @@ final class OpenConnections: Sendable {
             self?.state.withLock { $0.channels[id] = nil }
         }
         if isLate { channel.close(promise: nil) }
+    }
+
+    /// Counts a connection for its user until it is closed.
+    ///
+    /// - Returns: False, and does not count it, when the user has as many already.
+    func count(_ channel: any Channel, for user: UInt32, atMost limit: Int) -> Bool {
+        let isCounted = state.withLock { state in
+            guard state.ofUser[user, default: 0] < limit else { return false }
+            state.ofUser[user, default: 0] += 1
+            return true
+        }
+        guard isCounted else { return false }
+        channel.closeFuture.whenComplete { [weak self] _ in
+            self?.state.withLock { state in
+                let rest = state.ofUser[user, default: 1] - 1
+                state.ofUser[user] = rest > 0 ? rest : nil
+            }
+        }
+        return true
     }
 
     /// Closes connections that carry no request, and the others after their answer.

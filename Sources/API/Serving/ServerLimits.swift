@@ -1,7 +1,11 @@
+import Control
+
 /// What callers may use of the server.
 public struct ServerLimits: Sendable, Hashable {
     /// More wait in the socket's backlog.
     public var connections: Int
+    /// Of one user, besides root and the daemon's own; more are answered that they are too many.
+    public var connectionsPerUser: Int
     /// How long a connection may send nothing: between requests, within a request's head, and within a body.
     public var idle: Duration
     /// How long a peer may leave an answer unread.
@@ -13,15 +17,27 @@ public struct ServerLimits: Sendable, Hashable {
     /// How long requests in flight may go on after a stop.
     public var drain: Duration
 
+    /// - Parameter connectionsPerUser: Nil for a quarter of all.
     public init(
-        connections: Int = 512, idle: Duration = .seconds(60), stall: Duration = .seconds(300),
+        connections: Int = 512, connectionsPerUser: Int? = nil, idle: Duration = .seconds(60),
+        stall: Duration = .seconds(300),
         linger: Duration = .seconds(1), body: Duration = .seconds(30), drain: Duration = .seconds(10)
     ) {
         self.connections = connections
+        self.connectionsPerUser = connectionsPerUser ?? max(1, connections / 4)
         self.idle = idle
         self.stall = stall
         self.linger = linger
         self.body = body
         self.drain = drain
+    }
+}
+
+extension ServerLimits {
+    func tooManyConnections(of peer: PeerCredentials) -> ControlProblem {
+        ControlProblem(
+            .unavailable,
+            "User \(peer.uid) has \(connectionsPerUser) connections open, which is all one user may have. Close some, or try again later."
+        )
     }
 }

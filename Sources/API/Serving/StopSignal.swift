@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells everything that waits long that the server stops.
+/// Tells everything that waits long that the server stops, or that the caller is gone.
 final class StopSignal: Sendable {
     private struct State {
         var isFired = false

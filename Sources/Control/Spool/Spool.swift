@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Jobs
+import Synchronization
 
 /// A folder where the daemon keeps files that users hand over for a job.
 ///
@@ -8,8 +9,10 @@ import Jobs
 /// read the folder.
 public final class Spool: Sendable {
     public let directory: String
-    /// The largest file, in bytes.
+    /// All files together, in bytes.
     public let maxBytes: Int64
+    /// What the files have now, also those that are being written.
+    private let bytes = Mutex<Int64>(0)
     /// File calls block; they have a thread of their own.
     private let queue = DispatchQueue(label: "halyard.spool")
 
@@ -25,6 +28,12 @@ public final class Spool: Sendable {
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
             throw SpoolFailure(path: directory, code: errno).problem
         }
+        do throws(SpoolFailure) {
+            let found = try Self.names(in: directory).reduce(0) { $0 + Self.size(of: "\(directory)/\($1.text)") }
+            bytes.withLock { $0 = found }
+        } catch {
+            throw error.problem
+        }
     }
 
     /// Keeps a file whole; when this returns it is durable.
@@ -34,16 +43,19 @@ public final class Spool: Sendable {
         _ chunks: Chunks, size: Int64?, now: Timestamp
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
         if let size, size > maxBytes { throw tooLarge }
+        if let size, bytes.withLock({ $0 + size > maxBytes }) { throw full }
         let name = SpoolName(keptAt: now)
         let file = try await onThread { () throws(SpoolFailure) in
             try SpoolFile(directory: self.directory, name: name.text)
         }
+        var count: Int64 = 0
         do {
-            var count: Int64 = 0
             var print = Fingerprint()
             for try await chunk in chunks {
-                count += Int64(chunk.count)
-                if count > maxBytes { throw tooLarge }
+                let size = Int64(chunk.count)
+                if count + size > maxBytes { throw tooLarge }
+                guard reserve(size) else { throw full }
+                count += size
                 print.add(chunk)
                 try await onThread { () throws(SpoolFailure) in try file.write(chunk) }
             }
@@ -56,15 +68,31 @@ public final class Spool: Sendable {
             return whole
         } catch {
             try await onThread { () throws(SpoolFailure) in file.discard() }
+            bytes.withLock { $0 -= count }
             if let problem = error as? ControlProblem { throw problem }
             throw ControlProblem(.invalidRequest, "The file did not come whole (\(error)). Send it again.")
         }
     }
 
+    private func reserve(_ size: Int64) -> Bool {
+        bytes.withLock { bytes in
+            guard bytes + size <= maxBytes else { return false }
+            bytes += size
+            return true
+        }
+    }
+
+    private var full: ControlProblem {
+        ControlProblem(
+            .unavailable,
+            "The spool is full: \(bytes.withLock(\.self)) of \(maxBytes) bytes wait for their jobs. Try again when some have ended, or raise spool.limit."
+        )
+    }
+
     private var tooLarge: ControlProblem {
         ControlProblem(
             .tooLarge,
-            "The file is larger than the spool takes (\(maxBytes) bytes). Put it beneath one of the daemon's roots, or raise the spool's limit."
+            "The file is larger than the spool takes (\(maxBytes) bytes). Put it beneath one of the daemon's roots, or raise spool.limit."
         )
     }
 
@@ -72,26 +100,36 @@ public final class Spool: Sendable {
 
     /// Removes a file that no job needs any more; one that is not there is no failure.
     func remove(_ name: SpoolName, done: @escaping @Sendable () -> Void) {
-        queue.async { [directory] in
-            unlink("\(directory)/\(name.text)")
+        queue.async { [self] in
+            let path = "\(directory)/\(name.text)"
+            let size = Self.size(of: path)
+            if unlink(path) == 0 { bytes.withLock { $0 -= size } }
             done()
         }
     }
 
     /// The names of all files, also of those that were not finished.
     func files() async throws(ControlProblem) -> [SpoolName] {
-        try await onThread { () throws(SpoolFailure) in
-            guard let folder = opendir(self.directory) else { throw SpoolFailure(path: self.directory, code: errno) }
-            defer { closedir(folder) }
-            var files: [SpoolName] = []
-            while let entry = readdir(folder) {
-                // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
-                guard let text = entry.pointer(to: \.d_name) else { continue }
-                let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
-                if let name = SpoolName(name) { files.append(name) }
-            }
-            return files
+        try await onThread { () throws(SpoolFailure) in try Self.names(in: self.directory) }
+    }
+
+    private static func names(in directory: String) throws(SpoolFailure) -> [SpoolName] {
+        guard let folder = opendir(directory) else { throw SpoolFailure(path: directory, code: errno) }
+        defer { closedir(folder) }
+        var files: [SpoolName] = []
+        while let entry = readdir(folder) {
+            // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
+            guard let text = entry.pointer(to: \.d_name) else { continue }
+            let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
+            if let name = SpoolName(name) { files.append(name) }
         }
+        return files
+    }
+
+    /// Zero for a file that is not there.
+    private static func size(of path: String) -> Int64 {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
     private func onThread<Value: Sendable>(

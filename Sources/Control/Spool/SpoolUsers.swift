@@ -12,7 +12,7 @@ final class SpoolUsers: Sendable {
     private struct Use {
         var jobs: Set<JobID> = []
         var requests = 0
-        /// One that no job ever named is kept for a day.
+        /// Of its own, or of the request it repeats. One that no job ever named is kept for a day.
         var hadJob = false
     }
 
@@ -81,11 +81,14 @@ final class SpoolUsers: Sendable {
     }
 
     /// The request is over: its jobs were accepted, or there are none.
-    func release(_ files: [SpoolName]) {
+    ///
+    /// - Parameter isDuplicate: Its jobs were accepted before, with a copy of their own, so this one is not kept.
+    func release(_ files: [SpoolName], isDuplicate: Bool = false) {
         if files.isEmpty { return }
         let over = state.withLock { state in
             files.filter { file in
                 state.uses[file]?.requests -= 1
+                if isDuplicate { state.uses[file]?.hadJob = true }
                 return state.isOver(file)
             }
         }
@@ -124,10 +127,13 @@ final class SpoolUsers: Sendable {
     }
 
     /// Reads once, at the start of a daemon and before jobs run, which open jobs name a file, and removes files that no
-    /// job has named for a day. Costs nothing while the spool is empty.
+    /// job has named for a day. Costs nothing while the spool has no whole file.
     func recover(now: Timestamp) async throws(ControlProblem) {
-        let files = try await spool.files()
-        if files.isEmpty { return }
+        if try await spool.files().contains(where: { $0.print != nil }) { try await learnUses() }
+        try await removeLeftovers(now: now)
+    }
+
+    private func learnUses() async throws(ControlProblem) {
         var filter = JobFilter(states: Set(JobState.allCases.filter { !$0.isFinal }), order: .oldestFirst, limit: 1000)
         while true {
             let page = try await asked { () throws(StoreError) in try await store.jobs(filter) }
@@ -138,7 +144,6 @@ final class SpoolUsers: Sendable {
             guard filter.mayGoOn(after: page) else { break }
             filter.after = page.last?.id
         }
-        try await removeLeftovers(now: now)
     }
 
     // MARK: Removing

@@ -2,7 +2,7 @@ import Jobs
 import Synchronization
 
 /// The catalog of the definitions as they are, read again only after they changed.
-final class CurrentCatalog: Sendable {
+public final class CurrentCatalog: Sendable {
     private struct State {
         var catalog: Catalog?
         /// Counts changes, so that what was read before one is not kept after it.
@@ -13,7 +13,7 @@ final class CurrentCatalog: Sendable {
     private let store: any JobStore
     private let state = Mutex(State())
 
-    init(store: any JobStore) {
+    public init(store: any JobStore) {
         self.store = store
         let observation = store.observe { [weak self] change in
             switch change {
@@ -31,7 +31,7 @@ final class CurrentCatalog: Sendable {
         }
     }
 
-    func read() async throws(StoreError) -> Catalog {
+    public func read() async throws(StoreError) -> Catalog {
         let (known, changes) = state.withLock { ($0.catalog, $0.changes) }
         if let known { return known }
         let catalog = Catalog(try await store.definitions())

@@ -27,6 +27,10 @@ extension StoreControl {
         } catch {
             throw ControlProblem(.invalidDefinitions, sentence(error.description))
         }
+        return try await alone { () throws(ControlProblem) in try await apply(document, dryRun: dryRun) }
+    }
+
+    private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         let definitions = try await definitions()
         let problems = Catalog(definitions).check(document.change).map(document.describe)
         if let first = problems.first {
@@ -43,6 +47,10 @@ extension StoreControl {
     }
 
     public func removeDefinition(_ name: String) async throws(ControlProblem) {
+        try await alone { () throws(ControlProblem) in try await remove(name) }
+    }
+
+    private func remove(_ name: String) async throws(ControlProblem) {
         let definitions = try await definitions()
         let names = definitions.definitions.map(\.definition.name) + definitions.graphs.map(\.definition.name)
         guard names.contains(name) else {

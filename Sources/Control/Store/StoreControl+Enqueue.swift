@@ -2,36 +2,70 @@ import Jobs
 
 extension StoreControl {
     public func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
-        if submissions.isEmpty { return [] }
+        var answers = [SubmissionAnswer?](repeating: nil, count: submissions.count)
+        var failure: ControlProblem?
+        do throws(ControlProblem) {
+            try await enqueue(submissions, answering: &answers)
+        } catch {
+            guard answers.contains(where: { $0?.isAccepted ?? false }) else { throw error }
+            failure = error
+        }
+        return answers.map { answer in
+            answer ?? .refused(failure ?? ControlProblem(.internal, "No answer. Please report this."))
+        }
+    }
+
+    /// Jobs for the store at once: enough to share a commit, few enough that no other write waits long for it.
+    static let batchJobs = 10_000
+
+    private func enqueue(
+        _ submissions: [Submission], answering answers: inout [SubmissionAnswer?]
+    ) async throws(ControlProblem) {
+        if submissions.isEmpty { return }
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let kinds = try await kindsOfJobs(submissions)
         let moment = now()
-        var answers: [SubmissionAnswer?] = []
-        answers.reserveCapacity(submissions.count)
-        var graphs: [NewGraph] = []
         let checker = InputChecker(catalog: catalog, check: daemon?.checkInput)
-        var held: [SpoolName] = []
-        defer { spoolUsers?.release(held) }
-        for submission in submissions {
+        var batch: [(place: Int, graph: NewGraph)] = []
+        var batchedJobs = 0
+        var held: [(place: Int, files: [SpoolName])] = []
+        defer {
+            for (place, files) in held {
+                spoolUsers?.release(files, isDuplicate: answers[place]?.isDuplicate ?? false)
+            }
+        }
+        for (place, submission) in submissions.enumerated() {
+            if batchedJobs >= Self.batchJobs {
+                try await accept(batch, now: moment, answering: &answers)
+                (batch, batchedJobs) = ([], 0)
+            }
             let problem: ControlProblem
             do throws(RequestProblem) {
                 var graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
                 graph.key = submission.keyByContent
-                if let spoolUsers { held += spoolUsers.hold(graph) }
+                if let spoolUsers { held.append((place, spoolUsers.hold(graph))) }
                 guard let refusal = spoolUsers?.problem(of: graph) ?? checker.problem(of: graph) else {
-                    answers.append(nil)
-                    graphs.append(graph)
+                    batch.append((place, graph))
+                    batchedJobs += graph.jobs.count
                     continue
                 }
                 problem = refusal
             } catch {
                 problem = ControlProblem(error)
             }
-            answers.append(try await earlierAnswer(to: submission, insteadOf: problem) ?? .refused(problem))
+            answers[place] = try await earlierAnswer(to: submission, insteadOf: problem) ?? .refused(problem)
         }
-        if graphs.isEmpty { return answers.compactMap(\.self) }
-        var outcomes = try await asked { () throws(StoreError) in try await store.enqueue(graphs, now: moment) }[...]
-        return answers.map { $0 ?? SubmissionAnswer(outcomes.removeFirst()) }
+        try await accept(batch, now: moment, answering: &answers)
+    }
+
+    private func accept(
+        _ batch: [(place: Int, graph: NewGraph)], now moment: Timestamp, answering answers: inout [SubmissionAnswer?]
+    ) async throws(ControlProblem) {
+        if batch.isEmpty { return }
+        let outcomes = try await asked { () throws(StoreError) in
+            try await store.enqueue(batch.map(\.graph), now: moment)
+        }
+        for ((place, _), outcome) in zip(batch, outcomes) { answers[place] = SubmissionAnswer(outcome) }
     }
 
     /// What a request was answered that used the same key: it stands whatever has become of definitions and files since.
@@ -69,6 +103,14 @@ extension Submission {
 }
 
 extension SubmissionAnswer {
+    fileprivate var isAccepted: Bool {
+        if case .refused = self { false } else { true }
+    }
+
+    fileprivate var isDuplicate: Bool {
+        if case .duplicate = self { true } else { false }
+    }
+
     init(_ outcome: EnqueueOutcome) {
         switch outcome {
         case .enqueued(let receipt): self = .enqueued(receipt)

@@ -31,7 +31,7 @@ extension StoreControl {
             var seen: Set<JobID> = [id]
             var next = [id]
             while let job = next.popLast() {
-                for edge in try await store.dependents(of: job, limit: .max).jobs
+                for edge in try await store.dependents(of: job, limit: .max)
                 where edge.state == .skipped && seen.insert(edge.job).inserted {
                     guard let dependent = try await store.job(edge.job) else { continue }
                     found.append(dependent)

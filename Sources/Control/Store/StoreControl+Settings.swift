@@ -6,6 +6,10 @@ extension StoreControl {
     }
 
     public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
+        try await alone { () throws(ControlProblem) in try await checkAndChange(queue) }
+    }
+
+    private func checkAndChange(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let names = Set(catalog.definitions.queues.map(\.name)).union([QueueSettings.defaultName])
         // A setting makes a queue; a pause of one that does not exist is a slip.

@@ -10,6 +10,8 @@ public final class StoreControl: JobControl {
     let now: @Sendable () -> Timestamp
     let currentCatalog: CurrentCatalog
     let spoolUsers: SpoolUsers?
+    /// Held from the check of a change of definitions or queues until it is written, so that what was checked still holds.
+    private let changing = Turns(1)
 
     /// - Parameters:
     ///   - database: The file's path, for the status.
@@ -36,7 +38,7 @@ public final class StoreControl: JobControl {
             let dependents = try await store.dependents(of: id, limit: Self.maxNeighbours)
             return JobDetail(
                 job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
-                dependencies: dependencies.jobs, dependents: dependents.jobs,
+                dependencies: dependencies.jobs, dependents: dependents,
                 progress: job.state == .running ? daemon?.progress(id) : nil)
         } catch {
             throw ControlProblem(error)
@@ -107,7 +109,8 @@ public final class StoreControl: JobControl {
                 while true {
                     let page = try await store.jobs(filter)
                     jobs += page
-                    guard filter.mayGoOn(after: page) else { break }
+                    // Nobody waits any more for what is asked for by a task that was cancelled.
+                    guard filter.mayGoOn(after: page), !Task.isCancelled else { break }
                     filter.after = page.last?.id
                 }
                 return GraphDetail(graph: graph, jobs: jobs, edges: try await store.edges(of: id))
@@ -184,6 +187,16 @@ public final class StoreControl: JobControl {
     public func recoverSpool() async throws(ControlProblem) { try await spoolUsers?.recover(now: now()) }
 
     // MARK: Shared by the verbs
+
+    func alone<Value>(
+        isolation: isolated (any Actor)? = #isolation, _ change: () async throws(ControlProblem) -> Value
+    ) async throws(ControlProblem) -> Value {
+        guard await changing.take() else {
+            throw ControlProblem(.unavailable, "The request ended before its turn. Send it again.")
+        }
+        defer { changing.give() }
+        return try await change()
+    }
 
     func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
         guard let job = try await asked({ () throws(StoreError) in try await store.job(id) }) else { throw .noJob(id) }

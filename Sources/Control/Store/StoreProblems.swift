@@ -19,6 +19,7 @@ extension ControlProblem {
             case .unknownQueue: .unknownQueue
             case .badInput, .unknownParameter, .givenTwice, .tooManyArguments, .badArgument, .inputForJobs:
                 .invalidInput
+            case .tooManyJobs: .tooLarge
             case .noJobs, .graphDefinition, .badGraph, .badGraphName, .badKey, .waitOutOfRange: .invalidRequest
             }
         self.init(code, sentence(problem.description))

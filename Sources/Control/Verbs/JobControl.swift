@@ -9,6 +9,9 @@ public protocol JobControl: Sendable {
     // MARK: Jobs
 
     /// Accepts each submission whole or not at all. Answers are in order; a refused one does not touch the others.
+    ///
+    /// When it cannot go on, what was accepted stands and the rest is refused with the reason; it throws only where nothing
+    /// was accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
     func job(_ id: JobID) async throws(ControlProblem) -> JobDetail
     func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]

@@ -59,6 +59,8 @@ actor Watch {
     /// Reads the next page of what there is. All jobs at once have no end, so there only what runs is told.
     private func list(after last: JobID?) async throws(StoreError) {
         var filter = JobFilter(after: last, order: .oldestFirst, limit: 1000)
+        // Held until the reader takes it, for each of many readers.
+        filter.pageBytes = 64 << 10
         switch scope {
         case .job(let id):
             if let job = try await store.job(id) { tell(job) }

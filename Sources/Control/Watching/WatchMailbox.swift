@@ -21,6 +21,15 @@ final class WatchMailbox: Sendable {
         var hasOverflowed = false
         var reader: CheckedContinuation<Item?, Never>?
 
+        /// Nobody is told what is held any more, so nothing is held until that is taken.
+        mutating func overflow() {
+            jobs = []
+            next = 0
+            pending = []
+            progress = [:]
+            hasOverflowed = true
+        }
+
         mutating func take() -> Item? {
             if hasOverflowed {
                 self = State()
@@ -56,15 +65,13 @@ final class WatchMailbox: Sendable {
         if relevant.isEmpty { return }
         deliver { state in
             for change in relevant where state.pending.insert(change.job).inserted { state.jobs.append(change.job) }
-            // A graph is told whole at its end, so it may always be as large as it is.
-            if scope == .all, state.pending.count > capacity { state.hasOverflowed = true }
         }
     }
 
     func add(_ progress: OperationProgress, of job: JobID) { deliver { $0.progress[job] = progress } }
 
-    /// Jobs that are held, also those that were taken and not let go yet.
-    var heldJobs: Int { state.withLock { $0.jobs.count } }
+    /// What is held, also jobs that were taken and not let go yet.
+    var held: Int { state.withLock { $0.jobs.count + $0.progress.count } }
 
     private func isInScope(_ change: JobChange) -> Bool {
         switch scope {
@@ -76,7 +83,10 @@ final class WatchMailbox: Sendable {
 
     private func deliver(_ change: (inout State) -> Void) {
         let (reader, item) = state.withLock { state in
+            if state.hasOverflowed { return (CheckedContinuation<Item?, Never>?.none, Item?.none) }
             change(&state)
+            // A graph is told whole at its end, so it may always be as large as it is.
+            if scope == .all, state.pending.count + state.progress.count > capacity { state.overflow() }
             guard let reader = state.reader.take() else { return (CheckedContinuation<Item?, Never>?.none, Item?.none) }
             return (reader, state.take())
         }

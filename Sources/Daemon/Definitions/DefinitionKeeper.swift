@@ -1,3 +1,4 @@
+import Control
 import Definitions
 import Jobs
 import Logging
@@ -8,11 +9,13 @@ import Synchronization
 final class DefinitionKeeper: Sendable {
     private let store: any JobStore
     private let logger: Logger
-    private let catalog = Mutex<Catalog?>(nil)
+    private let catalog: CurrentCatalog
+    private let refusals = Mutex(0)
 
     init(store: any JobStore, logger: Logger) {
         self.store = store
         self.logger = logger
+        catalog = CurrentCatalog(store: store)
     }
 
     /// Writes the first definitions into a database that has neither definitions nor jobs.
@@ -32,9 +35,8 @@ final class DefinitionKeeper: Sendable {
     /// Reads the definitions anew; only what is new or mended is written and told.
     func load() async throws(StoreError) {
         let definitions = try await store.definitions()
-        let catalog = Catalog(definitions)
-        let problems = catalog.problemsByName
-        self.catalog.withLock { $0 = catalog }
+        let problems = Catalog(definitions).problemsByName
+        refusals.withLock { $0 = problems.count }
         var known: [String: String] = [:]
         for stored in definitions.definitions { known[stored.definition.name] = stored.problem }
         for stored in definitions.graphs { known[stored.definition.name] = stored.problem }
@@ -48,13 +50,19 @@ final class DefinitionKeeper: Sendable {
     }
 
     /// How many definitions and graph definitions cannot be used.
-    var refused: Int { catalog.withLock { $0?.problemsByName.count ?? 0 } }
+    var refused: Int { refusals.withLock(\.self) }
 
-    /// Makes the job that a running job asks for.
-    func plan(_ child: ChildJob) throws(JobFailure) -> NewGraph {
-        let catalog = catalog.withLock { $0 }
+    /// Makes the job that a running job asks for, by the definitions as they are now.
+    func plan(_ child: ChildJob) async throws(JobFailure) -> NewGraph {
+        let catalog: Catalog
+        do throws(StoreError) {
+            catalog = try await self.catalog.read()
+        } catch {
+            throw JobFailure(
+                code: JobFailure.Code.invalidOutput, message: "the job it asks for cannot be planned: \(error)")
+        }
         do throws(RequestProblem) {
-            return try (catalog ?? Catalog(DefinitionSet())).plan(child, now: wallClock())
+            return try catalog.plan(child, now: wallClock())
         } catch {
             throw JobFailure(code: JobFailure.Code.invalidOutput, message: "the job it asks for is refused: \(error)")
         }

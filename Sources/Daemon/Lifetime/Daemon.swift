@@ -93,7 +93,7 @@ public enum Daemon {
             store: store, kinds: registry, settings: configuration.runner, logger: logger,
             storyLevel: surroundings.storyLevel, beforeEachTurn: surroundings.beforeEachTurn
         ) { child throws(JobFailure) in
-            try keeper.plan(child)
+            try await keeper.plan(child)
         }
         let reloader = Reloader(
             sources: surroundings.sources, live: live, kinds: kinds, runner: runner, notifier: notifier,

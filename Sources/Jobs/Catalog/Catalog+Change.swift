@@ -50,10 +50,12 @@ extension Catalog {
     private func checkQueues(_ change: DefinitionChange) -> [DefinitionProblem] {
         var problems: [DefinitionProblem] = []
         var names: Set<String> = []
+        var all = Set(definitions.queues.map(\.name)).union([QueueSettings.defaultName])
         for queue in change.queues {
             func report(_ reason: DefinitionProblem.Reason) { problems.append(.init(.queue(queue.name), reason)) }
             if !Names.isName(queue.name) { report(.badName) }
             if !names.insert(queue.name).inserted { report(.duplicate) }
+            if all.insert(queue.name).inserted, all.count > QueueSettings.maxCount { report(.tooManyQueues) }
             if let limit = queue.limit, !(1...QueueSettings.maxLimit).contains(limit) {
                 report(.limitOutOfRange(limit))
             }

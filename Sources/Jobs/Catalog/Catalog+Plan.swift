@@ -24,6 +24,7 @@ extension Catalog {
             throw .badKey(bytes: key.utf8.count)
         }
         let (jobs, name, isGraph) = try requests(of: submission)
+        guard jobs.count <= Submission.maxJobs else { throw .tooManyJobs(jobs.count) }
         var planner = Planner(
             catalog: self, requests: jobs, start: start, kindsOfJobs: kindsOfJobs,
             existing: submission.after.map { NewDependency(on: .existing($0.job), condition: $0.condition) },

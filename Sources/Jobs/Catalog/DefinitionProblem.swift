@@ -14,6 +14,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case badName
         /// Definitions and graph definitions share one space of names.
         case duplicate
+        case tooManyQueues
         case limitOutOfRange(Int)
         case weightOutOfRange(Int)
         case unknownKind(String, known: [String])
@@ -94,6 +95,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badName: "the name is not allowed; \(Names.nameRule)"
         case .duplicate:
             "the name is used twice; definitions and graphs share one space of names, so rename one of them"
+        case .tooManyQueues: "there are \(QueueSettings.maxCount) queues, and no more are made; use one of those"
         case .limitOutOfRange(let limit): "limit: expected 1 to \(QueueSettings.maxLimit), found \(limit)"
         case .weightOutOfRange(let weight): "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)"
         case .unknownKind(let kind, let known):

@@ -3,6 +3,7 @@
 /// A job is named by its node, or by its place among the jobs, `#3`; nil where there is only one.
 public enum RequestProblem: Error, Hashable, Sendable {
     case noJobs
+    case tooManyJobs(Int)
     case unknownDefinition(String, job: String?, known: [String])
     /// It is stored but cannot be used; `reason` says why.
     case refusedDefinition(String, job: String?, reason: String)
@@ -30,6 +31,8 @@ extension RequestProblem: CustomStringConvertible {
         switch self {
         case .noJobs:
             "the graph has no jobs; give at least one"
+        case .tooManyJobs(let count):
+            "one submission has \(count) jobs; at most \(Submission.maxJobs) are taken. Split it, and let the later parts depend on jobs of the earlier ones"
         case .unknownDefinition(let name, let job, let known):
             Self.label(job) + NearestName.unknown("definition", name, among: known, listing: "there are")
         case .refusedDefinition(let name, let job, let reason):
@@ -72,6 +75,8 @@ extension InputField.Shape {
 }
 
 extension Submission {
+    /// The most jobs of one submission, which are written whole or not at all and hold up every other write meanwhile.
+    public static let maxJobs = 100_000
     /// The most bytes of a key, and of a graph's name.
     static let maxNameBytes = 255
     static let longestWait = Duration.seconds(36_500 * 86_400)

@@ -17,10 +17,10 @@ public struct Neighbour: Sendable, Hashable {
     }
 }
 
-/// The first of a job's neighbours.
+/// The first of a job's dependencies.
 public struct Neighbours: Sendable, Hashable {
     public var jobs: [Neighbour]
-    /// How many there are, also beyond the limit. Of dependencies, as many as were declared.
+    /// How many there are, also beyond the limit: as many as were declared.
     public var count: Int
 
     public init(jobs: [Neighbour], count: Int) {

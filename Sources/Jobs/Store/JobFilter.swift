@@ -10,8 +10,9 @@ public struct JobFilter: Sendable, Hashable {
     /// Only jobs beyond this one, in the listing's order.
     public var after: JobID?
     public var order: Order
-    /// 1 to 10,000. A page ends before that with the job whose input brings all inputs to ``maxPageBytes``.
+    /// 1 to 10,000. A page ends before that with the job whose input brings all inputs to ``pageBytes``.
     public var limit: Int
+    public var pageBytes = maxPageBytes
     /// Without them, every record's input is nil.
     public var withInputs: Bool
 
@@ -35,7 +36,7 @@ public struct JobFilter: Sendable, Hashable {
 
     /// Whether there may be more jobs after a page, from its last job on.
     public func mayGoOn(after page: [JobRecord]) -> Bool {
-        page.count >= limit || page.reduce(0) { $0 + ($1.input?.bytes.count ?? 0) } >= Self.maxPageBytes
+        page.count >= limit || page.reduce(0) { $0 + ($1.input?.bytes.count ?? 0) } >= pageBytes
     }
 }
 

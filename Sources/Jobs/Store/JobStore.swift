@@ -92,7 +92,7 @@ public protocol JobStore: Sendable {
     /// - Parameter onlyOpen: Only what is not final, which is what a blocked job waits for.
     func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) async throws(StoreError) -> Neighbours
     /// What depends on it: first what needs its success, then what needs its end, each in order of number.
-    func dependents(of job: JobID, limit: Int) async throws(StoreError) -> Neighbours
+    func dependents(of job: JobID, limit: Int) async throws(StoreError) -> [Neighbour]
     /// What its dependencies gave, in declared order; nothing of one that did not succeed.
     func outputs(
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int

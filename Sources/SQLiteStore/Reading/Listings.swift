@@ -11,7 +11,7 @@ extension Reader {
                 guard let job = try job(id, withInput: filter.withInputs) else { continue }
                 jobs.append(job)
                 bytes += job.input?.bytes.count ?? 0
-                if bytes >= JobFilter.maxPageBytes { break }
+                if bytes >= filter.pageBytes { break }
             }
             return jobs
         }

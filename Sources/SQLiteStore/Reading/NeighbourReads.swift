@@ -15,15 +15,10 @@ extension Reader {
         }
     }
 
-    func dependents(of job: JobID, limit: Int) throws(SQLiteError) -> Neighbours {
-        try snapshot { () throws(SQLiteError) in
-            neighbours.dependentCount.bind(1, job.rawValue)
-            var count = 0
-            while try neighbours.dependentCount.step() { count = Int(neighbours.dependentCount.integer(0)) }
-            neighbours.dependents.bind(1, job.rawValue)
-            neighbours.dependents.bind(2, limit)
-            return Neighbours(jobs: try neighbours.dependents.neighbours(), count: count)
-        }
+    func dependents(of job: JobID, limit: Int) throws(SQLiteError) -> [Neighbour] {
+        neighbours.dependents.bind(1, job.rawValue)
+        neighbours.dependents.bind(2, limit)
+        return try neighbours.dependents.neighbours()
     }
 
     /// A value that is not wanted is not read.
@@ -72,11 +67,6 @@ struct NeighbourStatements: ~Copyable {
         ORDER BY   dependency.position
         LIMIT      ?3
         """
-    static let dependentCountSQL: StaticString = """
-        SELECT count(*)
-        FROM   dependency INDEXED BY dependency_parent
-        WHERE  parent_id = :job
-        """
     static let dependentsSQL: StaticString = """
         SELECT     dependent.id, definition.name, dependent.node, dependent.state, dependency.condition
         FROM       dependency INDEXED BY dependency_parent
@@ -98,14 +88,12 @@ struct NeighbourStatements: ~Copyable {
 
     let dependencyCounts: Statement
     let dependencies: Statement
-    let dependentCount: Statement
     let dependents: Statement
     let outputs: Statement
 
     init(_ connection: Connection) {
         dependencyCounts = connection.prepare(Self.dependencyCountsSQL)
         dependencies = connection.prepare(Self.dependenciesSQL)
-        dependentCount = connection.prepare(Self.dependentCountSQL)
         dependents = connection.prepare(Self.dependentsSQL)
         outputs = connection.prepare(Self.outputsSQL)
     }

@@ -27,10 +27,10 @@ final class Lane<Resource>: Sendable {
     deinit { mailbox.close() }
 
     func perform<Value: Sendable>(
-        _ body: @escaping @Sendable (Resource) throws(SQLiteError) -> Value
+        weight: Int = 1, _ body: @escaping @Sendable (Resource) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
         try await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, StoreError>, Never>) in
-            let request = PendingRequest(continuation, body)
+            let request = PendingRequest(continuation, weight: weight, body)
             if !mailbox.put(request) { request.answer(.closed) }
         }.get()
     }

@@ -5,6 +5,8 @@ import SQLite
 protocol Request<Resource>: AnyObject, Sendable {
     associatedtype Resource
 
+    /// How many jobs it is about.
+    var weight: Int { get }
     /// Does the work and keeps what came of it. May run again after a failure.
     func run(with resource: Resource) throws(SQLiteError)
     /// Tells the caller what ``run(with:)`` kept, or the failure. Called once.
@@ -16,11 +18,13 @@ final class PendingRequest<Resource, Value: Sendable>: Request, @unchecked Senda
     private let body: @Sendable (Resource) throws(SQLiteError) -> Value
     private let continuation: UnsafeContinuation<Result<Value, StoreError>, Never>
     private var value: Value?
+    let weight: Int
 
     init(
-        _ continuation: UnsafeContinuation<Result<Value, StoreError>, Never>,
+        _ continuation: UnsafeContinuation<Result<Value, StoreError>, Never>, weight: Int,
         _ body: @escaping @Sendable (Resource) throws(SQLiteError) -> Value
     ) {
+        self.weight = weight
         self.continuation = continuation
         self.body = body
     }

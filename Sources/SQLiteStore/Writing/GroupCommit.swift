@@ -2,7 +2,8 @@ import Jobs
 import SQLite
 import Synchronization
 
-/// Runs the writes of all callers on one thread; those that wait together share one transaction and one sync.
+/// Runs the writes of all callers on one thread; those that wait together share one transaction and one sync, up to
+/// ``maxJobs``.
 ///
 /// Invariants:
 /// - G1: a caller hears of success only after COMMIT returned success.
@@ -12,6 +13,9 @@ import Synchronization
 ///   more: what the disk holds is unknown.
 /// - G4: observers hear of each commit once, in order, before its callers go on; and at last of G3, if it comes to that.
 final class GroupCommit: Sendable {
+    /// Jobs in one transaction, unless a single request has more: nobody waits much longer than for these.
+    static let maxJobs = 10_000
+
     private let lane: Lane<Writer>
     let observers = Observers()
     let logPages = LogPages()
@@ -23,10 +27,11 @@ final class GroupCommit: Sendable {
         lane = try Lane(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
     }
 
+    /// - Parameter weight: How many jobs it writes, where they may be many.
     func perform<Value: Sendable>(
-        _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
+        weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
-        try await lane.perform(body)
+        try await lane.perform(weight: weight, body)
     }
 
     func close() async { await lane.close() }
@@ -56,6 +61,19 @@ private final class CommitLoop: LaneWorker {
     }
 
     func carryOut(_ batch: [any Request<Writer>]) {
+        var rest = batch[...]
+        while let first = rest.first {
+            var jobs = first.weight
+            let share = rest.dropFirst().prefix { request in
+                jobs += request.weight
+                return jobs <= GroupCommit.maxJobs
+            }
+            commit(rest[..<share.endIndex])
+            rest = rest[share.endIndex...]
+        }
+    }
+
+    private func commit(_ batch: ArraySlice<any Request<Writer>>) {
         if hasStopped { return answer(batch, .closed) }
         do throws(SQLiteError) {
             try writer.begin(isObserved: !observers.isEmpty)
@@ -78,11 +96,11 @@ private final class CommitLoop: LaneWorker {
         checkpointIfDue()
     }
 
-    private func answer(_ batch: [any Request<Writer>], _ failure: StoreError?) {
+    private func answer(_ batch: ArraySlice<any Request<Writer>>, _ failure: StoreError?) {
         for request in batch { request.answer(failure) }
     }
 
-    private func undo(_ batch: [any Request<Writer>], _ error: SQLiteError) {
+    private func undo(_ batch: ArraySlice<any Request<Writer>>, _ error: SQLiteError) {
         do throws(SQLiteError) {
             try writer.rollBack()
         } catch {
@@ -92,10 +110,10 @@ private final class CommitLoop: LaneWorker {
             return stop(failure)
         }
         if batch.count == 1 { return answer(batch, storeError(error, .running)) }
-        for request in batch { carryOut([request]) }
+        for request in batch { commit([request]) }
     }
 
-    private func commitFailed(_ batch: [any Request<Writer>], _ error: SQLiteError) {
+    private func commitFailed(_ batch: ArraySlice<any Request<Writer>>, _ error: SQLiteError) {
         let failure = storeError(error, .committing)
         switch failure {
         case .busy, .diskFull: return undo(batch, error)

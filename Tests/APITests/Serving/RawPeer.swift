@@ -25,6 +25,9 @@ final class RawPeer: Sendable {
         guard count == bytes.count else { throw TestFailure("send: \(errno)") }
     }
 
+    /// Both ways, as when the process ends.
+    func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+
     func halfClose() { shutdown(descriptor, CInt(SHUT_WR)) }
 
     /// What comes, until it holds `text`.

@@ -23,7 +23,7 @@ struct TestServer: Sendable {
     /// Runs `body` against a server, and stops it afterwards.
     static func with<Value: Sendable>(
         limits: ServerLimits = ServerLimits(), maxSpoolBytes: Int64 = 1 << 30, clock: TestClock = TestClock(),
-        isAllowed: @escaping ControlServer.PeerCheck = { _ in true },
+        unlimitedUsers: Set<UInt32> = [getuid()], isAllowed: @escaping ControlServer.PeerCheck = { _ in true },
         _ body: @Sendable (TestServer) async throws -> Value
     ) async throws -> Value {
         let directory = try temporaryDirectory()
@@ -46,7 +46,8 @@ struct TestServer: Sendable {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let server = ControlServer(
-            control: control, socket: socket, limits: limits, logger: logger, isAllowed: isAllowed)
+            control: control, socket: socket, limits: limits, logger: logger, unlimitedUsers: unlimitedUsers,
+            isAllowed: isAllowed)
         let client = SocketControl(path: directory + "/halyard.sock")
         let running = Task { try await server.run() }
         do {

@@ -1,0 +1,59 @@
+import Control
+import Hummingbird
+import HummingbirdCore
+import Jobs
+import NIOCore
+
+/// Answers that may be large, such as all of a graph: few are read from the store at a time, and few large ones may wait
+/// for their readers. A stop ends those that are not read yet.
+final class LargeAnswers: Sendable {
+    /// From here on an answer counts as large.
+    static let bytes = 1 << 20
+
+    private let turns = Turns(2)
+    private let unread = Permits(4)
+    private let stop: StopSignal
+
+    init(stop: StopSignal) { self.stop = stop }
+
+    func answer(
+        _ context: ControlContext, _ read: @escaping @Sendable () async throws -> JSONText
+    ) async throws -> Response {
+        let response = try await stop.whileRunning { [turns, unread, eventLoop = context.eventLoop] in
+            guard await turns.take() else { throw CancellationError() }
+            defer { turns.give() }
+            let json = try await read().bytes
+            guard json.count > Self.bytes else { return Response(json: json) }
+            guard let permit = unread.take() else { throw Self.busy }
+            return Response(json, on: eventLoop, holding: permit)
+        }
+        guard let response else { throw ControlProblem.stopping }
+        return response
+    }
+
+    private static let busy = ControlProblem(
+        .unavailable, "Other large answers wait to be read. Try again in a moment, or ask for less at once.")
+}
+
+extension Response {
+    /// Keeps a permit until the JSON is written, as fast as it is read: each piece waits for those before it.
+    fileprivate init(_ json: [UInt8], on eventLoop: any EventLoop, holding permit: Permits.Permit) {
+        self.init(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: ResponseBody(contentLength: json.count + 1) { writer in
+                for start in stride(from: 0, to: json.count, by: 64 << 10) {
+                    try await writer.write(ByteBuffer(bytes: json[start..<min(start + (64 << 10), json.count)]))
+                    // A piece is handed over without waiting; only when the event loop has it is it known whether the
+                    // peer reads.
+                    try await eventLoop.submit {}.get()
+                }
+                try await writer.write(ByteBuffer(string: "\n"))
+                try await writer.finish(nil)
+                withExtendedLifetime(permit) {}
+            })
+    }
+}
+
+extension ControlProblem {
+    static let stopping = ControlProblem(.unavailable, "The daemon stops. Try again when it has started.")
+}

@@ -1,0 +1,122 @@
+import Control
+import Jobs
+import SQLiteStore
+import Synchronization
+import Testing
+
+/// Requests that come to very many jobs.
+@Suite struct ManyJobsTests {
+    private static func graph(nodes: Int) -> GraphDefinition {
+        GraphDefinition(name: "wide", nodes: (0..<nodes).map { .init(name: "n\($0)", definition: "echo") })
+    }
+
+    private func control(_ files: TestStore) -> StoreControl {
+        StoreControl(store: files.store, database: files.database, version: "test", now: { Samples.moment })
+    }
+
+    /// A commit holds up every other write: thirty graphs of a thousand jobs take a few, and all are accepted.
+    @Test func manyGraphsAreWrittenInSeveralCommits() async throws {
+        try await TestStore.with { files in
+            try await files.store.change(DefinitionChange(graphs: [Self.graph(nodes: 1000)]), now: Samples.moment)
+            let commits = Mutex<[Int]>([])
+            let observation = files.store.observe { change in
+                if case .jobs(let jobs) = change { commits.withLock { $0.append(jobs.count) } }
+            }
+            defer { observation.cancel() }
+            let submissions = (0..<30).map { index in
+                Submission(.definition(index == 7 ? "none" : "wide"))
+            }
+            let answers = try await control(files).enqueue(submissions)
+            for (index, answer) in answers.enumerated() {
+                switch answer {
+                case .enqueued(let receipt): #expect(index != 7 && receipt.jobs.count == 1000)
+                case .refused(let problem): #expect(index == 7 && problem.code == .unknownDefinition)
+                case .duplicate: Issue.record("line \(index) is no duplicate")
+                }
+            }
+            #expect(commits.withLock(\.self) == [10_000, 10_000, 9000])
+        }
+    }
+
+    /// What was accepted before the database could no longer be written stands, and is told.
+    @Test func whatWasAcceptedBeforeAFailureStands() async throws {
+        try await TestStore.with { files in
+            try await files.store.change(DefinitionChange(graphs: [Self.graph(nodes: 10_000)]), now: Samples.moment)
+            try files.tamper(
+                "CREATE TRIGGER full BEFORE INSERT ON graph WHEN NEW.id > 1 BEGIN SELECT RAISE(ABORT, 'full'); END")
+            let answers = try await control(files).enqueue([
+                Submission(.definition("wide")), Submission(.definition("wide")), Submission(.definition("echo")),
+            ])
+            guard case .enqueued(let receipt) = answers[0], case .refused(let problem) = answers[1] else {
+                Issue.record("\(answers)")
+                return
+            }
+            #expect(receipt.jobs.count == 10_000)
+            #expect(!problem.isRefusal)
+            #expect(answers[2] == .refused(problem))
+        }
+    }
+
+    @Test func aSubmissionOfTooManyJobsIsRefused() async throws {
+        try await TestStore.with { files in
+            let job = JobRequest(definition: "echo")
+            let answers = try await control(files).enqueue([
+                Submission(.jobs(Array(repeating: job, count: Submission.maxJobs + 1), name: nil))
+            ])
+            guard case .refused(let problem) = answers[0] else {
+                Issue.record("\(answers)")
+                return
+            }
+            #expect(problem.code == .tooLarge)
+            #expect(problem.message.contains("at most 100000 are taken"))
+            #expect(try await files.store.queues().allSatisfy { $0.counts.total == 0 })
+        }
+    }
+
+    /// Each claim looks at every queue, and none can be removed.
+    @Test func moreThanAThousandQueuesAreRefused() async throws {
+        try await TestStore.with { files in
+            let control = control(files)
+            func document(_ queues: Range<Int>) -> String {
+                "queues:\n" + queues.map { "  q\($0): {limit: 1}\n" }.joined()
+            }
+            let problem = await #expect(throws: ControlProblem.self) {
+                _ = try await control.apply(document(0..<1000), dryRun: false)
+            }
+            #expect(problem?.code == .invalidDefinitions)
+            #expect(problem?.message.contains("there are 1000 queues, and no more are made") == true)
+            // With the one that every database has.
+            _ = try await control.apply(document(0..<999), dryRun: false)
+            _ = try await control.change(QueueChange(name: "q7", limit: 2))
+            await #expect(throws: ControlProblem.self) {
+                _ = try await control.change(QueueChange(name: "another", limit: 2))
+            }
+            #expect(try await files.store.queues().count == 1000)
+        }
+    }
+
+    /// Each of the two would be refused after the other; together, one is.
+    @Test func aChangeIsCheckedAgainstWhatItIsWrittenOver() async throws {
+        try await TestStore.with { files in
+            let control = control(files)
+            for round in 0..<30 {
+                let name = "d\(round)"
+                _ = try await control.apply("definitions: {\(name): {kind: echo}}", dryRun: false)
+                let graph = "graphs: {g\(round): {nodes: {a: {definition: \(name)}}}}"
+                async let applied: Bool = accepts { _ = try await control.apply(graph, dryRun: false) }
+                async let removed: Bool = accepts { try await control.removeDefinition(name) }
+                let both = await (applied, removed)
+                #expect(both.0 != both.1, "round \(round)")
+            }
+        }
+    }
+
+    private func accepts(_ change: () async throws -> Void) async -> Bool {
+        do {
+            try await change()
+            return true
+        } catch {
+            return false
+        }
+    }
+}
