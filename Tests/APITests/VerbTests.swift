@@ -42,64 +42,6 @@ import Testing
         }
     }
 
-    @Test func scheduleIsWrittenPausedRunAndRemoved() async throws {
-        try await TestServer.with { server in
-            let (client, control) = (server.client, server.control)
-            let document = "schedules: {tick: {calendar: hourly, definition: echo, input: {text: a}}}"
-            #expect(try await client.apply(document, dryRun: false).map(\.type) == ["schedule"])
-            let written = try await client.schedules()
-            #expect(written.map(\.schedule.name) == ["tick"])
-            // No daemon's scheduler has planned it, yet it says when it comes.
-            #expect(written[0].nextAt != nil)
-            #expect(written == (try await control.schedules()))
-            let receipt = try await client.run(schedule: "tick")
-            #expect(try await client.job(receipt.jobs[0]).job.input == json(#"{"text":"a"}"#))
-            let paused = try await client.setPaused(true, schedule: "tick")
-            #expect(paused.pausedAt == TestClock.start && paused.nextAt == nil && paused.lastJob == receipt.jobs[0])
-            #expect(try await client.setPaused(false, schedule: "tick").pausedAt == nil)
-            // What a schedule needs stays.
-            let used = await #expect(throws: ControlProblem.self) { try await client.removeDefinition("echo") }
-            #expect(used?.code == .conflict)
-            #expect(try await client.exportDefinitions().contains("calendar: \"*-*-* *:00:00\""))
-            try await client.removeSchedule("tick")
-            #expect(try await client.schedules().isEmpty)
-            let gone = await #expect(throws: ControlProblem.self) { _ = try await client.run(schedule: "tick") }
-            #expect(gone?.code == .notFound)
-        }
-    }
-
-    @Test(arguments: [
-        ("{calendar: hourly, definition: ehco}", "did you mean \"echo\"?"),
-        ("{calendar: hourly, definition: echo, input: {txt: a}}", "did you mean \"text\"?"),
-        ("{calendar: daily Europe/Berlim, definition: echo, input: {text: a}}", "unknown time zone \"Europe/Berlim\""),
-        ("{calendar: hourly, definition: echo}", "text"),
-    ])
-    func aScheduleThatCannotEnqueueIsRefused(schedule: String, message: String) async throws {
-        try await TestServer.with { server in
-            let refusal = await #expect(throws: ControlProblem.self) {
-                try await server.client.apply("schedules: {tick: \(schedule)}", dryRun: false)
-            }
-            #expect(refusal?.code == .invalidDefinitions)
-            #expect(refusal?.message.contains(message) == true, "\(refusal?.message ?? "")")
-            let written = try await server.client.schedules()
-            #expect(written.isEmpty)
-        }
-    }
-
-    @Test func aScheduleIsCheckedLikeAnyRequestWhenItFires() async throws {
-        try await TestServer.with { server in
-            let document =
-                "schedules: {tick: {calendar: hourly, definition: echo, input: {text: a, file: /etc/passwd}}}"
-            _ = try await server.client.apply(document, dryRun: false)
-            let refusal = await #expect(throws: ControlProblem.self) {
-                _ = try await server.client.run(schedule: "tick")
-            }
-            #expect(refusal?.code == .conflict)
-            let schedule = try await server.client.schedules()[0].schedule
-            guard case .refused = try await server.control.work(of: schedule) else { throw TestFailure("not refused") }
-        }
-    }
-
     /// P1: the answer to a repeated request is its receipt, whatever has become of what it named.
     @Test func p1KeyAnswersAlsoWhenItsDefinitionAndItsFileAreGone() async throws {
         try await TestServer.with { server in
