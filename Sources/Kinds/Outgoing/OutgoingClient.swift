@@ -164,7 +164,9 @@ public final class OutgoingClient: Sendable {
         if Task.isCancelled { return .cancelled }
         let failure = KindFailure(error, at: url, limits: configuration.limits)
         // Where there is a proxy, it alone is connected to.
-        if let proxy = configuration.proxy, failure.reason == .connectFailed {
+        if let proxy = configuration.proxy, failure.reason == .connectFailed,
+            error as? HTTPClientError != .tlsHandshakeTimeout
+        {
             return .proxyUnreachable(proxy, for: url)
         }
         return failure

@@ -86,6 +86,12 @@ struct Transfer: Sendable {
             }
             let reply = try await withLimit(
                 { await stream.turn.waitUntilStalled(for: idle) }, failure: stalled, answer)
+            // A small body is read while its answer comes: a server that needs none of it may be faster than the disk.
+            if reply.response.isSuccess, piece.bytes > 0, piece.bytes <= 1 << 20 {
+                try await withDeadline(idle, failure: stalled) { () async throws(KindFailure) in
+                    await stream.waitUntilGiven()
+                }
+            }
             let isWhole = stream.stop() || piece.bytes == 0
             if let failure = source.changeFailure() { throw failure }
             if reply.response.isSuccess, !isWhole { throw .notAwaited(url) }
@@ -96,7 +102,7 @@ struct Transfer: Sendable {
             hash = stream.hash()
             return reply
         } catch {
-            _ = stream.stop()
+            stream.stop()
             // What was read may explain why the exchange failed.
             if error.reason != .cancelled, let cause = stream.failure() ?? source.changeFailure() { throw cause }
             throw error

@@ -146,6 +146,10 @@ public struct Upload: Kind {
     private func target(of input: Input) throws(KindFailure) -> WebURL {
         let url = try WebURL(input: input.to, field: "to")
         if url.hadUserinfo { throw .invalid("to", "must not hold a user or password; name a credential instead") }
+        // Where a credential may go is for the administrator to say, also that it is by http.
+        if let name = input.credential, configuration.credentialOrigins.contains(where: { $0.permits(name, at: url) }) {
+            return url
+        }
         return client.strictForm(of: url) ?? url
     }
 

@@ -14,12 +14,27 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         let hash: Mutex<Digest?>
         let failure = Mutex<KindFailure?>(nil)
         let hand = Mutex(Hand.open)
-        init(_ hash: Digest?) { self.hash = Mutex(hash) }
+        let held: Mutex<Held>
+        /// Ends when everything was given, or nothing more will be.
+        let end = AsyncStream.makeStream(of: Void.self)
+
+        init(_ hash: Digest?, of source: UploadSource) {
+            self.hash = Mutex(hash)
+            held = Mutex(Held(source: source))
+        }
+    }
+
+    /// What goes when the stream is stopped, since the client may keep an iterator that it never asks again: its writer is not
+    /// woken when the answer comes before the end of the body.
+    private struct Held {
+        var source: UploadSource?
+        /// Of the buffer that was given last.
+        var loan: BufferBudget.Loan?
+        var ahead: Task<Filled, any Error>?
     }
 
     private enum Hand { case open, everythingGiven, stopped }
 
-    private let source: UploadSource
     private let piece: Transfer.Piece
     private let threads: NIOThreadPool
     private let progress: UploadProgress?
@@ -37,14 +52,13 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
         buffers: BufferBudget, beforeStart: (@Sendable () async -> Void)? = nil
     ) {
-        self.source = source
         self.piece = piece
         self.threads = threads
         self.progress = progress
         self.throttle = throttle
         self.buffers = buffers
         self.beforeStart = beforeStart
-        reading = Reading(hash)
+        reading = Reading(hash, of: source)
         if case .file(let file) = source { file.adviseSequential() }
     }
 
@@ -54,12 +68,17 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     /// Gives nothing more: the exchange is over.
     ///
     /// - Returns: Whether everything had been given.
-    func stop() -> Bool {
-        reading.hand.withLock { hand in
+    @discardableResult func stop() -> Bool {
+        reading.end.continuation.finish()
+        reading.held.withLock { $0 = Held() }
+        return reading.hand.withLock { hand in
             defer { hand = .stopped }
             return hand == .everythingGiven
         }
     }
+
+    /// Waits until everything was given, or nothing more will be.
+    func waitUntilGiven() async { for await _ in reading.end.stream {} }
 
     /// Why reading stopped before the end, if it did.
     func failure() -> KindFailure? { reading.failure.withLock { $0 } }
@@ -75,9 +94,6 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         private let stream: UploadStream
         private var offset: Int64
         private var count = 256 << 10
-        private var ahead: Task<Filled, any Error>?
-        /// Of the buffer that was given last.
-        private var loan: BufferBudget.Loan?
         private var hasBegun = false
         private var hasEnded = false
 
@@ -87,7 +103,14 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         }
 
         mutating func next() async throws -> ByteBuffer? {
-            loan = nil
+            do { return try await given() } catch {
+                stream.reading.end.continuation.finish()
+                throw error
+            }
+        }
+
+        private mutating func given() async throws -> ByteBuffer? {
+            stream.reading.held.withLock { $0.loan = nil }
             if let took = stream.turn.becomesOurs() {
                 if took > .seconds(2) { count /= 2 } else if took < .milliseconds(250) { count *= 2 }
                 count = Swift.min(
@@ -99,6 +122,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
                 if hand == .stopped { throw CancellationError() }
                 if isLast { hand = .everythingGiven }
             }
+            if isLast { stream.reading.end.continuation.finish() }
             if buffer != nil { stream.turn.becomesTheirs() }
             return buffer
         }
@@ -115,23 +139,28 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
                 defer { hasEnded = true }
                 return hasEnded || stream.piece.suffix.isEmpty ? nil : ByteBuffer(bytes: stream.piece.suffix)
             }
-            let filled = try await (ahead ?? read()).value
+            let filled = try await (stream.reading.held.withLock { $0.ahead.take() } ?? read()).value
             let buffer = filled.buffer
-            loan = filled.loan
             offset += Int64(buffer.readableBytes)
-            ahead = offset < end ? read() : nil
+            let ahead = offset < end ? try read() : nil
+            stream.reading.held.withLock { held in
+                guard held.source != nil else { return }
+                held.loan = filled.loan
+                held.ahead = ahead
+            }
             try await stream.throttle.take(buffer.readableBytes)
             return buffer
         }
 
-        private func read() -> Task<Filled, any Error> {
+        private func read() throws -> Task<Filled, any Error> {
             let most = Int64(Swift.min(count, stream.throttle.bufferBytes))
-            return stream.read(at: offset, count: Int(Swift.min(most, stream.piece.range.upperBound - offset)))
+            return try stream.read(at: offset, count: Int(Swift.min(most, stream.piece.range.upperBound - offset)))
         }
     }
 
     /// The task is awaited by the iterator's next step; when that never comes it ends by itself after one buffer.
-    private func read(at offset: Int64, count: Int) -> Task<Filled, any Error> {
+    private func read(at offset: Int64, count: Int) throws -> Task<Filled, any Error> {
+        guard let source = reading.held.withLock({ $0.source }) else { throw CancellationError() }
         let loan = buffers.lend(count)
         let count = loan.bytes
         return Task {
@@ -159,10 +188,10 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         if code != 0 {
             failure = file.unreadable(code)
         } else if buffer.readableBytes < count {
-            failure = source.changeFailure() ?? Self.shrunk(file)
+            failure = UploadSource.file(file).changeFailure() ?? Self.shrunk(file)
         } else if offset + Int64(count) == piece.range.upperBound {
             // Looked at before the last bytes go: without them the server stores nothing.
-            failure = source.changeFailure()
+            failure = UploadSource.file(file).changeFailure()
         }
         if let failure {
             reading.failure.withLock { $0 = failure }

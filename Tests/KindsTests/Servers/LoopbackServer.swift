@@ -61,9 +61,11 @@ final class LoopbackServer: Sendable {
     }
 
     /// Runs `body` beside a server, which is stopped when it returns.
+    ///
+    /// - Parameter isEager: Whether every head is greeted, also one that does not expect it.
     static func with<T>(
         _ handler: @escaping Handler, interrupting: Interruption? = nil,
-        greeting: @escaping Greeting = { _ in .proceed },
+        greeting: @escaping Greeting = { _ in .proceed }, isEager: Bool = false,
         _ body: (LoopbackServer) async throws -> T
     ) async throws -> T {
         let place = Mutex<LoopbackServer?>(nil)
@@ -74,7 +76,9 @@ final class LoopbackServer: Sendable {
                     let server = place.withLock { $0 }
                     server?.connectionCount.withLock { $0 += 1 }
                     try channel.pipeline.syncOperations.addHandler(
-                        Talk(handler: handler, interruption: interrupting, greeting: greeting, server: server))
+                        Talk(
+                            handler: handler, interruption: interrupting, greeting: greeting, isEager: isEager,
+                            server: server))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -101,18 +105,20 @@ final class LoopbackServer: Sendable {
         private let handler: Handler
         private let interruption: Interruption?
         private let greeting: Greeting
+        private let isEager: Bool
         private weak let server: LoopbackServer?
         private var received = ByteBuffer()
         /// The request whose body is arriving.
         private var head: (request: Request, length: Int)?
 
         init(
-            handler: @escaping Handler, interruption: Interruption?, greeting: @escaping Greeting,
+            handler: @escaping Handler, interruption: Interruption?, greeting: @escaping Greeting, isEager: Bool,
             server: LoopbackServer?
         ) {
             self.handler = handler
             self.interruption = interruption
             self.greeting = greeting
+            self.isEager = isEager
             self.server = server
         }
 
@@ -152,7 +158,7 @@ final class LoopbackServer: Sendable {
             received.moveReaderIndex(to: end.upperBound)
             let request = Request(
                 method: String(words[0]), target: words.count > 1 ? String(words[1]) : "", headers: headers, body: [])
-            if request.header("expect") != nil { answer(greeting(request), to: request, context: context) }
+            if request.header("expect") != nil || isEager { answer(greeting(request), to: request, context: context) }
             return (request, request.header("content-length").flatMap { Int($0) } ?? 0)
         }
 

@@ -75,6 +75,28 @@ extension ResumableUploadTests {
         }
     }
 
+    /// Where nothing goes along, the server may name another one, as one before a store does.
+    @Test func bareUploadGoesOnToAnotherServer() async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { other in
+            try await LoopbackServer.with { request in
+                request.method == "POST"
+                    ? .respond(201, [("location", other.origin + "/files/1")]) : .respond(204, [])
+            } _: { server in
+                store.state.withLock { $0.length = 5 }
+                try await withClient { client in
+                    let output = try await Upload(client: client).run(
+                        Upload.Input(to: server.origin + "/files", style: .tus, body: "hello"),
+                        context: OperationContext())
+                    #expect(output.location == other.origin + "/files/1")
+                    #expect(store.state.withLock { $0.stored } == Array("hello".utf8))
+                }
+            }
+        }
+    }
+
     /// A server that takes pieces and never says how far it is, or goes back again and again.
     @Test(arguments: [nil, 1 << 20])
     func serverThatNeverComesForwardIsGivenUp(says offset: Int?) async throws {

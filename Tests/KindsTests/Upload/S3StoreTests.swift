@@ -140,6 +140,57 @@ import Testing
         }
     }
 
+    /// Runs a job whose checkpoint, of this target, is there already.
+    private func goOn(
+        from target: String, file bytes: Int, on handler: @escaping LoopbackServer.Handler,
+        _ check: (Upload.Output, LoopbackServer) throws -> Void
+    ) async throws {
+        try await LoopbackServer.with(handler) { server in
+            try await withFolder { folder in
+                try Data(randomBytes(bytes, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
+                try await withClient { client in
+                    let configuration = configuration(folder, server)
+                    let upload = Upload(client: client, configuration: configuration)
+                    try CheckpointFile(folder: folder, job: JobID(1)).save(
+                        Checkpoint(
+                            style: "s3", target: server.origin + target, upload: "u", credential: "store",
+                            source: try configuration.open(folder + "/file").identity, offset: 0, partBytes: 1 << 20))
+                    let output = try await upload.run(
+                        Upload.Input(
+                            file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store"),
+                        job: JobContext(
+                            lease: Lease(job: JobID(1), attempt: 2), operation: OperationContext(attempt: 2),
+                            onEnqueue: { _ in }))
+                    try check(output, server)
+                }
+            }
+        }
+    }
+
+    @Test func listOfPartsComesToAnEnd() async throws {
+        let store = Store()
+        let handler: LoopbackServer.Handler = { request in
+            guard request.method == "GET" else { return store.answer(request) }
+            return .text(
+                "<R><IsTruncated>true</IsTruncated><Part><PartNumber>10000</PartNumber><ETag>e</ETag><Size>1</Size></Part></R>",
+                type: "application/xml")
+        }
+        try await goOn(from: "/bucket/key", file: 3 << 20, on: handler) { output, server in
+            #expect(output.bytes == 3 << 20)
+            #expect(server.requests.filter { $0.method == "GET" }.count == 2)
+        }
+    }
+
+    /// After a database was restored, a new job may have the number of an older one.
+    @Test(arguments: [0, 1000])
+    func checkpointOfAnotherTargetIsNone(bytes: Int) async throws {
+        let store = Store()
+        try await goOn(from: "/bucket/other", file: bytes, on: { store.answer($0) }) { output, server in
+            #expect(output.bytes == Int64(bytes))
+            #expect(server.requests.map(\.method) == ["PUT"])
+        }
+    }
+
     private func configuration(_ folder: String, _ server: LoopbackServer) -> UploadConfiguration {
         var configuration = UploadConfiguration()
         configuration.roots = [folder]

@@ -311,6 +311,29 @@ import Testing
         }
     }
 
+    /// One that needs nothing of it answers before the disk does.
+    @Test func successIsFasterThanASmallBody() async throws {
+        try await withFolder { folder in
+            let bytes = randomBytes(300_000, seed: 9)
+            try Data(bytes).write(to: URL(fileURLWithPath: folder + "/f"))
+            // Sent with the head, before anything of the body was read.
+            try await LoopbackServer.with(
+                { _ in .silence }, greeting: { _ in .respond(200) }, isEager: true
+            ) { server in
+                try await withClient { client in
+                    var configuration = UploadConfiguration()
+                    configuration.roots = [folder]
+                    // So that the answer is there first.
+                    configuration.maxBytesPerSecond = 1_000_000
+                    let output = try await Upload(client: client, configuration: configuration).run(
+                        Upload.Input(file: folder + "/f", to: server.origin, method: .post),
+                        context: OperationContext())
+                    #expect(output.sha256 == SHA256.hash(data: bytes).hexadecimal)
+                }
+            }
+        }
+    }
+
     /// What the server stored of a body that it did not wait for is not known.
     @Test func successBeforeTheBodyIsNone() async throws {
         try await LoopbackServer.with { _ in

@@ -199,12 +199,14 @@ struct ResumableUpload: Sendable {
         do throws(WebURLProblem) { place = try WebURL(parsing: text, base: transfer.url) } catch {
             throw .invalidURL(error, field: "Location")
         }
-        // The credential and the user's headers go with the pieces; they must not reach another server.
-        guard place.origin == transfer.url.origin else {
+        // The credential and the user's headers go with the pieces; they must not reach another server, nor the pieces a
+        // less secure one.
+        let isBare = transfer.secret == nil && transfer.headers.allSatisfy { $0.name == "accept" }
+        guard place.origin == transfer.url.origin || isBare && place.scheme == transfer.url.scheme else {
             throw KindFailure(
                 .redirectRefused,
-                "\(transfer.url.redacted): the upload would go to another server, \(place.origin); name that server in `to`.",
-                url: place)
+                "\(transfer.url.redacted): the upload would go to another server, \(place.origin), with what is for this one; "
+                    + "name that server in `to`, or send it no credential and no headers.", url: place)
         }
         return place
     }

@@ -70,7 +70,7 @@ struct S3Multipart: Sendable {
             var digests: [Int: RunningDigest] = [:]
             var running = 0
             do throws(KindFailure) {
-                for number in 1...count where number > known {
+                for number in stride(from: known + 1, through: count, by: 1) {
                     let range = Int64(number - 1) * partBytes..<min(Int64(number) * partBytes, size)
                     var part = SHA256()
                     try await transfer.read(range) { bytes in
@@ -221,7 +221,7 @@ struct S3Multipart: Sendable {
             for part in parts { stored[part.number] = part }
             // Only upwards, and not for ever.
             guard S3Answer.text("IsTruncated", in: reply.body) == "true", let last = parts.last?.number,
-                (marker + 1...Int(Self.maxParts)).contains(last)
+                last > marker, last <= Int(Self.maxParts)
             else { break }
             marker = last
         }

@@ -13,7 +13,7 @@ struct S3Upload: Sendable {
 
     func run() async throws(KindFailure) -> Upload.Output {
         // What was begun in parts goes on in parts, whatever the configuration says now.
-        let isBegun = transfer.checkpoint?.load()?.style == "s3"
+        let isBegun = try transfer.savedCheckpoint(style: "s3") != nil
         if transfer.source.size <= transfer.configuration.partBytes * 2, !isBegun { return try await single() }
         return try await S3Multipart(s3: self).run()
     }
