@@ -22,18 +22,21 @@ struct StatusService: Service {
         changes.wake()
         await cancelWhenGracefulShutdown {
             for await _ in changes.stream {
-                await tell()
+                guard await tell() else { continue }
                 try? await Task.sleep(for: interval)  // Only cancellation ends it early, and the loop with it.
             }
         }
     }
 
-    private func tell() async {
+    /// - Returns: Whether there was something to tell.
+    private func tell() async -> Bool {
         let snapshot = runner.snapshot
         // The store may be closed by now; the daemon says how it ended.
-        if snapshot.phase == .ended { return }
+        if snapshot.phase == .ended { return false }
         do throws(StoreError) {
             let counts = try await store.queues().reduce(StateCounts()) { $0 + $1.counts }
+            // Ready in a moment, and what is true then must not wait for an interval.
+            if snapshot.phase == .starting, counts[.running] == 0 { return false }
             let refused = try await store.schedules().count { $0.problem != nil }
             var problems = problems()
             if refused > 0 {
@@ -53,6 +56,7 @@ struct StatusService: Service {
         case .draining, .interrupting: changes.wake()
         case .starting, .running, .ended: break
         }
+        return true
     }
 }
 

@@ -84,6 +84,7 @@ import Testing
             #expect(told.errors.contains("may or may not"), "\(told.errors)")
             #expect(await daemon.waitForEnd() == .exited(74))
             #expect(daemon.errors.text.contains("A commit failed"), "\(daemon.errors.text)")
+            _ = await strace.waitForEnd()
         }
         try await bed.withDaemon { _ in
             let answer = try await bed.ask("PRAGMA integrity_check")
@@ -140,6 +141,8 @@ import Testing
         #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "2")
         daemon.signal(SIGKILL)
         _ = await daemon.waitForEnd()
+        // Closed when the tracer has ended, too.
+        _ = await daemon.errors.first { _ in false }
     }
 
     @Test(.timeLimit(.minutes(2)))
