@@ -12,19 +12,23 @@ struct FileTree {
     private(set) var files: [File] = []
     /// Links, devices, pipes and sockets in folders: nobody meant to send them.
     private(set) var leftOut = 0
+    /// Names in folders that no job could name, since its input is text.
+    private(set) var unnameable = 0
 
     init(_ paths: [String]) throws {
         for path in paths {
             switch try Self.kind(of: path) {
-            case S_IFDIR: try walk(path, "")
-            case S_IFREG: files.append(File(path: path, place: String(path.split(separator: "/").last ?? "")))
+            case S_IFDIR: try walk(Self.resolved(path), "")
+            case S_IFREG:
+                let place = String(path.split(separator: "/").last ?? "")
+                files.append(File(path: try Self.resolved(path), place: place))
             default: throw CommandFailure(.noInput, "\(path) is not a regular file. Name a file or a folder.")
             }
         }
     }
 
     private mutating func walk(_ folder: String, _ place: String) throws {
-        for name in try Self.names(in: folder) {
+        for name in try names(in: folder) {
             let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
             let inside = place.isEmpty ? name : "\(place)/\(name)"
             var facts = stat()
@@ -43,14 +47,34 @@ struct FileTree {
         return facts.st_mode & S_IFMT
     }
 
-    private static func names(in folder: String) throws -> [String] {
+    /// Where a link leads that was named: whoever names it means that, and the daemon follows none.
+    private static func resolved(_ path: String) throws -> String {
+        // With a slash behind it, lstat would follow it too.
+        let bare = "/" + path.split(separator: "/").joined(separator: "/")
+        let name = path.hasPrefix("/") ? bare : String(bare.dropFirst())
+        var facts = stat()
+        guard lstat(name, &facts) == 0 else { throw InputFile.failure(errno, path) }
+        guard facts.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard let real = realpath(name, nil) else { throw InputFile.failure(errno, path) }
+        defer { free(real) }
+        guard let text = String(validatingCString: real) else {
+            throw CommandFailure(.noInput, "\(path) leads to a name that is not UTF-8. Give that another name.")
+        }
+        return text
+    }
+
+    private mutating func names(in folder: String) throws -> [String] {
         guard let list = opendir(folder) else { throw InputFile.failure(errno, folder) }
         defer { closedir(list) }
         var names: [String] = []
         while let entry = readdir(list) {
             // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
             guard let text = entry.pointer(to: \.d_name) else { continue }
-            let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
+            let bytes = UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self)
+            guard let name = String(validatingCString: bytes) else {
+                unnameable += 1
+                continue
+            }
             if name != "." && name != ".." { names.append(name) }
         }
         return names.sorted()

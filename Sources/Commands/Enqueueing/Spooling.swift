@@ -10,13 +10,38 @@ struct Spooling {
     private static let prefix = "spool:"
     private static let standardInput = "-"
 
-    /// The same for many inputs.
-    func copyAll(_ inputs: inout [ResolvedInput]) async throws {
-        for index in inputs.indices {
-            var input: ResolvedInput? = inputs[index]
-            try await copy(&input)
-            if let input { inputs[index] = input }
+    /// Copies the files of some inputs, and enqueues all. No verb removes a copy from the spool, so a failure says what
+    /// stays there.
+    func enqueue(
+        _ inputs: [ResolvedInput], copying places: some Sequence<Int>,
+        by enqueue: ([ResolvedInput]) async throws -> SubmissionAnswer
+    ) async throws -> SubmissionAnswer {
+        var inputs = inputs
+        var copies = 0
+        do {
+            for place in places {
+                var input: ResolvedInput? = inputs[place]
+                try await copy(&input)
+                if let input { inputs[place] = input }
+                copies += 1
+            }
+            let answer = try await enqueue(inputs)
+            if case .refused(let problem) = answer { throw problem }
+            return answer
+        } catch let failure as CommandFailure {
+            throw Self.telling(of: copies, failure)
+        } catch let problem as ControlProblem {
+            throw Self.telling(of: copies, CommandFailure(problem))
         }
+    }
+
+    private static func telling(of copies: Int, _ failure: CommandFailure) -> CommandFailure {
+        var failure = failure
+        if copies > 0 {
+            failure.details.append(
+                "\(AmountText.count(copies, "file")) copied into the spool before; what no job names goes after a day.")
+        }
+        return failure
     }
 
     func absolute(_ input: ResolvedInput) throws -> ResolvedInput {

@@ -7,8 +7,10 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "upload", abstract: "Enqueue the upload of files and folders, one job a file, as one graph.",
             discussion: """
-                Every regular file beneath a folder becomes a job; links and devices are left out. In the address, {path} \
-                stands for the file's path in its folder (or its name), percent-encoded. All jobs are accepted, or none.
+                Every regular file beneath a folder becomes a job; links, devices and names that are not UTF-8 are left \
+                out. In the address, {path} stands for the file's path in its folder (or its name), percent-encoded; no \
+                two files may get the same address, unless the server gives each its own (POST, form, tus, resumable). \
+                All jobs are accepted, or none.
 
                 Files that lie outside the daemon's roots are copied into its spool.
 
@@ -58,26 +60,30 @@ extension Halyard {
                 try surroundings.note(
                     "\(AmountText.count(tree.leftOut, "name")) left out: no regular file")
             }
+            if tree.unnameable > 0 {
+                try surroundings.note("\(AmountText.count(tree.unnameable, "name")) left out: not UTF-8")
+            }
             guard !tree.files.isEmpty else {
                 throw CommandFailure(.noInput, "There is no regular file in \(paths.joined(separator: ", ")).")
             }
             return try await Session.with(common, for: .writing, in: surroundings) { session in
-                let fields = try await TypedInput(base: nil, assignments: assignments + ["to=\(to)"], arguments: [])
-                    .resolve(for: definition, in: session.control.definitions())?.object
+                let definitions = try await session.control.definitions()
+                let fields = try TypedInput(base: nil, assignments: assignments + ["to=\(to)"], arguments: [])
+                    .resolve(for: definition, in: definitions)?.object
                 let common = fields ?? JSONObject()
                 let files = Spooling(session: session, surroundings: surroundings)
-                var inputs = try tree.files.map { file in try files.absolute(input(for: file, common)) }
-                let isAlone = tree.files.count == 1
-                guard isAlone || to.contains(Self.mark) || isOneAddressEnough(common) else {
-                    throw CommandFailure(
-                        .usage,
-                        "All \(tree.files.count) files would go to the same address. Write \(Self.mark) into it.")
-                }
-                if copy { try await files.copyAll(&inputs) }
-                var answer = try await enqueue(inputs, session)
-                if case .refused(let problem) = answer, problem.code == .outsideRoots, !copy {
-                    try await files.copyAll(&inputs)
-                    answer = try await enqueue(inputs, session)
+                let inputs = try tree.files.map { file in try files.absolute(input(for: file, common)) }
+                if !isOneAddressEnough(common, definitions) { try refuseSameAddress(tree.files) }
+                let enqueue = { inputs in try await self.enqueue(inputs, session) }
+                var answer: SubmissionAnswer
+                if copy {
+                    answer = try await files.enqueue(inputs, copying: inputs.indices, by: enqueue)
+                } else {
+                    answer = try await enqueue(inputs)
+                    if case .refused(let problem) = answer, problem.code == .outsideRoots {
+                        let outside = try await RootsQuestion(session: session, definition: definition).outside(inputs)
+                        answer = try await files.enqueue(inputs, copying: outside, by: enqueue)
+                    }
                 }
                 let receipt = try answer.tell(isJSON: self.common.json, in: surroundings)
                 try surroundings.output.flush()
@@ -89,12 +95,35 @@ extension Halyard {
         private func input(for file: FileTree.File, _ common: JSONObject) -> ResolvedInput {
             var object = common
             object["file"] = JSONText(string: file.path)
-            object["to"] = JSONText(string: to.replacing(Self.mark, with: Self.encoded(file.place)))
+            object["to"] = JSONText(string: address(for: file))
             return ResolvedInput(object: object, files: [.init(field: "file", path: file.path)])
         }
 
-        private func isOneAddressEnough(_ common: JSONObject) -> Bool {
-            Self.protocolsWithOneAddress.contains(common["protocol"]?.decodedString ?? "")
+        private func address(for file: FileTree.File) -> String {
+            to.replacing(Self.mark, with: Self.encoded(file.place))
+        }
+
+        /// Jobs run side by side: of two that write to one address either could be lost.
+        private func refuseSameAddress(_ files: [FileTree.File]) throws {
+            var first: [String: String] = [:]
+            for file in files {
+                guard let other = first.updateValue(file.path, forKey: address(for: file)) else { continue }
+                let remedy =
+                    to.contains(Self.mark)
+                    ? "Name the folder that holds both, or upload each to an address of its own."
+                    : "Write \(Self.mark) into it."
+                throw CommandFailure(
+                    .usage, "\(other) and \(file.path) would both go to \(address(for: file)). \(remedy)")
+            }
+        }
+
+        /// Whether each upload to it makes something new.
+        private func isOneAddressEnough(_ common: JSONObject, _ set: DefinitionSet) -> Bool {
+            let defaults = set.definitions.first { $0.definition.name == definition }?.definition.input
+            let fields = (defaults.flatMap(JSONObject.init) ?? JSONObject()).overlaid(by: common)
+            let style = fields["protocol"]?.decodedString ?? "plain"
+            return Self.protocolsWithOneAddress.contains(style)
+                || style == "plain" && fields["method"]?.decodedString == "POST"
         }
 
         private func enqueue(_ inputs: [ResolvedInput], _ session: Session) async throws -> SubmissionAnswer {
