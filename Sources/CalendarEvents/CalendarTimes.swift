@@ -32,7 +32,8 @@ public struct CalendarTimes: Sendable {
     /// The next of them after a moment, in microseconds since 1970; nil when none comes until
     /// ``CalendarExpression/lastYear``.
     ///
-    /// A time that clocks are set forward over does not come. One that they show twice comes once, at the first.
+    /// A time that clocks are set forward over does not come. One that they show twice comes once, at the first; after
+    /// that moment, also when it was not asked for in time, the second does not count.
     public func next(after microseconds: Int) -> Int? {
         timed.compactMap { Self.next($0, after: max(microseconds, 0)) }.min()
     }
@@ -44,13 +45,18 @@ public struct CalendarTimes: Sendable {
             switch zone.moments(showing: found) {
             case .skipped(let end): wall = end
             case .at(let moments):
-                let later = moments.filter { $0.microseconds > microseconds }
-                if let match = later.first(where: { timed.isDaylight == nil || timed.isDaylight == $0.isDaylight }) {
-                    return match.microseconds
-                }
                 wall = WallTime(microseconds: found.microseconds + 1)
+                guard let isDaylight = timed.isDaylight else {
+                    guard let first = moments.first else { continue }
+                    if first.microseconds > microseconds { return first.microseconds }
+                    // Clocks were set back, and show it again: nothing counts until they show what they have not shown.
+                    if let end = zone.wallBeforeNextTransition(from: first.microseconds) { wall = max(wall, end) }
+                    continue
+                }
+                let later = moments.filter { $0.microseconds > microseconds }
+                if let match = later.first(where: { $0.isDaylight == isDaylight }) { return match.microseconds }
                 // The other of the zone's two times is in force: nothing comes before it ends.
-                if timed.isDaylight != nil, let last = moments.last {
+                if let last = moments.last {
                     guard let end = zone.wallAfterNextTransition(from: last.microseconds) else { return nil }
                     wall = max(wall, end)
                 }

@@ -115,7 +115,10 @@ public final class SQLiteJobStore: JobStore {
     }
 
     public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {
-        try await write { (writer) throws(SQLiteError) in try writer.cancel(graph: graph, now: now) }
+        let open = try await self.graph(graph)?.counts.open ?? 0
+        return try await write(weight: Int(open)) { (writer) throws(SQLiteError) in
+            try writer.cancel(graph: graph, now: now)
+        }
     }
 
     /// Looks for the jobs on a connection of its own first, so that a long walk does not hold up the writer.
@@ -171,13 +174,16 @@ public final class SQLiteJobStore: JobStore {
     }
 
     public func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
-        try await write { (writer) throws(SQLiteError) in try writer.fire(firing, now: now) }
+        let jobs = if case .enqueue(let graph) = firing.work { graph.jobs.count } else { 1 }
+        return try await write(weight: jobs) { (writer) throws(SQLiteError) in try writer.fire(firing, now: now) }
     }
 
     public func run(
         schedule name: String, _ graph: NewGraph, now: Timestamp
     ) async throws(StoreError) -> EnqueueOutcome? {
-        try await write { (writer) throws(SQLiteError) in try writer.run(schedule: name, graph, now: now) }
+        try await write(weight: graph.jobs.count) { (writer) throws(SQLiteError) in
+            try writer.run(schedule: name, graph, now: now)
+        }
     }
 
     public func setPaused(

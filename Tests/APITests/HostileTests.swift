@@ -168,23 +168,24 @@ import Testing
         }
     }
 
-    @Test func fewLargeAnswersWaitForTheirReaders() async throws {
-        try await TestServer.with { server in
+    @Test func fewLargeAnswersOfOneUserWaitForTheirReaders() async throws {
+        try await TestServer.with(unlimitedUsers: []) { server in
             let curl = Curl(socket: server.socket)
-            let text = String(repeating: "x", count: 800_000)
-            for _ in 0..<2 { _ = try await server.enqueue(.echo(text)) }
-            let peers = try (0..<4).map { _ in try RawPeer(server.socket) }
-            for peer in peers {
-                try peer.send("GET /v1/jobs HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-                // It is being written now, and waits for its reader.
-                #expect(try await peer.read(until: "\r\n").hasPrefix("HTTP/1.1 200"))
-            }
+            let peers = try await server.leaveLargeAnswersUnread(2)
             let refused = try await curl("/v1/jobs")
             #expect(refused.status == 503)
             #expect(try problem(refused).message.hasPrefix("Other large answers wait to be read."))
             #expect(try await curl("/v1/jobs?limit=1").status == 200)
             #expect(try await peers[0].readToEnd().utf8.count > 1_600_000)
             #expect(try await curl("/v1/jobs").status == 200)
+        }
+    }
+
+    @Test func largeAnswersOfAnUnlimitedUserAreNotCounted() async throws {
+        try await TestServer.with { server in
+            let peers = try await server.leaveLargeAnswersUnread(5)
+            #expect(try await Curl(socket: server.socket)("/v1/jobs").status == 200)
+            for peer in peers { #expect(try await peer.readToEnd().utf8.count > 1_600_000) }
         }
     }
 
@@ -219,5 +220,20 @@ import Testing
             }
             #expect(try await first.status == 201)
         }
+    }
+}
+
+extension TestServer {
+    /// Peers that asked for more than 1 MiB, and have read no more of it than its first line.
+    fileprivate func leaveLargeAnswersUnread(_ count: Int) async throws -> [RawPeer] {
+        let text = String(repeating: "x", count: 800_000)
+        for _ in 0..<2 { _ = try await enqueue(.echo(text)) }
+        let peers = try (0..<count).map { _ in try RawPeer(socket) }
+        for peer in peers {
+            try peer.send("GET /v1/jobs HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            // It is being written now, and waits for its reader.
+            #expect(try await peer.read(until: "\r\n").hasPrefix("HTTP/1.1 200"))
+        }
+        return peers
     }
 }

@@ -52,6 +52,11 @@ import Testing
         // 2026-10-25: they go from 3 to 2, and the hour that comes twice counts once.
         ("02:30 Europe/Berlin", 1_792_879_800, [1_792_888_200, 1_792_978_200]),
         ("*:0/30 Europe/Berlin", 1_792_886_400, [1_792_888_200, 1_792_893_600]),
+        // Asked while it is shown again: the first time is past, and the second does not count.
+        ("02:30 Europe/Berlin", 1_792_890_600, [1_792_978_200]),
+        ("*:0/30 Europe/Berlin", 1_792_890_600, [1_792_893_600]),
+        ("*:*:* Europe/Berlin", 1_792_890_600, [1_792_893_600, 1_792_893_601]),
+        ("*:*:0/0.000001 Europe/Berlin", 1_792_890_600, [1_792_893_600]),
         ("*:0/30 UTC", 1_792_886_400, [1_792_888_200, 1_792_890_000, 1_792_891_800, 1_792_893_600]),
     ])
     func timesCome(_ text: String, base: Int, expected: [Int]) {

@@ -123,6 +123,14 @@ import Testing
             ])
     }
 
+    @Test func aScheduleHasAtMost32Expressions() {
+        let list = Array(repeating: "hourly", count: 33).joined(separator: ", ")
+        let problem = #expect(throws: DefinitionsProblem.self) {
+            try DefinitionDocument.parse("schedules: {a: {calendar: [\(list)], definition: fetch}}")
+        }
+        #expect(problem?.message.contains("33 expressions; at most 32") == true, "\(problem?.message ?? "")")
+    }
+
     @Test func aliasIsWrittenOut() throws {
         let text = """
             definitions:

@@ -8,6 +8,7 @@ struct ControlContext: RequestContext {
         let logger: Logger
         let body: BodyReader
         let closed: StopSignal
+        let limitedUser: UInt32?
         let eventLoop: any EventLoop
     }
 
@@ -15,6 +16,8 @@ struct ControlContext: RequestContext {
     let body: BodyReader
     /// Fires when the connection is gone.
     let closed: StopSignal
+    /// Who asks; nil for one that the limits of a user do not bind.
+    let limitedUser: UInt32?
     /// The connection's.
     let eventLoop: any EventLoop
 
@@ -22,6 +25,7 @@ struct ControlContext: RequestContext {
         coreContext = CoreRequestContextStorage(source: source)
         body = source.body
         closed = source.closed
+        limitedUser = source.limitedUser
         eventLoop = source.eventLoop
     }
 }

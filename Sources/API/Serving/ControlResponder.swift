@@ -29,8 +29,8 @@ struct ControlResponder: Sendable {
     }
 
     func respond(
-        to request: Request, from peer: PeerCredentials, closed: StopSignal, refusal: ControlProblem?,
-        writer: consuming ResponseWriter, channel: any Channel
+        to request: Request, from peer: PeerCredentials, isUnlimited: Bool, closed: StopSignal,
+        refusal: ControlProblem?, writer: consuming ResponseWriter, channel: any Channel
     ) async throws {
         let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
         let refusal = refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
@@ -39,7 +39,12 @@ struct ControlResponder: Sendable {
         }
         var response =
             if let refusal { refusal.response } else {
-                await self.response(to: request, body: body, closed: closed, on: channel.eventLoop)
+                await self.response(
+                    to: request,
+                    in: ControlContext(
+                        source: ControlContext.Source(
+                            logger: logger, body: body, closed: closed, limitedUser: isUnlimited ? nil : peer.uid,
+                            eventLoop: channel.eventLoop)))
             }
         body.letGo()
         if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
@@ -60,11 +65,7 @@ struct ControlResponder: Sendable {
             .permission, "User \(peer.uid) may not use this socket.")
     }
 
-    private func response(
-        to request: Request, body: BodyReader, closed: StopSignal, on eventLoop: any EventLoop
-    ) async -> Response {
-        let context = ControlContext(
-            source: ControlContext.Source(logger: logger, body: body, closed: closed, eventLoop: eventLoop))
+    private func response(to request: Request, in context: ControlContext) async -> Response {
         do {
             let response = try await router.respond(to: request, context: context)
             return context.endpointPath == "NotFound" ? routes.unknown(request) : response

@@ -25,7 +25,8 @@ public struct ControlServer: Service {
     private let unlimitedUsers: Set<UInt32>
 
     /// - Parameters:
-    ///   - unlimitedUsers: Those that ``ServerLimits/connectionsPerUser`` does not bind: root and the daemon's own.
+    ///   - unlimitedUsers: Those that ``ServerLimits/connectionsPerUser`` and the limit of large answers do not bind:
+    ///     root and the daemon's own.
     ///   - isAllowed: Whether a peer may use the socket, besides the socket's mode.
     public init(
         control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
@@ -82,14 +83,16 @@ public struct ControlServer: Service {
     private func http(for peer: PeerCredentials, on channel: any Channel) -> HTTP1Channel {
         let closed = StopSignal()
         channel.closeFuture.whenComplete { _ in closed.fire() }
+        let isUnlimited = unlimitedUsers.contains(peer.uid)
         let isCounted =
-            unlimitedUsers.contains(peer.uid)
+            isUnlimited
             || connections.count(channel, for: peer.uid, atMost: limits.connectionsPerUser)
         let refusal = isCounted ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
                 try await responder.respond(
-                    to: request, from: peer, closed: closed, refusal: refusal, writer: writer, channel: channel)
+                    to: request, from: peer, isUnlimited: isUnlimited, closed: closed, refusal: refusal,
+                    writer: writer, channel: channel)
             },
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [StallHandler(limits: limits)],

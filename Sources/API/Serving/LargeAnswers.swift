@@ -5,13 +5,14 @@ import Jobs
 import NIOCore
 
 /// Answers that may be large, such as all of a graph: few are read from the store at a time, and few large ones may wait
-/// for their readers. A stop ends those that are not read yet.
+/// for their readers, at most half of those for one user. A stop ends those that are not read yet, and a caller that is
+/// gone its own.
 final class LargeAnswers: Sendable {
     /// From here on an answer counts as large.
     static let bytes = 1 << 20
 
     private let turns = Turns(2)
-    private let unread = Permits(4)
+    private let unread = Permits(4, ofOneUser: 2)
     private let stop: StopSignal
 
     init(stop: StopSignal) { self.stop = stop }
@@ -19,15 +20,18 @@ final class LargeAnswers: Sendable {
     func answer(
         _ context: ControlContext, _ read: @escaping @Sendable () async throws -> JSONText
     ) async throws -> Response {
-        let response = try await stop.whileRunning { [turns, unread, eventLoop = context.eventLoop] in
+        let work: @Sendable () async throws -> Response = {
+            [turns, unread, user = context.limitedUser, eventLoop = context.eventLoop] in
             guard await turns.take() else { throw CancellationError() }
             defer { turns.give() }
             let json = try await read().bytes
             guard json.count > Self.bytes else { return Response(json: json) }
-            guard let permit = unread.take() else { throw Self.busy }
+            guard let user else { return Response(json, on: eventLoop, holding: nil) }
+            guard let permit = unread.take(for: user) else { throw Self.busy }
             return Response(json, on: eventLoop, holding: permit)
         }
-        guard let response else { throw ControlProblem.stopping }
+        let response = try await context.closed.whileRunning { [stop] in try await stop.whileRunning(work) }
+        guard let response = response ?? nil else { throw ControlProblem.stopping }
         return response
     }
 
@@ -36,8 +40,8 @@ final class LargeAnswers: Sendable {
 }
 
 extension Response {
-    /// Keeps a permit until the JSON is written, as fast as it is read: each piece waits for those before it.
-    fileprivate init(_ json: [UInt8], on eventLoop: any EventLoop, holding permit: Permits.Permit) {
+    /// Keeps a permit, where there is one, until the JSON is written, as fast as it is read: each piece waits for those before it.
+    fileprivate init(_ json: [UInt8], on eventLoop: any EventLoop, holding permit: Permits.Permit?) {
         self.init(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody(contentLength: json.count + 1) { writer in

@@ -1,27 +1,55 @@
 import Synchronization
 
-/// Lets few at a time have something; who comes when all are out is told so.
+/// Lets few at a time have something, and one user only some of them; who comes when all are out is told so.
 final class Permits: Sendable {
-    private let limit: Int
-    private let taken = Mutex(0)
+    private struct State {
+        var taken = 0
+        var ofUser: [UInt32: Int] = [:]
+    }
 
-    init(_ limit: Int) { self.limit = limit }
+    private let limit: Int
+    private let limitOfUser: Int
+    private let state = Mutex(State())
+
+    /// - Parameter limitOfUser: Nil for no less than all.
+    init(_ limit: Int, ofOneUser limitOfUser: Int? = nil) {
+        self.limit = limit
+        self.limitOfUser = limitOfUser ?? limit
+    }
 
     /// Ends when it is let go of.
     final class Permit: Sendable {
         private let permits: Permits
+        private let user: UInt32?
 
-        fileprivate init(_ permits: Permits) { self.permits = permits }
+        fileprivate init(_ permits: Permits, _ user: UInt32?) {
+            self.permits = permits
+            self.user = user
+        }
 
-        deinit { permits.taken.withLock { $0 -= 1 } }
+        deinit { permits.giveBack(user) }
     }
 
-    func take() -> Permit? {
-        let isFree = taken.withLock { taken in
-            guard taken < limit else { return false }
-            taken += 1
+    /// - Parameter user: Nil where users are not told apart.
+    func take(for user: UInt32? = nil) -> Permit? {
+        let isFree = state.withLock { state in
+            guard state.taken < limit else { return false }
+            if let user {
+                guard state.ofUser[user, default: 0] < limitOfUser else { return false }
+                state.ofUser[user, default: 0] += 1
+            }
+            state.taken += 1
             return true
         }
-        return isFree ? Permit(self) : nil
+        return isFree ? Permit(self, user) : nil
+    }
+
+    private func giveBack(_ user: UInt32?) {
+        state.withLock { state in
+            state.taken -= 1
+            guard let user else { return }
+            let rest = state.ofUser[user, default: 1] - 1
+            state.ofUser[user] = rest > 0 ? rest : nil
+        }
     }
 }

@@ -1,9 +1,16 @@
 import FoundationEssentials
+import Synchronization
 
 extension Zone {
     /// Where Linux keeps the IANA database.
     public static let directory = "/usr/share/zoneinfo"
 
+    /// Every zone that was read by name, for the rest of the process. Only what can be read is kept, so there are no more
+    /// than the database has files.
+    private static let known = Mutex<[String: Zone]>([:])
+
+    /// Read once: whoever names the zone again shares it. One that cannot be read is tried again each time.
+    ///
     /// - Parameter name: Of the IANA database, as `Europe/Berlin`, or `UTC`.
     public init(named name: String) throws(ZoneProblem) {
         if name == "UTC" {
@@ -11,7 +18,14 @@ extension Zone {
             return
         }
         guard Self.isName(name) else { throw .unknown(name) }
+        if let zone = Self.known.withLock({ $0[name] }) {
+            self = zone
+            return
+        }
         try self.init(named: name, path: "\(Self.directory)/\(name)")
+        // Two that read it at the same time keep the same.
+        let zone = self
+        Self.known.withLock { $0[name] = zone }
     }
 
     /// The process's own.

@@ -90,6 +90,13 @@ public struct Zone: Sendable {
         preconditionFailure("a time that no period shows is skipped by a transition")
     }
 
+    /// What the wall would show at the next transition without it; nil after the last one.
+    func wallBeforeNextTransition(from microseconds: Int) -> WallTime? {
+        let index = index(at: floorDivide(microseconds, 1_000_000))
+        guard index < transitions.count else { return nil }
+        return WallTime(microseconds: (transitions[index] + periods[index].offset) * 1_000_000)
+    }
+
     /// What the wall shows after the next transition; nil after the last one.
     func wallAfterNextTransition(from microseconds: Int) -> WallTime? {
         let index = index(at: floorDivide(microseconds, 1_000_000))

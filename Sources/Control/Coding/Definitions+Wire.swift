@@ -61,13 +61,17 @@ extension Schedule: WireValue {
 /// The schedule's own fields, with what became of it beside them.
 extension ScheduleRecord: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
+        let problem: String? = try fields.optional("problem")
+        // One that cannot be read has a name, a problem and no times.
+        let schedule = try Schedule(
+            json: fields.part(Schedule.fieldNames), name: nil, at: [], allowsNoTimes: problem != nil)
         self.init(
-            schedule: try Schedule(json: fields.part(Schedule.fieldNames)), revision: try fields.required("revision"),
+            schedule: schedule, revision: try fields.required("revision"),
             updatedAt: try fields.required("updated_at"), after: try fields.required("after"),
             nextAt: try fields.optional("next_at"), pausedAt: try fields.optional("paused_at"),
             lastAt: try fields.optional("last_at"), lastJob: try fields.optional("last_job"),
             lastGraph: try fields.optional("last_graph"), skippedAt: try fields.optional("skipped_at"),
-            problem: try fields.optional("problem"))
+            problem: problem)
     }
 
     func write(to object: inout WireObject) {

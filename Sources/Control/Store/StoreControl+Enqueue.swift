@@ -18,6 +18,9 @@ extension StoreControl {
     /// Jobs for the store at once: enough to share a commit, few enough that no other write waits long for it.
     static let batchJobs = 10_000
 
+    /// More than these wait for one of few turns.
+    static let fewJobs = 1000
+
     private func enqueue(
         _ submissions: [Submission], answering answers: inout [SubmissionAnswer?]
     ) async throws(ControlProblem) {
@@ -26,8 +29,12 @@ extension StoreControl {
         let kinds = try await kindsOfJobs(submissions)
         let moment = now()
         let checker = InputChecker(catalog: catalog, check: daemon?.checkInput)
+        let large = largeGraphs(of: catalog)
         var batch: [(place: Int, graph: NewGraph)] = []
+        // With those that are refused: planning them takes as long.
         var batchedJobs = 0
+        var hasTurn = false
+        defer { if hasTurn { manyJobs.give() } }
         var held: [(place: Int, files: [SpoolName])] = []
         defer {
             for (place, files) in held {
@@ -38,15 +45,23 @@ extension StoreControl {
             if batchedJobs >= Self.batchJobs {
                 try await accept(batch, now: moment, answering: &answers)
                 (batch, batchedJobs) = ([], 0)
+                if hasTurn { manyJobs.give() }
+                hasTurn = false
+            }
+            let expectedJobs = expectedJobs(of: submission, large)
+            batchedJobs += expectedJobs
+            if batchedJobs > Self.fewJobs, !hasTurn {
+                guard await manyJobs.take() else { throw .endedBeforeItsTurn }
+                hasTurn = true
             }
             let problem: ControlProblem
             do throws(RequestProblem) {
                 var graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
                 graph.key = submission.keyByContent
+                batchedJobs += graph.jobs.count - expectedJobs
                 if let spoolUsers { held.append((place, spoolUsers.hold(graph))) }
                 guard let refusal = spoolUsers?.problem(of: graph) ?? checker.problem(of: graph) else {
                     batch.append((place, graph))
-                    batchedJobs += graph.jobs.count
                     continue
                 }
                 problem = refusal
@@ -56,6 +71,23 @@ extension StoreControl {
             answers[place] = try await earlierAnswer(to: submission, insteadOf: problem) ?? .refused(problem)
         }
         try await accept(batch, now: moment, answering: &answers)
+    }
+
+    /// How many jobs the graph definitions come to that come to many.
+    private func largeGraphs(of catalog: Catalog) -> [String: Int] {
+        var large: [String: Int] = [:]
+        for stored in catalog.definitions.graphs where stored.definition.nodes.count > Self.fewJobs {
+            large[stored.definition.name] = stored.definition.nodes.count
+        }
+        return large
+    }
+
+    /// Known before anything is planned: exact where there are many, and else a few too low.
+    private func expectedJobs(of submission: Submission, _ large: [String: Int]) -> Int {
+        switch submission.work {
+        case .definition(let name): large[name] ?? 1
+        case .jobs(let requests, _): requests.count
+        }
     }
 
     private func accept(

@@ -8,20 +8,21 @@ extension StoreControl {
             catalog.scheduleProblems.map { ($0.subject.name, sentence($0.reason.description)) },
             uniquingKeysWith: { "\($0) \($1)" })
         var records = try await asked { () throws(StoreError) in try await store.schedules() }
+        let local = Zone.local()
         for index in records.indices {
             let record = records[index]
             records[index].problem =
                 record.unreadable.map { "What is stored cannot be read (\($0)). Apply the schedule anew." }
                 ?? problems[record.schedule.name] ?? record.problem
-            records[index].nextAt = record.nextAt ?? unplannedNext(record)
+            records[index].nextAt = record.nextAt ?? unplannedNext(record, local)
         }
         return records
     }
 
     /// Of a schedule that no daemon has planned yet.
-    private func unplannedNext(_ record: ScheduleRecord) -> Timestamp? {
+    private func unplannedNext(_ record: ScheduleRecord, _ local: Zone) -> Timestamp? {
         guard record.pausedAt == nil else { return nil }
-        let times = try? record.schedule.times(local: .local())  // A zone that is gone is told by the daemon.
+        let times = try? record.schedule.times(local: local)  // A zone that is gone is told by the daemon.
         return times?.next(after: max(record.after, now()))
     }
 
@@ -37,6 +38,8 @@ extension StoreControl {
 
     public func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt {
         let schedule = try await named(name).schedule
+        guard await manyJobs.take() else { throw .endedBeforeItsTurn }
+        defer { manyJobs.give() }
         let graph: NewGraph
         switch try await asked({ () throws(StoreError) in try await work(of: schedule) }) {
         case .refused(let reason): throw ControlProblem(.conflict, reason)

@@ -12,6 +12,9 @@ public final class StoreControl: JobControl {
     let spoolUsers: SpoolUsers?
     /// Held from the check of a change of definitions or queues until it is written, so that what was checked still holds.
     private let changing = Turns(1)
+    /// Held from the planning of very many jobs until they are written. A request of few bytes may come to a hundred
+    /// thousand jobs: this bounds what is planned at once, and how many such writes another one can find before it.
+    let manyJobs = Turns(2)
 
     /// - Parameters:
     ///   - database: The file's path, for the status.
@@ -191,9 +194,7 @@ public final class StoreControl: JobControl {
     func alone<Value>(
         isolation: isolated (any Actor)? = #isolation, _ change: () async throws(ControlProblem) -> Value
     ) async throws(ControlProblem) -> Value {
-        guard await changing.take() else {
-            throw ControlProblem(.unavailable, "The request ended before its turn. Send it again.")
-        }
+        guard await changing.take() else { throw .endedBeforeItsTurn }
         defer { changing.give() }
         return try await change()
     }
@@ -205,6 +206,9 @@ public final class StoreControl: JobControl {
 }
 
 extension ControlProblem {
+    static let endedBeforeItsTurn = ControlProblem(
+        .unavailable, "The request ended before its turn. Send it again.")
+
     static func needsDaemon(_ verb: String) -> ControlProblem {
         ControlProblem(.noDaemon, "\(verb) needs the daemon, and none runs. Start halyardd.")
     }

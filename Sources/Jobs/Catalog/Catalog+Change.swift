@@ -32,14 +32,23 @@ extension Catalog {
     private func checkSchedules(_ change: DefinitionChange) -> [DefinitionProblem] {
         var problems: [DefinitionProblem] = []
         var names: Set<String> = []
+        let removals = Set(change.scheduleRemovals)
+        var all = Set(definitions.schedules.map(\.name)).subtracting(removals)
+        let local = Zone.local()
         for schedule in change.schedules {
             func report(_ reason: DefinitionProblem.Reason) {
                 problems.append(.init(.schedule(schedule.name), reason))
             }
             if !Names.isName(schedule.name) { report(.badName) }
             if !names.insert(schedule.name).inserted { report(.duplicate) }
+            if all.insert(schedule.name).inserted, all.count > Schedule.maxCount {
+                let reason = "there are \(Schedule.maxCount) schedules, and no more are made; remove one or change one"
+                // Says "cannot be used" and the reason; there is no case of its own.
+                report(.badWork(.refusedDefinition(schedule.name, job: nil, reason: reason)))
+                continue
+            }
             do throws(ZoneProblem) {
-                _ = try schedule.times(local: .local())
+                _ = try schedule.times(local: local)
             } catch {
                 report(.unknownZone(error))
             }

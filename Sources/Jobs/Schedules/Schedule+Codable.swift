@@ -14,21 +14,38 @@ extension Schedule: JSONShaped {
 
     /// - Parameter name: The name it has in a map; it then may not say another one itself.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
+        try self.init(json: json, name: name, at: path, allowsNoTimes: false)
+    }
+
+    /// - Parameter allowsNoTimes: Whether the list of expressions may be empty, as it is of what cannot be read.
+    package init(
+        json: JSONText, name: String?, at path: [String], allowsNoTimes: Bool
+    ) throws(ShapeProblem) {
         let fields = try JSONFields(json, at: path, known: Self.fieldNames)
         self.init(
             name: try readName(fields, key: name), summary: try fields.string("summary"),
-            calendar: try Self.readCalendar(fields),
+            calendar: try Self.readCalendar(fields, allowsNoTimes: allowsNoTimes),
             definition: try fields.required("definition", fields.string("definition")),
             input: try fields.objectText("input"), queue: try fields.string("queue"),
             priority: try fields.priority("priority"), isPersistent: try fields.boolean("persistent") ?? false,
             overlap: try fields.word("overlap", of: Overlap.allCases.map { ($0.rawValue, $0) }) ?? .skip)
     }
 
-    private static func readCalendar(_ fields: JSONFields) throws(ShapeProblem) -> [CalendarExpression] {
+    private static func readCalendar(
+        _ fields: JSONFields, allowsNoTimes: Bool
+    ) throws(ShapeProblem) -> [CalendarExpression] {
         let value = try fields.required("calendar", fields["calendar"])
         let isList = value.shape == .array
         let elements = isList ? try fields.elements("calendar") ?? [] : [value]
-        if elements.isEmpty { throw fields.problem("calendar", "the list is empty; write at least one expression") }
+        if elements.isEmpty, !allowsNoTimes {
+            throw fields.problem("calendar", "the list is empty; write at least one expression")
+        }
+        if elements.count > Schedule.maxExpressions {
+            throw fields.problem(
+                "calendar",
+                "the list has \(elements.count) expressions; at most \(Schedule.maxExpressions) are taken, so divide it among several schedules"
+            )
+        }
         var expressions: [CalendarExpression] = []
         for (index, element) in elements.enumerated() {
             let path = fields.path + ["calendar"] + (isList ? ["\(index)"] : [])

@@ -9,10 +9,15 @@ public struct Schedule: Hashable, Sendable {
         case allow
     }
 
+    /// How many schedules there may be: every change looks at each.
+    public static let maxCount = 1000
+    /// How many expressions one may have.
+    public static let maxExpressions = 32
+
     /// `[a-z0-9][a-z0-9._-]*`, at most 64 bytes; schedules have a space of names of their own.
     public var name: String
     public var summary: String?
-    /// At least one; the earliest counts.
+    /// 1 to ``maxExpressions``; the earliest counts.
     public var calendar: [CalendarExpression]
     /// A definition or a graph definition, by name.
     public var definition: String

@@ -1,7 +1,8 @@
 /// A schedule as the store keeps it.
 public struct ScheduleRecord: Hashable, Sendable {
     public var schedule: Schedule
-    /// From 1; another one after each change, also a pause.
+    /// From 1; another one after each change, also a pause. One that was removed and written again begins anew, so only
+    /// together with `updatedAt` it says which row was read.
     public var revision: Int
     public var updatedAt: Timestamp
     /// Its next time is the first one after this moment.
@@ -45,15 +46,25 @@ public struct ScheduleRecord: Hashable, Sendable {
 public struct ScheduleTiming: Hashable, Sendable {
     public var name: String
     public var revision: Int
+    /// ``ScheduleRecord/updatedAt`` as it was read: not that of a predecessor of the same name.
+    public var updatedAt: Timestamp
     /// ``ScheduleRecord/nextAt`` as it was read.
     public var expected: Timestamp?
     public var after: Timestamp
     /// Later than `after`.
     public var nextAt: Timestamp?
+    public var problem = ProblemChange.keep
+
+    /// What becomes of ``ScheduleRecord/problem``.
+    public enum ProblemChange: Hashable, Sendable {
+        case keep
+        case write(String?)
+    }
 
     public init(_ record: ScheduleRecord, after: Timestamp, nextAt: Timestamp?) {
         name = record.schedule.name
         revision = record.revision
+        updatedAt = record.updatedAt
         expected = record.nextAt
         self.after = after
         self.nextAt = nextAt

@@ -26,16 +26,32 @@ public final class Scheduler: Sendable {
         var isStale = false
         var armedAt: Timestamp?
         var rules: [String: KnownRule] = [:]
+        /// Why schedules have no times, by name, as it was told.
+        var troubles: [String: String] = [:]
+        /// When those whose zone could not be read are looked at again.
+        var lookAgainAt: Timestamp?
     }
 
     private struct KnownRule {
-        var revision: Int
-        /// Nil when it has no times.
-        var rule: ScheduleRule?
+        /// Compared whole: a removed schedule's successor may have the same name and revision.
+        var schedule: Schedule
+        var rule: ScheduleRule
+    }
+
+    private enum Reading {
+        case times(ScheduleRule)
+        /// Until it is written anew.
+        case unreadable
+        /// Perhaps not for long, so it is not remembered.
+        case noZone(problem: String)
     }
 
     /// After a store that is busy or full.
     private static let retryAfter = Duration.seconds(5)
+    /// After a zone that could not be read.
+    private static let lookAgainAfter = Duration.seconds(3600)
+    /// How a stored problem begins that is over once the zone can be read.
+    private static let noTimes = "It has no times: "
 
     /// - Parameters:
     ///   - zone: Of expressions that name none.
@@ -113,19 +129,30 @@ public final class Scheduler: Sendable {
 
     // MARK: One turn
 
-    /// Fires what is due; returns when the next time comes.
+    /// Fires what is due; returns when the next time comes, or when the task is cancelled.
     private func turn() async throws(StoreError) -> Timestamp? {
-        while true {
+        // What is due may never end: new times come while these fire.
+        while !Task.isCancelled {
             if takeStale() { try await planAll(.running) }
             let due = try await store.schedules(due: clock.now, limit: 100)
-            if due.isEmpty { return try await store.nextScheduleAt() }
-            for record in due { try await fire(record) }
+            if due.isEmpty {
+                let next = try await store.nextScheduleAt()
+                let lookAgainAt = state.withLock { $0.lookAgainAt }
+                return [next, lookAgainAt].compactMap(\.self).min()
+            }
+            for record in due {
+                if Task.isCancelled { return nil }
+                try await fire(record)
+            }
         }
+        return nil
     }
 
     private func takeStale() -> Bool {
-        state.withLock { state in
+        let now = clock.now
+        return state.withLock { state in
             defer { state.isStale = false }
+            if let lookAgainAt = state.lookAgainAt, lookAgainAt <= now { return true }
             return state.isStale
         }
     }
@@ -133,13 +160,31 @@ public final class Scheduler: Sendable {
     private func planAll(_ occasion: ScheduleRule.Occasion) async throws(StoreError) {
         let records = try await store.schedules()
         let names = Set(records.map(\.schedule.name))
-        state.withLock { $0.rules = $0.rules.filter { names.contains($0.key) } }
+        state.withLock { state in
+            state.rules = state.rules.filter { names.contains($0.key) }
+            state.troubles = state.troubles.filter { names.contains($0.key) }
+            state.lookAgainAt = nil
+        }
         var timings: [ScheduleTiming] = []
         for record in records where record.pausedAt == nil {
-            guard let rule = rule(of: record) else { continue }
+            let rule: ScheduleRule
+            switch read(record) {
+            case .times(let known): rule = known
+            case .unreadable: continue
+            case .noZone(let problem):
+                if record.problem != problem {
+                    var timing = ScheduleTiming(record, after: record.after, nextAt: record.nextAt)
+                    timing.problem = .write(problem)
+                    timings.append(timing)
+                }
+                continue
+            }
             let plan = rule.plan(after: record.after, now: clock.now, occasion)
-            if plan.nextAt != record.nextAt || plan.after != record.after {
-                timings.append(ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt))
+            let isMended = record.problem?.hasPrefix(Self.noTimes) ?? false
+            if plan.nextAt != record.nextAt || plan.after != record.after || isMended {
+                var timing = ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt)
+                if isMended { timing.problem = .write(nil) }
+                timings.append(timing)
             }
             if let missedAt = plan.missedAt {
                 log(
@@ -150,29 +195,58 @@ public final class Scheduler: Sendable {
         if !timings.isEmpty { try await store.plan(timings) }
     }
 
-    /// Nil when it cannot be read; it then has no next time.
-    private func rule(of record: ScheduleRecord) -> ScheduleRule? {
+    private func read(_ record: ScheduleRecord) -> Reading {
         let name = record.schedule.name
-        if let known = state.withLock({ $0.rules[name] }), known.revision == record.revision { return known.rule }
-        var rule: ScheduleRule?
-        var reason = record.unreadable
-        if reason == nil {
-            do throws(ZoneProblem) {
-                rule = ScheduleRule(
-                    times: try record.schedule.times(local: zone), isPersistent: record.schedule.isPersistent)
-            } catch {
-                reason = "\(error)"
-            }
+        if let reason = record.unreadable {
+            tell(reason, record)
+            return .unreadable
         }
-        state.withLock { $0.rules[name] = KnownRule(revision: record.revision, rule: rule) }
-        if let reason { log(.error, "schedule has no times: \(reason)", record, "schedule-refused", [:]) }
-        return rule
+        if let known = state.withLock({ $0.rules[name] }), known.schedule == record.schedule {
+            return .times(known.rule)
+        }
+        do throws(ZoneProblem) {
+            let rule = ScheduleRule(
+                times: try record.schedule.times(local: zone), isPersistent: record.schedule.isPersistent)
+            let known = KnownRule(schedule: record.schedule, rule: rule)
+            state.withLock { state in
+                state.rules[name] = known
+                state.troubles[name] = nil
+            }
+            return .times(rule)
+        } catch {
+            let reason = "\(error)"
+            tell(reason, record)
+            let again = clock.now + Self.lookAgainAfter
+            state.withLock { state in state.lookAgainAt = min(state.lookAgainAt ?? again, again) }
+            return .noZone(problem: "\(Self.noTimes)\(reason).")
+        }
+    }
+
+    /// Once, not each time it is looked at.
+    private func tell(_ reason: String, _ record: ScheduleRecord) {
+        let name = record.schedule.name
+        let known = state.withLock { state in state.troubles.updateValue(reason, forKey: name) }
+        if known != reason { log(.error, "schedule has no times: \(reason)", record, "schedule-refused", [:]) }
     }
 
     private func fire(_ record: ScheduleRecord) async throws(StoreError) {
-        guard let rule = rule(of: record), let time = record.nextAt else {
-            // Without times it must not stay due.
-            return try await store.plan([ScheduleTiming(record, after: record.after, nextAt: nil)])
+        // Without times it must not stay due.
+        var idle = ScheduleTiming(record, after: record.after, nextAt: nil)
+        let rule: ScheduleRule
+        switch read(record) {
+        case .times(let known): rule = known
+        case .unreadable: return try await store.plan([idle])
+        case .noZone(let problem):
+            idle.problem = .write(problem)
+            return try await store.plan([idle])
+        }
+        guard let time = record.nextAt else { return try await store.plan([idle]) }
+        let last = max(record.lastAt ?? record.updatedAt, record.skippedAt ?? record.updatedAt, record.updatedAt)
+        let moment = clock.now
+        // S4
+        if !rule.isLate(since: last, now: moment) {
+            let plan = rule.plan(leavingOutUntil: moment)
+            return try await store.plan([ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt)])
         }
         let work = try await work(record.schedule)
         let now = clock.now

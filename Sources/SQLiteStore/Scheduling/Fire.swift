@@ -9,7 +9,14 @@ extension Writer {
         scheduling.move.bind(3, timing.expected?.milliseconds)
         scheduling.move.bind(4, timing.after.milliseconds)
         scheduling.move.bind(5, timing.nextAt?.milliseconds)
-        return try scheduling.move.runCountingChanges() > 0
+        scheduling.move.bind(6, timing.updatedAt.milliseconds)
+        guard try scheduling.move.runCountingChanges() > 0 else { return false }
+        if case .write(let problem) = timing.problem {
+            try scheduling.refused.bind(1, timing.name)
+            try scheduling.refused.bind(2, problem)
+            try scheduling.refused.run()
+        }
+        return true
     }
 
     /// The move names the time it expects, so that whoever comes second for the same time changes nothing.

@@ -74,6 +74,7 @@ struct ScheduleStatements: ~Copyable {
         SET    after_ms = ?4, next_ms = ?5
         WHERE  name = ?1
         AND    revision = ?2
+        AND    updated_ms = ?6
         AND    next_ms IS ?3
         AND    paused_ms IS NULL
         """

@@ -38,6 +38,60 @@ import Testing
         }
     }
 
+    /// However many ask for very many jobs, two of them plan and write at a time, so that no other write waits for all.
+    @Test(.timeLimit(.minutes(2))) func fewRequestsOfManyJobsAreCarriedOutAtOnce() async throws {
+        try await TestStore.with { files in
+            let nodes = 1001
+            try await files.store.change(DefinitionChange(graphs: [Self.graph(nodes: nodes)]), now: Samples.moment)
+            let planned = Mutex((open: 0, most: 0))
+            let observation = files.store.observe { change in
+                // Before the callers hear of it.
+                if case .jobs(let jobs) = change { planned.withLock { $0.open -= jobs.count } }
+            }
+            defer { observation.cancel() }
+            let hooks = DaemonHooks(
+                condition: { .init(state: .running, pid: 42, startedAt: Samples.moment) },
+                checkInput: { _, _ in
+                    planned.withLock { planned in
+                        planned.open += 1
+                        planned.most = max(planned.most, planned.open)
+                    }
+                    return nil
+                })
+            let control = StoreControl(
+                store: files.store, database: files.database, version: "test", daemon: hooks,
+                now: { Samples.moment })
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        try await control.enqueue([Submission(.definition("wide"))])[0].receipt().jobs.count
+                    }
+                }
+                for try await count in group { #expect(count == nodes) }
+            }
+            let (open, most) = planned.withLock { $0 }
+            #expect(open == 0)
+            #expect(most >= nodes && most <= 2 * nodes)
+        }
+    }
+
+    @Test func aRequestThatEndedBeforeItsTurnWritesNothing() async throws {
+        try await TestStore.with { files in
+            try await files.store.change(DefinitionChange(graphs: [Self.graph(nodes: 1001)]), now: Samples.moment)
+            let control = control(files)
+            let asking = Task { () async -> ControlProblem? in
+                while !Task.isCancelled { await Task.yield() }
+                return await #expect(throws: ControlProblem.self) {
+                    _ = try await control.enqueue([Submission(.definition("wide"))])
+                }
+            }
+            asking.cancel()
+            let problem = await asking.value
+            #expect(problem?.code == .unavailable)
+            #expect(try await files.store.queues().allSatisfy { $0.counts.total == 0 })
+        }
+    }
+
     /// What was accepted before the database could no longer be written stands, and is told.
     @Test func whatWasAcceptedBeforeAFailureStands() async throws {
         try await TestStore.with { files in

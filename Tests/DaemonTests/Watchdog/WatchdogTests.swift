@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -127,6 +128,62 @@ import Testing
         }.run()
         #expect(await bed.notifications.heard.first { $0 == "WATCHDOG=trigger" } != nil)
         #expect(bed.notifications.heard.all == ["STATUS=every slot is held", "WATCHDOG=trigger"])
+    }
+
+    /// What the last ring finds may have come to its end meanwhile.
+    @Test(.timeLimit(.minutes(1)))
+    func whatEndsWhileItIsLookedAtIsNotTold() async throws {
+        let bed = try TestBed()
+        let hang = guardOfHangs(bed) { _ in Issue.record("nothing hangs") }
+        let asked = Lines()
+        hang.expectEnd(within: .zero) { [weak hang] in
+            hang?.ended()
+            asked.append("asked")
+            return "it hangs"
+        }
+        #expect(await asked.first { $0 == "asked" } != nil)
+        _ = await bed.notifications.silence()
+        #expect(bed.notifications.heard.all.isEmpty)
+        #expect(hang.problem == nil)
+    }
+
+    /// What was expected meanwhile is not taken for what hung before.
+    @Test(.timeLimit(.minutes(1)))
+    func whatIsExpectedNextIsToldByItself() async throws {
+        let bed = try TestBed()
+        let told = Lines()
+        let hang = guardOfHangs(bed) { _ in told.append("told") }
+        hang.expectEnd(within: .zero) { [weak hang] in
+            hang?.expectEnd(within: .zero) { "the second hangs" }
+            return "the first hangs"
+        }
+        #expect(await told.first { $0 == "told" } != nil)
+        #expect(await bed.notifications.heard.first { $0 == "WATCHDOG=trigger" } != nil)
+        #expect(bed.notifications.heard.all == ["STATUS=the second hangs", "WATCHDOG=trigger"])
+        #expect(hang.problem == "the second hangs")
+    }
+
+    private func guardOfHangs(
+        _ bed: TestBed, onHang: @escaping @Sendable (DaemonFailure) -> Void
+    ) -> HangGuard {
+        HangGuard(
+            notifier: Notifier(bed.notifications.address),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, onHang: onHang)
+    }
+
+    /// The journal may hang with everything else.
+    @Test(.timeLimit(.minutes(1)))
+    func aLogThatBlocksKeepsNothingFromTheManager() async throws {
+        let bed = try TestBed()
+        let isRead = DispatchSemaphore(value: 0)
+        defer { isRead.signal() }
+        let logger = Logger(label: "test") { _ in
+            LineLogHandler(threshold: LogThreshold(.info), style: .dated) { _ in isRead.wait() }
+        }
+        let hang = HangGuard(notifier: Notifier(bed.notifications.address), logger: logger, onHang: { _ in })
+        hang.expectEnd(within: .zero) { "it hangs" }
+        #expect(await bed.notifications.heard.first { $0 == "WATCHDOG=trigger" } != nil)
+        #expect(hang.problem == "it hangs")
     }
 
     private func service(

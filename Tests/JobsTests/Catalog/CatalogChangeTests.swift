@@ -26,6 +26,15 @@ import Testing
             ])
     }
 
+    @Test func thereAreAtMostAThousandSchedules() {
+        let schedules = (0...Schedule.maxCount).map { Schedule(name: "s\($0)", calendar: [], definition: "fetch") }
+        let refusals = problems(DefinitionChange(schedules: schedules)).filter { $0.contains("no more are made") }
+        #expect(
+            refusals == [
+                #"schedule "s1000": "s1000" cannot be used: there are 1000 schedules, and no more are made; remove one or change one"#
+            ])
+    }
+
     @Test func badQueueIsRefused() {
         #expect(
             problems(

@@ -55,6 +55,29 @@ import Testing
         #expect(late.nextAt == Self.midnight + .seconds(3660))
         // Early, as after a clock that was set back between the alarm and here: the time itself is over.
         let early = rule.plan(firing: Self.midnight, now: Self.midnight + .seconds(-5))
-        #expect(early == ScheduleRule.Plan(after: Self.midnight, nextAt: Self.midnight + .seconds(60)))
+        #expect(
+            early
+                == ScheduleRule.Plan(after: Self.midnight + .milliseconds(999), nextAt: Self.midnight + .seconds(60)))
+    }
+
+    /// S5
+    @Test(arguments: ["*:*:*", "*:*:0/0.25", "*:*:0/0.000001"])
+    func timesAreASecondApart(_ expression: String) throws {
+        let times = try CalendarTimes([CalendarExpression(expression)], local: .utc)
+        let rule = ScheduleRule(times: times, isPersistent: false)
+        for late in [0, 3, 999] {
+            let plan = rule.plan(firing: Self.midnight, now: Self.midnight + .milliseconds(late))
+            #expect(plan.nextAt == Self.midnight + .seconds(1))
+        }
+    }
+
+    /// S4
+    @Test func whatWasFiredForIsNotLateAgain() throws {
+        let times = try CalendarTimes([CalendarExpression("hourly")], local: .utc)
+        let rule = ScheduleRule(times: times, isPersistent: true)
+        #expect(!rule.isLate(since: Self.midnight, now: Self.midnight + .seconds(3599)))
+        #expect(rule.isLate(since: Self.midnight, now: Self.midnight + .seconds(3600)))
+        // The clock is wrong now.
+        #expect(rule.isLate(since: Self.midnight, now: Self.midnight + .seconds(-86_400 * 2)))
     }
 }
