@@ -58,7 +58,11 @@ import Testing
         }
         // Three years go by.
         let wrote = try await ChildProcess.run(
-            "sqlite3", [bed.database, "UPDATE schedule SET after_ms = after_ms - 94608000000, next_ms = NULL"])
+            "sqlite3",
+            [
+                bed.database,
+                "UPDATE schedule SET after_ms = after_ms - 94608000000, updated_ms = updated_ms - 94608000000, last_ms = last_ms - 94608000000, next_ms = NULL",
+            ])
         try #require(wrote.status == .exited(0), "\(wrote.errors)")
         for round in 1...2 {
             try await bed.withDaemon { daemon in
