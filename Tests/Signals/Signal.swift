@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Something that a test waits for, sent once for each time it is waited for. Only a broken test waits for ten seconds.
+/// Something that a test waits for, sent once for each time it is waited for. Only a broken test waits for a minute: on a
+/// busy machine, or under a sanitizer, what is done at once elsewhere may take many seconds.
 public final class Signal: Sendable {
     private struct State {
         var sent = 0
@@ -25,7 +26,7 @@ public final class Signal: Sendable {
 
     /// Blocks this thread.
     public func wait() -> Bool {
-        guard blocked.wait(timeout: .now() + 10) == .success else { return false }
+        guard blocked.wait(timeout: .now() + 60) == .success else { return false }
         state.withLock { $0.sent -= 1 }
         return true
     }
@@ -46,7 +47,7 @@ public final class Signal: Sendable {
                 blocked.wait()
                 return continuation.resume(returning: true)
             }
-            DispatchQueue.global().asyncAfter(deadline: .now() + 10) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + 60) {
                 self.state.withLock { $0.waits.removeValue(forKey: number) }?.resume(returning: false)
             }
         }
