@@ -35,6 +35,13 @@ import Testing
         }
     }
 
+    @Test func withoutADaemonTheFilesAreSaidToBeReadLater() async throws {
+        let shop = try await Self.shop(files: ["a"])
+        let run = try await shop.run("upload", shop.path("a"), "--to", "http://h/", "--definition", "send")
+        #expect(run.code == .success)
+        #expect(run.errors.contains("the daemon will read the files itself, which must lie beneath its roots"))
+    }
+
     @Test func withoutAMarkTheMessageAsksForIt() async throws {
         let shop = try await Self.shop(files: ["a", "b"])
         let run = try await shop.run(
