@@ -11,7 +11,11 @@ final class OpenConnections: Sendable {
 
     private let state = Mutex(State())
 
-    /// A connection that comes after ``quiesce()`` is closed at once.
+    /// A request may be on its way on a connection that was just made: closed at once, its sender would not know what became
+    /// of it. So much later it is there.
+    private static let arrival = TimeAmount.milliseconds(200)
+
+    /// A connection that comes after ``quiesce()`` is closed after its request.
     func add(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let isLate = state.withLock { state in
@@ -21,7 +25,7 @@ final class OpenConnections: Sendable {
         channel.closeFuture.whenComplete { [weak self] _ in
             self?.state.withLock { $0.channels[id] = nil }
         }
-        if isLate { channel.close(promise: nil) }
+        if isLate { Self.quiesce(channel) }
     }
 
     /// Counts a connection for its user until it is closed.
@@ -49,7 +53,13 @@ final class OpenConnections: Sendable {
             state.isClosing = true
             return Array(state.channels.values)
         }
-        for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        for channel in channels { Self.quiesce(channel) }
+    }
+
+    private static func quiesce(_ channel: any Channel) {
+        channel.eventLoop.scheduleTask(in: arrival) {
+            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        }
     }
 
     func closeAll() {
