@@ -38,6 +38,34 @@ extension Check {
             try expectEqual(try await bench.store.attempts(of: job).map(\.outcome), [.timedOut])
             try expectEqual(try await bench.state(job), .failed)
         },
+        Check("theConnectionsOfAnAttemptAreKeptWhateverItsEnd") { source in
+            var bench = try await Workbench(source)
+            let later = bench.now + .seconds(30)
+            let refused = NewGraph(isGraph: false, jobs: [bench.job(queue: "nowhere")])
+            let endings: [AttemptEnd.Ending] = [
+                .succeeded(JSONText("1")), .succeeded(JSONText("1"), children: [refused]), .failed(.broken),
+                .failed(.broken, timedOut: true), .retry(.broken, at: later),
+                .retry(.broken, timedOut: true, at: later),
+                .cancelled, .interrupted,
+            ]
+            var ended: [(JobID, JSONText)] = []
+            for (index, ending) in endings.enumerated() {
+                let job = try await bench.enqueue(bench.job())
+                let connections = JSONText(trusted: Array("[{\"number\":1,\"status\":\(200 + index)}, 2]".utf8))
+                try await bench.end(try await bench.claimOne().lease, ending, connections: connections)
+                ended.append((job, connections))
+            }
+            bench = try await bench.restarted()
+            for (job, connections) in ended {
+                try expectEqual(try await bench.store.attempts(of: job).map(\.connections), [connections])
+            }
+            // None of an attempt that made none, nor of one that is no longer the current one.
+            let claimed = try await bench.claimOne()
+            try await bench.end(claimed.lease, .failed(.broken))
+            try expectEqual(
+                try await bench.end(claimed.lease, .failed(.broken), connections: JSONText("[1]")), .leaseLost)
+            try expectEqual(try await bench.store.attempts(of: claimed.lease.job).last?.connections, nil)
+        },
         Check("aRetryUsesUpATryAndWaitsForItsTime") { source in
             let bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())

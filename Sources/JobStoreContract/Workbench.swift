@@ -79,8 +79,11 @@ final class Workbench: Sendable {
     }
 
     @discardableResult
-    func end(_ lease: Lease, _ ending: AttemptEnd.Ending) async throws -> FinishResult {
-        try await store.exchange([AttemptEnd(lease: lease, ending: ending)], claim: nil, now: now).finished[0]
+    func end(
+        _ lease: Lease, _ ending: AttemptEnd.Ending, connections: JSONText? = nil
+    ) async throws -> FinishResult {
+        let end = AttemptEnd(lease: lease, ending: ending, connections: connections)
+        return try await store.exchange([end], claim: nil, now: now).finished[0]
     }
 
     /// Enqueues nothing new: claims one job and ends it.

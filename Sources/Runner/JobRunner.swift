@@ -134,6 +134,7 @@ public final class JobRunner: Sendable {
 
     private func turnUntilEnded() async throws {
         var definitions: [DefinitionID: PreparedDefinition] = [:]
+        let now: @Sendable () -> Timestamp = { [wallClock] in wallClock.now }
         var problem: StoreError?
         while await waitForTurn() {
             await beforeEachTurn?()
@@ -141,7 +142,10 @@ public final class JobRunner: Sendable {
             let startedAt = uptimeClock.now
             let answer: Exchange
             do throws(StoreError) {
-                let ends = turn.ends.map { AttemptEnd(lease: $0.attempt.lease, ending: $0.ending) }
+                let ends = turn.ends.map {
+                    AttemptEnd(
+                        lease: $0.attempt.lease, ending: $0.ending, connections: $0.attempt.connections.json)
+                }
                 answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
             } catch {
                 if error.isTransient, problem == nil {
@@ -159,7 +163,8 @@ public final class JobRunner: Sendable {
             do throws(StoreError) {
                 for job in answer.claimed {
                     let definition = try await prepared(job.definition, in: &definitions)
-                    claimed.append(RunningAttempt(job: job, definition: definition))
+                    claimed.append(
+                        RunningAttempt(job: job, definition: definition, connections: ConnectionLog(now: now)))
                 }
             } catch {
                 handle(.storeFailed(error))

@@ -180,24 +180,27 @@ INSERT INTO dependency VALUES(3,0,2,0);
 INSERT INTO dependency VALUES(6,1,4,0);
 INSERT INTO dependency VALUES(6,0,5,1);
 CREATE TABLE attempt (
-    job_id     INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-    number     INTEGER NOT NULL,
-    outcome    INTEGER NOT NULL,
-    started_ms INTEGER NOT NULL,
-    ended_ms   INTEGER NOT NULL,
-    code       TEXT,
-    message    TEXT,
-    detail     TEXT,
-    retry_ms   INTEGER,
+    job_id      INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    number      INTEGER NOT NULL,
+    outcome     INTEGER NOT NULL,
+    started_ms  INTEGER NOT NULL,
+    ended_ms    INTEGER NOT NULL,
+    code        TEXT,
+    message     TEXT,
+    detail      TEXT,
+    retry_ms    INTEGER,
+    connections TEXT,
     PRIMARY KEY (job_id, number),
     CONSTRAINT attempt_number CHECK (number >= 1),
     CONSTRAINT attempt_outcome CHECK (outcome BETWEEN 0 AND 5),
     CONSTRAINT attempt_failure CHECK ((outcome = 0) = (code IS NULL) AND (code IS NULL) = (message IS NULL)),
-    CONSTRAINT attempt_detail CHECK (detail IS NULL OR code IS NOT NULL)
+    CONSTRAINT attempt_detail CHECK (detail IS NULL OR code IS NOT NULL),
+    -- Not by json_valid(): SQLite 3.40 does not trust it in a schema.
+    CONSTRAINT attempt_connections CHECK (connections GLOB '[[]*]')
 ) STRICT, WITHOUT ROWID;
-INSERT INTO attempt VALUES(1,1,0,1750000001123,1750000002623,NULL,NULL,NULL,NULL);
-INSERT INTO attempt VALUES(2,1,1,1750000001123,1750000002623,'http_status','The server said 503.','{"status":503}',NULL);
-INSERT INTO attempt VALUES(4,1,2,1750000001123,1750000002623,'http_status','The server said 503.','{"status":503}',1750000062623);
+INSERT INTO attempt VALUES(1,1,0,1750000001123,1750000002623,NULL,NULL,NULL,NULL,'[{"number":1,"method":"GET","origin":"https://example.org","address":"192.0.2.1:443","started_at":"2025-06-15T15:06:42.623Z","sent_bytes":0,"received_bytes":0,"status":302},{"number":2,"method":"GET","origin":"http://h:8080","address":"192.0.2.1:443","started_at":"2025-06-15T15:06:42.623Z","sent_bytes":0,"received_bytes":0,"status":200}]');
+INSERT INTO attempt VALUES(2,1,1,1750000001123,1750000002623,'http_status','The server said 503.','{"status":503}',NULL,NULL);
+INSERT INTO attempt VALUES(4,1,2,1750000001123,1750000002623,'http_status','The server said 503.','{"status":503}',1750000062623,NULL);
 CREATE TABLE result (
     job_id      INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     attempt     INTEGER NOT NULL,
@@ -299,14 +302,15 @@ SELECT      attempt.job_id                             AS job,
             (attempt.ended_ms - attempt.started_ms) / 1000.0 AS seconds,
             iif(attempt.code IS NULL, NULL,
                 json_object('code', attempt.code, 'message', attempt.message, 'detail', json(attempt.detail))) AS error,
-            strftime('%Y-%m-%dT%H:%M:%fZ', attempt.retry_ms / 1000.0, 'unixepoch') AS retry
+            strftime('%Y-%m-%dT%H:%M:%fZ', attempt.retry_ms / 1000.0, 'unixepoch') AS retry,
+            attempt.connections                        AS connections
 FROM        attempt
 JOIN        job ON job.id = attempt.job_id
 JOIN        definition ON definition.id = job.definition_id
 UNION ALL
 SELECT      job.id, job.attempt, definition.name, 'running',
             strftime('%Y-%m-%dT%H:%M:%fZ', job.started_ms / 1000.0, 'unixepoch'),
-            NULL, NULL, NULL, NULL
+            NULL, NULL, NULL, NULL, NULL
 FROM        job
 JOIN        definition ON definition.id = job.definition_id
 WHERE       job.state < 4

@@ -82,7 +82,8 @@ import Testing
         _ = try await store.exchange(
             [
                 AttemptEnd(
-                    lease: claimed[0].lease, ending: .succeeded(JSONText(trusted: Array("{\"bytes\":12}".utf8)))),
+                    lease: claimed[0].lease, ending: .succeeded(JSONText(trusted: Array("{\"bytes\":12}".utf8))),
+                    connections: connections(now)),
                 AttemptEnd(lease: claimed[1].lease, ending: .failed(failure)),
                 AttemptEnd(lease: claimed[2].lease, ending: .retry(failure, timedOut: true, at: now + .seconds(60))),
             ], claim: nil, now: now)
@@ -100,6 +101,46 @@ import Testing
         let timing = ScheduleTiming(planned, after: now + .seconds(10), nextAt: now + .seconds(20))
         _ = try await store.fire(ScheduleFiring(timing, .refused("There is no url.")), now: now)
         _ = try await store.setPaused(true, schedule: "often", now: now)
+    }
+
+    private static func connections(_ now: Timestamp) -> JSONText? {
+        let log = ConnectionLog { now }
+        for (origin, status) in [("https://example.org", 302), ("http://h:8080", 200)] {
+            log.begin(method: "GET", origin: origin, address: "192.0.2.1:443").update { $0.status = status }
+        }
+        return log.json
+    }
+
+    @Test func connectionsAreArraysAndAreReadOneByOne() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try directory.open()
+        try await Self.populate(store)
+        let found = try rows(
+            """
+            SELECT job, value ->> 'number' AS number, value ->> 'origin' AS origin, value ->> 'status' AS status
+            FROM   attempts, json_each(connections)
+            """, directory.database)
+        await store.close()
+        #expect(
+            found == """
+                job=1
+                number=1
+                origin=https://example.org
+                status=302
+
+                job=1
+                number=2
+                origin=http://h:8080
+                status=200
+
+
+                """)
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        for wrong in ["{}", "1", "[", ""] {
+            #expect(throws: SQLiteError.self) {
+                try connection.execute(text: "UPDATE attempt SET connections = '\(wrong)'")
+            }
+        }
     }
 
     @Test(arguments: ["jobs", "results", "attempts", "queues", "graphs", "waiting", "definitions", "schedules"])

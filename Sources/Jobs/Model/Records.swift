@@ -102,10 +102,12 @@ public struct AttemptRecord: Hashable, Sendable {
     public var failure: JobFailure?
     /// When the next try is due, if one was granted.
     public var retryAt: Timestamp?
+    /// A JSON array of ``ConnectionRecord``; nil when it made no connection, or crashed.
+    public var connections: JSONText?
 
     public init(
         lease: Lease, outcome: AttemptOutcome, startedAt: Timestamp, endedAt: Timestamp, failure: JobFailure?,
-        retryAt: Timestamp?
+        retryAt: Timestamp?, connections: JSONText? = nil
     ) {
         self.lease = lease
         self.outcome = outcome
@@ -113,6 +115,7 @@ public struct AttemptRecord: Hashable, Sendable {
         self.endedAt = endedAt
         self.failure = failure
         self.retryAt = retryAt
+        self.connections = connections
     }
 }
 

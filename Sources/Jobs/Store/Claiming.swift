@@ -49,10 +49,13 @@ public struct AttemptEnd: Sendable, Hashable {
 
     public var lease: Lease
     public var ending: Ending
+    /// What ``ConnectionLog/json`` gave; kept with the attempt whatever its end. Nil when it made no connection.
+    public var connections: JSONText?
 
-    public init(lease: Lease, ending: Ending) {
+    public init(lease: Lease, ending: Ending, connections: JSONText? = nil) {
         self.lease = lease
         self.ending = ending
+        self.connections = connections
     }
 }
 

@@ -39,7 +39,10 @@ extension JobRunner {
         let context = JobContext(
             lease: attempt.lease, operation: operation, isCancelled: { attempt.isJobCancelled },
             onEnqueue: { children.add($0) })
-        switch await kind.run(payload, job: context, kinds: kinds) {
+        let outcome = await ConnectionLog.$current.withValue(attempt.connections) { [payload] in
+            await kind.run(payload, job: context, kinds: kinds)
+        }
+        switch outcome {
         case .failure(let failed): return .threw(failed)
         case .success(let output):
             guard output.bytes.count <= JSONText.maxBytes else {

@@ -6,6 +6,7 @@ import Synchronization
 final class RunningAttempt: Sendable {
     let job: ClaimedJob
     let definition: PreparedDefinition
+    let connections: ConnectionLog
     private let cancellation = CancellationTokenSource()
     private let task = Mutex<TaskState>(.notStarted)
     private let progress = Mutex(Progress())
@@ -25,9 +26,10 @@ final class RunningAttempt: Sendable {
     /// Between two reports of progress that are told to those who watch.
     static let progressInterval = Duration.milliseconds(100)
 
-    init(job: ClaimedJob, definition: PreparedDefinition) {
+    init(job: ClaimedJob, definition: PreparedDefinition, connections: ConnectionLog) {
         self.job = job
         self.definition = definition
+        self.connections = connections
     }
 
     var lease: Lease { job.lease }

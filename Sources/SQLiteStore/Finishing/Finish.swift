@@ -18,9 +18,11 @@ extension Writer {
                 next = .final(.failed, failure)
                 break
             }
-            guard try close(lease, running, EndedAttempt(.succeeded), as: .succeeded(value), now: now) else {
-                return .leaseLost
-            }
+            guard
+                try close(
+                    lease, running, EndedAttempt(.succeeded), as: .succeeded(value), connections: end.connections,
+                    now: now)
+            else { return .leaseLost }
             for case .refused(let refusal) in try enqueue(children, now: now) {
                 // Undoes the whole end of the attempt.
                 throw SQLiteError(
@@ -44,7 +46,9 @@ extension Writer {
             next =
                 running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .again(at: now, usesTry: false)
         }
-        guard try close(lease, running, attempt, as: next, now: now) else { return .leaseLost }
+        guard try close(lease, running, attempt, as: next, connections: end.connections, now: now) else {
+            return .leaseLost
+        }
         return .recorded(next.state(now: now))
     }
 
@@ -77,7 +81,8 @@ extension Writer {
 
     /// Ends the attempt of a running job; false, and nothing changed, when the row says that it is not the current one.
     func close(
-        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, now: Timestamp
+        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, connections: JSONText? = nil,
+        now: Timestamp
     ) throws(SQLiteError) -> Bool {
         let job = lease.job
         let state = next.state(now: now)
@@ -102,7 +107,7 @@ extension Writer {
         memory.running[job] = nil
         count(queue: running.queue, graph: running.graph, from: .running, to: state, now: now)
         note(job, graph: running.graph, state: state, attempt: lease.attempt, dueAt: dueAt)
-        try recordAttempt(lease, running, attempt, now: now)
+        try recordAttempt(lease, running, attempt, connections, now: now)
         switch next {
         case .succeeded(let value):
             try recordResult(job, attempt: lease.attempt, value, now: now)
@@ -117,7 +122,7 @@ extension Writer {
     }
 
     private func recordAttempt(
-        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, now: Timestamp
+        _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, _ connections: JSONText?, now: Timestamp
     ) throws(SQLiteError) {
         finishing.insertAttempt.bind(1, lease.job.rawValue)
         finishing.insertAttempt.bind(2, lease.attempt)
@@ -126,6 +131,7 @@ extension Writer {
         finishing.insertAttempt.bind(5, now.milliseconds)
         try finishing.insertAttempt.bind(6, failure: attempt.failure)
         finishing.insertAttempt.bind(9, attempt.retryAt?.milliseconds)
+        try finishing.insertAttempt.bind(10, text: connections?.bytes)
         try finishing.insertAttempt.run()
     }
 
@@ -193,8 +199,8 @@ struct FinishStatements: ~Copyable {
         AND    attempt = ?2
         """
     static let insertAttemptSQL: StaticString = """
-        INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms)
-        VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry)
+        INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms, connections)
+        VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry, :connections)
         """
     static let insertValueSQL: StaticString = """
         INSERT INTO result (job_id, attempt, outcome, finished_ms, value)

@@ -172,22 +172,25 @@ extension Migration {
             CONSTRAINT dependency_on_another CHECK (parent_id <> job_id)
         ) STRICT, WITHOUT ROWID;
 
-        -- An attempt that ended.
+        -- An attempt that ended, with the requests it sent.
         CREATE TABLE attempt (
-            job_id     INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
-            number     INTEGER NOT NULL,
-            outcome    INTEGER NOT NULL,
-            started_ms INTEGER NOT NULL,
-            ended_ms   INTEGER NOT NULL,
-            code       TEXT,
-            message    TEXT,
-            detail     TEXT,
-            retry_ms   INTEGER,
+            job_id      INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+            number      INTEGER NOT NULL,
+            outcome     INTEGER NOT NULL,
+            started_ms  INTEGER NOT NULL,
+            ended_ms    INTEGER NOT NULL,
+            code        TEXT,
+            message     TEXT,
+            detail      TEXT,
+            retry_ms    INTEGER,
+            connections TEXT,
             PRIMARY KEY (job_id, number),
             CONSTRAINT attempt_number CHECK (number >= 1),
             CONSTRAINT attempt_outcome CHECK (outcome BETWEEN 0 AND 5),
             CONSTRAINT attempt_failure CHECK ((outcome = 0) = (code IS NULL) AND (code IS NULL) = (message IS NULL)),
-            CONSTRAINT attempt_detail CHECK (detail IS NULL OR code IS NOT NULL)
+            CONSTRAINT attempt_detail CHECK (detail IS NULL OR code IS NOT NULL),
+            -- Not by json_valid(): SQLite 3.40 does not trust it in a schema.
+            CONSTRAINT attempt_connections CHECK (connections GLOB '[[]*]')
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE result (

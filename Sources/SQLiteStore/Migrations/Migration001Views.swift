@@ -67,14 +67,15 @@ extension Migration {
                     (attempt.ended_ms - attempt.started_ms) / 1000.0 AS seconds,
                     iif(attempt.code IS NULL, NULL,
                         json_object('code', attempt.code, 'message', attempt.message, 'detail', json(attempt.detail))) AS error,
-                    strftime('%Y-%m-%dT%H:%M:%fZ', attempt.retry_ms / 1000.0, 'unixepoch') AS retry
+                    strftime('%Y-%m-%dT%H:%M:%fZ', attempt.retry_ms / 1000.0, 'unixepoch') AS retry,
+                    attempt.connections                        AS connections
         FROM        attempt
         JOIN        job ON job.id = attempt.job_id
         JOIN        definition ON definition.id = job.definition_id
         UNION ALL
         SELECT      job.id, job.attempt, definition.name, 'running',
                     strftime('%Y-%m-%dT%H:%M:%fZ', job.started_ms / 1000.0, 'unixepoch'),
-                    NULL, NULL, NULL, NULL
+                    NULL, NULL, NULL, NULL, NULL
         FROM        job
         JOIN        definition ON definition.id = job.definition_id
         WHERE       job.state < 4

@@ -47,7 +47,8 @@ extension Reader {
                     outcome: AttemptOutcome(rawValue: Int(records.attempts.integer(1))) ?? .failed,
                     startedAt: Timestamp(milliseconds: records.attempts.integer(2)),
                     endedAt: Timestamp(milliseconds: records.attempts.integer(3)),
-                    failure: records.attempts.failure(from: 4), retryAt: records.attempts.timestamp(7)))
+                    failure: records.attempts.failure(from: 4), retryAt: records.attempts.timestamp(7),
+                    connections: records.attempts.json(8)))
         }
         return attempts
     }
@@ -77,7 +78,7 @@ struct RecordStatements: ~Copyable {
         WHERE  job_id = :job
         """
     static let attemptsSQL: StaticString = """
-        SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms
+        SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms, connections
         FROM     attempt
         WHERE    job_id = :job
         ORDER BY number

@@ -20,7 +20,7 @@ struct LoopProbe {
             job: ClaimedJob(
                 lease: Lease(job: JobID(job), attempt: attempt), definition: DefinitionID(1), graph: nil, input: nil,
                 hasDependencies: false, tries: attempt - 1),
-            definition: PreparedDefinition(definition, kind: nil))
+            definition: PreparedDefinition(definition, kind: nil), connections: ConnectionLog { wall })
     }
 
     static func exchange(claimed: [RunningAttempt] = [], nextDueAt: Timestamp? = nil) -> ClaimLoop.Event {
