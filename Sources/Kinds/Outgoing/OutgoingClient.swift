@@ -132,18 +132,21 @@ public final class OutgoingClient: Sendable {
         message.headers = request.headers
         message.headers.replaceOrAdd(name: "user-agent", value: configuration.userAgent)
         message.body = request.body
-        let name = request.interim.map(servers.listeners.add)
-        message.headers.remove(name: InterimListeners.header)
-        if let name { message.headers.add(name: InterimListeners.header, value: name) }
-        defer { if let name { _ = servers.listeners.take(name) } }
         let start = ContinuousClock.now
         let limits = configuration.limits
         var isSecondTry = false
         while true {
+            let trace = ConnectionTrace(request, at: address, through: configuration.proxy)
+            message.headers.remove(name: WireListeners.header)
+            let isHeard = trace != nil || request.interim != nil
+            let name = isHeard ? servers.listeners.add(WireListener(interim: request.interim, trace: trace)) : nil
+            if let name { message.headers.add(name: WireListeners.header, value: name) }
+            defer { if let name { _ = servers.listeners.take(name) } }
             do {
                 let answer = try await client.execute(message, deadline: .distantFuture)
                 let response = OutgoingResponse(
-                    answer, url: request.url, address: address, duration: .now - start, limits: limits)
+                    answer, url: request.url, address: address, duration: .now - start, limits: limits,
+                    trace: trace)
                 let size = answer.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
                 if size > limits.headerBytes {
                     throw KindFailure.headersTooLarge(request.url, limit: limits.headerBytes)
@@ -151,6 +154,7 @@ public final class OutgoingClient: Sendable {
                 return response
             } catch {
                 let failure = failure(error, at: request.url)
+                trace?.failed(failure)
                 // A kept connection may have been closed by the server at the moment it was used again.
                 let isHarmless = [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
                 let isWorthAgain = failure.reason == .connectionLost && isHarmless && !isSecondTry

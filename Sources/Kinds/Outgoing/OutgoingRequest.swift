@@ -26,9 +26,11 @@ struct OutgoingResponse: Sendable {
     let duration: Duration
     private let body: HTTPClientResponse.Body
     private let limits: OutgoingLimits
+    private let trace: ConnectionTrace?
 
     init(
-        _ response: HTTPClientResponse, url: WebURL, address: IPAddress, duration: Duration, limits: OutgoingLimits
+        _ response: HTTPClientResponse, url: WebURL, address: IPAddress, duration: Duration, limits: OutgoingLimits,
+        trace: ConnectionTrace?
     ) {
         status = Int(response.status.code)
         headers = response.headers
@@ -38,6 +40,7 @@ struct OutgoingResponse: Sendable {
         self.address = address
         self.duration = duration
         self.limits = limits
+        self.trace = trace
         body = response.body
     }
 
@@ -58,7 +61,9 @@ struct OutgoingResponse: Sendable {
             do {
                 piece = try await pieces.next()
             } catch {
-                throw Task.isCancelled ? .cancelled : KindFailure(error, at: url, limits: limits)
+                let failure = Task.isCancelled ? KindFailure.cancelled : KindFailure(error, at: url, limits: limits)
+                trace?.failed(failure)
+                throw failure
             }
             if Task.isCancelled { throw .cancelled }
             guard let piece, try await use(piece) else { return }

@@ -32,7 +32,7 @@ final class ServerPool: Sendable {
     private let configuration: OutgoingConfiguration
     private let group: any EventLoopGroup
     private let roots: TrustRoots
-    let listeners = InterimListeners()
+    let listeners = WireListeners()
 
     init(configuration: OutgoingConfiguration, group: any EventLoopGroup) {
         self.configuration = configuration
@@ -114,7 +114,7 @@ final class ServerPool: Sendable {
         client.connectionPool.retryConnectionEstablishment = false
         client.dnsOverride = [server.host: "\(server.address)"]
         client.http1_1ConnectionDebugInitializer = { [listeners] channel in
-            channel.eventLoop.makeCompletedFuture { try InterimHandler.add(to: channel, listeners) }
+            channel.eventLoop.makeCompletedFuture { try WireHandler.add(to: channel, listeners) }
         }
         return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: client)
     }

@@ -1,3 +1,4 @@
+import Jobs
 import Synchronization
 
 /// What links resolved to lately, and who is resolving one right now: many jobs for one link ask its server once.
@@ -15,6 +16,8 @@ final class Resolutions: Sendable {
     private struct Flight {
         let id: UInt64
         let task: Task<Void, Never>
+        /// Those who wait share the work, and so the record of where it went.
+        let connections: ConnectionLog?
         var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
     }
 
@@ -46,6 +49,7 @@ final class Resolutions: Sendable {
             state.lastID += 1
             return state.lastID
         }
+        var shared: ConnectionLog?
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isCancelled = state.withLock { state in
@@ -53,6 +57,7 @@ final class Resolutions: Sendable {
                     if Task.isCancelled { return true }
                     if state.flights[key] == nil { state.flights[key] = begin(key, waiter, resolve) }
                     state.flights[key]?.waiting[waiter] = continuation
+                    shared = state.flights[key]?.connections
                     return false
                 }
                 if isCancelled { continuation.resume(returning: .failure(.cancelled)) }
@@ -60,13 +65,16 @@ final class Resolutions: Sendable {
         } onCancel: {
             leave(key, waiter)
         }
+        if let shared { ConnectionLog.current?.add(shared) }
         return try answer.get()
     }
 
     /// - Parameter id: Of the one who asked first.
     private func begin(_ key: Key, _ id: UInt64, _ resolve: @escaping @Sendable () async -> Answer) -> Flight {
         // Ends with its answer, for everybody who asked; cancelled when the last of them is.
-        Flight(id: id, task: Task { self.land(key, id, await resolve()) })
+        let connections = ConnectionLog.current.map { ConnectionLog(now: $0.now) }
+        let task = ConnectionLog.$current.withValue(connections) { Task { self.land(key, id, await resolve()) } }
+        return Flight(id: id, task: task, connections: connections)
     }
 
     /// How many wait for the answer that is being found, for tests.

@@ -29,7 +29,7 @@ import Testing
             let output = try await send(Self.large, to: server)
             #expect(output.bytes == Int64(Self.large.utf8.count))
             #expect(server.requests.map { $0.header("expect") } == ["100-continue", "100-continue"])
-            #expect(server.requests.allSatisfy { $0.header("halyard-interim") == nil })
+            #expect(server.requests.allSatisfy { $0.header("halyard-wire") == nil })
             #expect(server.requests.allSatisfy { $0.body.count == Self.large.utf8.count })
         }
     }

@@ -1,0 +1,96 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Synchronization
+
+/// Who wants to hear what the client does not tell of a request.
+struct WireListener: Sendable {
+    var interim: InterimAnswers?
+    var trace: ConnectionTrace?
+}
+
+/// Who listens to which request, from the moment it is handed to the client until it is on the wire.
+final class WireListeners: Sendable {
+    /// Names a request on its way through the client; never leaves the process.
+    static let header = "halyard-wire"
+
+    private let state = Mutex((last: UInt64(0), waiting: [String: WireListener]()))
+
+    /// - Returns: The value of the header.
+    func add(_ listener: WireListener) -> String {
+        state.withLock { state in
+            state.last += 1
+            state.waiting["\(state.last)"] = listener
+            return "\(state.last)"
+        }
+    }
+
+    func take(_ name: String) -> WireListener? { state.withLock { $0.waiting.removeValue(forKey: name) } }
+}
+
+/// Tells who listens what passes: the request and its body, the heads of answers, which the client reports only when they
+/// are final, and the answer's body.
+final class WireHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = HTTPClientResponsePart
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// A server may tell its progress by answers before the answer, but not go on for ever.
+    private static let most = 1000
+
+    private let listeners: WireListeners
+    private var listener: WireListener?
+    private var isReused = false
+    /// Heads since the last request.
+    private var count = 0
+
+    private init(_ listeners: WireListeners) { self.listeners = listeners }
+
+    /// Puts one between the wire's coding and the client.
+    static func add(to channel: any Channel, _ listeners: WireListeners) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+        try pipeline.addHandler(WireHandler(listeners), position: .after(decoder))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            listener = head.headers[WireListeners.header].first.flatMap(listeners.take)
+            listener?.trace?.connected(isReused: isReused, tls: tlsVersion(context))
+            isReused = true
+            count = 0
+            head.headers.remove(name: WireListeners.header)
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body(let bytes):
+            listener?.trace?.sent(bytes.readableBytes)
+            context.write(data, promise: promise)
+        case .end:
+            context.write(data, promise: promise)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            count += 1
+            if count > Self.most { return context.close(promise: nil) }
+            listener?.interim?.hear(head)
+            if head.status.code >= 200 { listener?.trace?.answered(head) }
+        case .body(let bytes): listener?.trace?.received(bytes.readableBytes)
+        case .end: break
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func tlsVersion(_ context: ChannelHandlerContext) -> String? {
+        // Without TLS there is no such handler.
+        switch try? context.pipeline.syncOperations.nioSSL_tlsVersion() {
+        case .tlsv13: "1.3"
+        case .tlsv12: "1.2"
+        // Older ones are not spoken.
+        case .tlsv11, .tlsv1, nil: nil
+        }
+    }
+}
