@@ -109,7 +109,18 @@ import Testing
         server.reports.report(claimed[0].lease.job, OperationProgress(completed: 1, total: 2, unit: "bytes"))
         add("JobDetail", try await client.job(claimed[0].lease.job))
         let failure = JobFailure(code: "broken", message: "m", detail: json(#"{"a":1}"#))
-        try await server.finish(claimed[0].lease, .retry(failure, at: TestClock.start + .seconds(9)))
+        let log = ConnectionLog { TestClock.start }
+        log.begin(method: "GET", origin: "http://h", address: "192.0.2.1:80", proxy: "http://p:1").update {
+            $0.isReused = false
+            $0.tls = "1.3"
+            $0.protocolName = "HTTP/1.1"
+            ($0.connectMs, $0.firstByteMs, $0.totalMs) = (1, 2, 3)
+            $0.status = 200
+            $0.failure = "connection_lost"
+        }
+        _ = log.begin(method: "GET", origin: "http://h", address: "192.0.2.1:80")
+        try await server.finish(
+            claimed[0].lease, .retry(failure, at: TestClock.start + .seconds(9)), connections: log.json)
         for job in claimed.dropFirst() { try await server.finish(job.lease, .succeeded(json("null"))) }
         for job in try await client.jobs(JobFilter()) {
             add("Job", job)

@@ -38,6 +38,28 @@ enum Samples {
     static let failure = JobFailure(
         code: "http_status", message: "The server answered 503\u{1B}]0;x\u{07}. Try again later.")
 
+    /// Some of more; one of them attacks the terminal.
+    static let connections: JSONText = {
+        var first = ConnectionRecord(
+            method: "HEAD", origin: "https://files.example.org", address: "[2001:db8::1]:443", startedAt: ago(90))
+        first.number = 1
+        first.isReused = false
+        first.tls = "1.3"
+        first.protocolName = "HTTP/1.1"
+        first.totalMs = 45
+        first.status = 201
+        var second = first
+        second.number = 2
+        second.isReused = true
+        second.proxy = "http://proxy:3128"
+        second.failure = "connection_lost\u{1B}[2J"
+        second.totalMs = 1200
+        var last = ConnectionRecord(
+            method: "PUT", origin: "http://10.0.0.1:8080", address: "10.0.0.1:8080", startedAt: ago(60))
+        last.number = 67
+        return JSONText(elements: [first, second, last].map(\.json))
+    }()
+
     static let detail: JobDetail = {
         var record = job(96, .failed, definition: "upload", node: "store", graph: 7, input: #"{"file":"/srv/a b.jpg"}"#)
         record.repeats = JobID(12)
@@ -48,7 +70,7 @@ enum Samples {
                 failure: JobFailure(code: "timed_out", message: "The attempt took longer than 30s."), retryAt: ago(90)),
             AttemptRecord(
                 lease: Lease(job: record.id, attempt: 2), outcome: .failed, startedAt: ago(90), endedAt: ago(60),
-                failure: failure, retryAt: nil),
+                failure: failure, retryAt: nil, connections: connections),
         ]
         return JobDetail(
             job: record,

@@ -17,6 +17,12 @@ struct JobPage {
             try output.line("\("attempts", .bold)")
             try output.table(attempts)
         }
+        // What the last attempt did matters; `--json` shows all.
+        if let attempt = detail.attempts.last(where: { $0.connections != nil }) {
+            let connections = ConnectionRecord.list(in: attempt.connections)
+            try output.line(ConnectionTable.title(attempt, connections))
+            try output.table(ConnectionTable.table(connections))
+        }
         if !detail.dependencies.isEmpty {
             try output.line("\("waits for", .bold)")
             try output.table(Self.neighbours(detail.dependencies))

@@ -90,7 +90,7 @@ extension AttemptRecord: WireObjectValue {
             lease: Lease(job: try fields.required("job"), attempt: try fields.required("attempt")),
             outcome: try fields.required("outcome"), startedAt: try fields.required("started_at"),
             endedAt: try fields.required("ended_at"), failure: try fields.optional("failure"),
-            retryAt: try fields.optional("retry_at"))
+            retryAt: try fields.optional("retry_at"), connections: fields.payload("connections"))
     }
 
     func write(to object: inout WireObject) {
@@ -101,6 +101,7 @@ extension AttemptRecord: WireObjectValue {
         object.add("ended_at", endedAt)
         object.add("failure", failure)
         object.add("retry_at", retryAt)
+        object.add(payload: "connections", connections)
     }
 }
 

@@ -105,9 +105,9 @@ extension TestServer {
         try await store.exchange([], claim: ClaimRequest(slots: slots), now: TestClock.start).claimed
     }
 
-    func finish(_ lease: Lease, _ ending: AttemptEnd.Ending) async throws {
+    func finish(_ lease: Lease, _ ending: AttemptEnd.Ending, connections: JSONText? = nil) async throws {
         let answer = try await store.exchange(
-            [AttemptEnd(lease: lease, ending: ending)], claim: nil, now: TestClock.start)
+            [AttemptEnd(lease: lease, ending: ending, connections: connections)], claim: nil, now: TestClock.start)
         #expect(answer.finished.count == 1)
     }
 

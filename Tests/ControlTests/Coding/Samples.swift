@@ -26,7 +26,7 @@ enum Samples {
     static let ended = JobResult(job: JobID(7), attempt: 0, value: .ended(.skipped, failure), finishedAt: moment)
     static let attempt = AttemptRecord(
         lease: Lease(job: JobID(7), attempt: 1), outcome: .timedOut, startedAt: moment, endedAt: moment,
-        failure: failure, retryAt: moment)
+        failure: failure, retryAt: moment, connections: JSONText(elements: [payload]))
     static let neighbour = JobDetail.Neighbour(
         job: JobID(6), definition: "d", node: "n", state: .running, condition: .finished)
     static let detail = JobDetail(

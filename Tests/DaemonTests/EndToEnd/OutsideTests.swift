@@ -25,6 +25,32 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func everyConnectionOfAnAttemptIsTold() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            try await bed.enqueueVisits(["/hop/2?token=canary"])
+            try await bed.waitForAllJobs()
+            let told = try await bed.ask(
+                """
+                SELECT value ->> 'number', value ->> 'method', value ->> 'origin', value ->> 'address', value ->> 'protocol',
+                       value ->> 'status'
+                FROM   attempts, json_each(connections) WHERE job = 1
+                """)
+            let address = "127.0.0.1:\(bed.server.port)"
+            #expect(
+                told
+                    == [302, 302, 200].enumerated().map {
+                        "\($0 + 1)|HEAD|http://\(address)|\(address)|HTTP/1.1|\($1)"
+                    }.joined(separator: "\n"))
+            #expect(!(try await bed.ask("SELECT connections FROM attempt")).contains("canary"))
+            let shown = try await bed.halyard("show", "1")
+            #expect(shown.output.contains("connections of attempt 1"))
+            #expect(shown.output.components(separatedBy: "\(address)  302").count == 3)
+            #expect(try await bed.halyard("show", "1", "--json").output.contains("\"connections\":[{\"number\":1,"))
+        }
+    }
+
     /// P12, and hostile text never reaches a terminal or another line of the log.
     @Test(.timeLimit(.minutes(1)))
     func controlCharactersReachNoTerminal() async throws {

@@ -4,7 +4,8 @@ import Synchronization
 
 /// A web server on loopback that answers, or waits until the test lets it.
 ///
-/// `/page/…` answers at once with a small page, `/gate/…` when the gate is opened, `/inbox/…` takes what is sent.
+/// `/page/…` answers at once with a small page, `/gate/…` when the gate is opened, `/hop/N` redirects N times, `/inbox/…`
+/// takes what is sent.
 final class WebServer: Sendable {
     let port: UInt16
     /// `GET /page/1`, one line for each request that arrived whole.
@@ -90,9 +91,13 @@ final class WebServer: Sendable {
             requests.append("\(method) \(path)")
             if path.hasPrefix("/gate/") { gate.pass() }
             let body = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body></body></html>"
-            let status = method == "PUT" ? "201 Created" : "200 OK"
+            let status = method == "PUT" ? "201 Created" : path.hasPrefix("/hop/") ? "302 Found" : "200 OK"
+            // `/hop/2` leads to `/hop/1`, and that to a page.
+            let next = Int(path.drop { $0 != "?" && !$0.isNumber }.prefix { $0.isNumber }) ?? 0
+            let place =
+                path.hasPrefix("/hop/") ? "Location: /\(next > 1 ? "hop/\(next - 1)" : "page/1")?token=canary\r\n" : ""
             var answer =
-                "HTTP/1.1 \(status)\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+                "HTTP/1.1 \(status)\r\n\(place)Content-Type: text/html; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
             if method != "HEAD" { answer += body }
             let bytes = Array(answer.utf8)
             guard send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }

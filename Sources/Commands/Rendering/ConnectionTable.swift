@@ -1,0 +1,42 @@
+import Jobs
+
+/// Where the requests of an attempt went, one line for each.
+enum ConnectionTable {
+    /// How many there were, where some are left out.
+    static func title(_ attempt: AttemptRecord, _ connections: [ConnectionRecord]) -> StyledText {
+        let total = connections.last?.number ?? 0
+        let kept = total > connections.count ? ", \(connections.count) of \(total)" : ""
+        return "\("connections of attempt \(attempt.lease.attempt)\(kept)", .bold)"
+    }
+
+    static func table(_ connections: [ConnectionRecord]) -> Table {
+        var table = Table([
+            .init("", .right), .init(""), .init("", shrinks: true), .init(""), .init(""), .init("", .right),
+            .init("", shrinks: true),
+        ])
+        table.hasHeader = false
+        table.indent = 2
+        table.rows = connections.map { connection in
+            [
+                "\(connection.number)", "\(connection.method)", "\(connection.origin)", "\(connection.address)",
+                ending(connection),
+                connection.totalMs.map { "\(TimeText.duration(.milliseconds($0)))" } ?? StyledText(),
+                StyledText(details(connection), .dim),
+            ]
+        }
+        return table
+    }
+
+    /// A failure after the answer began tells more than its status.
+    private static func ending(_ connection: ConnectionRecord) -> StyledText {
+        if let failure = connection.failure { return StyledText(failure, .red) }
+        return connection.status.map { "\($0)" } ?? "no answer"
+    }
+
+    private static func details(_ connection: ConnectionRecord) -> String {
+        [
+            connection.protocolName, connection.tls.map { "TLS \($0)" },
+            connection.isReused == true ? "reused" : nil, connection.proxy.map { "by \($0)" },
+        ].compactMap(\.self).joined(separator: ", ")
+    }
+}
