@@ -40,25 +40,38 @@ final class WireHandler: ChannelDuplexHandler {
     private static let most = 1000
 
     private let listeners: WireListeners
+    private let tls: String?
     private var listener: WireListener?
     private var isReused = false
     /// Heads since the last request.
     private var count = 0
 
-    private init(_ listeners: WireListeners) { self.listeners = listeners }
+    private init(_ listeners: WireListeners, tls: String?) {
+        self.listeners = listeners
+        self.tls = tls
+    }
 
     /// Puts one between the wire's coding and the client.
     static func add(to channel: any Channel, _ listeners: WireListeners) throws {
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-        try pipeline.addHandler(WireHandler(listeners), position: .after(decoder))
+        // Without TLS there is no such handler.
+        let version = try? pipeline.nioSSL_tlsVersion()
+        let tls: String? =
+            switch version {
+            case .tlsv13: "1.3"
+            case .tlsv12: "1.2"
+            // Older ones are not spoken.
+            case .tlsv11, .tlsv1, nil: nil
+            }
+        try pipeline.addHandler(WireHandler(listeners, tls: tls), position: .after(decoder))
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             listener = head.headers[WireListeners.header].first.flatMap(listeners.take)
-            listener?.trace?.connected(isReused: isReused, tls: tlsVersion(context))
+            listener?.trace?.connected(isReused: isReused, tls: tls)
             isReused = true
             count = 0
             head.headers.remove(name: WireListeners.header)
@@ -82,15 +95,5 @@ final class WireHandler: ChannelDuplexHandler {
         case .end: break
         }
         context.fireChannelRead(data)
-    }
-
-    private func tlsVersion(_ context: ChannelHandlerContext) -> String? {
-        // Without TLS there is no such handler.
-        switch try? context.pipeline.syncOperations.nioSSL_tlsVersion() {
-        case .tlsv13: "1.3"
-        case .tlsv12: "1.2"
-        // Older ones are not spoken.
-        case .tlsv11, .tlsv1, nil: nil
-        }
     }
 }
