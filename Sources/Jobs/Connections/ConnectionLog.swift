@@ -73,6 +73,12 @@ public final class ConnectionLog: Sendable {
     /// The records as a JSON array; nil when there is none.
     public var json: JSONText? {
         if state.withLock(\.first.isEmpty) { return nil }
-        return JSONText(elements: records.lazy.map(\.json))
+        var bytes: [UInt8] = []
+        for record in records {
+            bytes.append(UInt8(ascii: bytes.isEmpty ? "[" : ","))
+            record.appendJSON(to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "]"))
+        return JSONText(trusted: bytes)
     }
 }
