@@ -9,7 +9,7 @@ struct Connector {
     enum Purpose { case reading, writing }
 
     private let socket: String
-    private let database: String
+    private var database: String
     private let surroundings: Surroundings
     private let timeout: Duration
 
@@ -69,7 +69,13 @@ struct Connector {
         try await control.connect()
         return Session(
             control: control, place: .daemon(socket: socket),
-            waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() }, close: {})
+            waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
+            openStored: { path in
+                var connector = self
+                connector.database = path
+                let gone = ControlProblem(.noDaemon, "The daemon is gone.")
+                return try await connector.openDatabase(.reading, noDaemon: gone, patience: .zero)
+            }, close: {})
     }
 
     /// - Parameter patience: How long another command that holds the database is waited for.
@@ -99,6 +105,7 @@ struct Connector {
                 store: store, database: store.path, version: Version.current, now: surroundings.now),
             place: .database(.init(path: database, socket: socket, holder: holder)),
             waitForDaemon: { () throws(ControlProblem) in throw noDaemon },
+            openStored: nil,
             close: { [lock] in
                 await store.close()
                 lock?.release()

@@ -24,16 +24,22 @@ struct Session: Sendable {
                 "process \(pid) holds \(path), but does not answer on \(socket): it starts, stops, or has another socket (--socket)"
         }
 
-        /// What a person types to have a daemon.
-        var start: String {
-            path == StandardPaths.database ? "systemctl start halyard" : "halyardd --database \(path)"
-        }
+        var start: String { Session.start(for: path) }
+    }
+
+    /// What a person types to have a daemon.
+    static func start(for database: String) -> String {
+        database == StandardPaths.database ? "systemctl start halyard" : "halyardd --database \(database)"
     }
 
     let control: any JobControl
     let place: Place
     /// Returns once the daemon listens (again).
     let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
+    /// Opens the daemon's database to read it, also when the daemon has gone; nil where the session is one of a database.
+    let openStored: (@Sendable (_ database: String) async throws -> Session)?
+    /// As the daemon itself names it.
+    private(set) var daemonDatabase: String?
     /// Ends the connection, or closes the database and gives its lock back.
     let close: @Sendable () async -> Void
 
@@ -53,6 +59,31 @@ struct Session: Sendable {
             return value
         } catch {
             await session.close()
+            throw error
+        }
+    }
+
+    /// The same session, for ``readStored(_:)`` when the daemon has gone.
+    func knowingItsDatabase() async -> Session {
+        var session = self
+        // Where the daemon does not answer, what follows fails by itself.
+        if isDaemon { session.daemonDatabase = try? await control.status().database }
+        return session
+    }
+
+    /// Reads what is stored without the daemon, after ``knowingItsDatabase()``.
+    ///
+    /// - Returns: Nil where that cannot be read: then only the daemon tells.
+    func readStored<T>(_ read: (any JobControl) async throws -> T) async throws -> T? {
+        guard let daemonDatabase, let openStored else { return nil }
+        // Who may use the socket need not have the right to read the file.
+        guard let stored = try? await openStored(daemonDatabase) else { return nil }
+        do {
+            let value = try await read(stored.control)
+            await stored.close()
+            return value
+        } catch {
+            await stored.close()
             throw error
         }
     }

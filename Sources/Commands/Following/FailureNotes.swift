@@ -13,13 +13,35 @@ struct FailureNotes {
     func tell(_ states: [JobID: JobState]) async throws {
         let failed = states.filter { $0.value == .failed }.keys.sorted()
         let jobs = failed.isEmpty ? states.filter { $0.value == .skipped }.keys.sorted() : failed
-        for job in jobs.prefix(Self.limit) {
-            guard case .ended(let outcome, let failure) = try await session.control.result(job)?.value else { continue }
+        for result in try await results(of: jobs.prefix(Self.limit)) {
+            guard case .ended(let outcome, let failure) = result.value else { continue }
             try surroundings.note(
-                "job \(job) \(outcome.name, outcome.state.style): " + failure.text + " See: halyard show \(job)")
+                "job \(result.job) \(outcome.name, outcome.state.style): " + failure.text
+                    + " See: halyard show \(result.job)")
         }
         if jobs.count > Self.limit {
             try surroundings.note("and \(jobs.count - Self.limit) more. See: halyard list --state failed")
         }
+    }
+
+    /// From the daemon, or where it has gone from what it stored.
+    private func results(of jobs: some Sequence<JobID>) async throws -> [JobResult] {
+        do {
+            return try await Self.results(of: jobs, from: session.control)
+        } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
+            let stored = try await session.readStored { try await Self.results(of: jobs, from: $0) }
+            guard let stored else { throw problem }
+            return stored
+        }
+    }
+
+    private static func results(
+        of jobs: some Sequence<JobID>, from control: any JobControl
+    ) async throws -> [JobResult] {
+        var results: [JobResult] = []
+        for job in jobs {
+            if let result = try await control.result(job) { results.append(result) }
+        }
+        return results
     }
 }

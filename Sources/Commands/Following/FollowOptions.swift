@@ -5,7 +5,7 @@ import Jobs
 struct FollowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "When the daemon goes, wait so long for it to come back; 0s gives up at once, with the exit code 75.",
+            "How long to wait for a daemon that goes to come back. Following goes on when it does; what is final is told at once. With 0s, or when the time is over, the exit code is 75.",
             valueName: "duration"))
     var reconnect = DurationArgument(.seconds(300))
 }

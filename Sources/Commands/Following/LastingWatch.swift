@@ -6,17 +6,20 @@ import Jobs
 /// 1. Of one job or graph only changes are told after a gap, so no job is told final twice. Of all jobs the event `missed`
 ///    is told, what runs, and how those ended that were told as open.
 /// 2. A gap is told once, however many tries it takes, and ends when the daemon answers.
+/// 3. What is final when the daemon goes is read from its database, so that nobody waits for the next one: of what ends
+///    last in a drain the daemon may not tell any more.
 struct LastingWatch {
     enum Notice: Sendable {
         case event(WatchEvent)
-        case gone
+        /// The daemon, with what to do about it.
+        case gone(String)
         case back
 
         /// For people; nil for an event.
         var text: StyledText? {
             switch self {
             case .event: nil
-            case .gone: "the daemon is gone; waiting for it to come back"
+            case .gone(let remedy): "the daemon is gone; \(remedy)"
             case .back: "the daemon is back"
             }
         }
@@ -49,6 +52,7 @@ struct LastingWatch {
                 return try await watch()
             } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
                 try Task.checkCancellation()
+                if goneSince == nil, try await endsInDatabase() { return }
                 try await reconnect(after: problem)
             }
         }
@@ -72,6 +76,23 @@ struct LastingWatch {
         }
         try Task.checkCancellation()
         throw ControlProblem(.unavailable, "The daemon ended the stream.")
+    }
+
+    /// 3.
+    private mutating func endsInDatabase() async throws -> Bool {
+        let jobs = try await session.readStored { [scope] stored -> [JobRecord] in
+            switch scope {
+            case .job(let id): return [try await stored.job(id).job]
+            case .graph(let id):
+                let detail = try await stored.graph(id)
+                return detail.graph.finishedAt == nil ? [] : detail.jobs
+            case .all: return []
+            }
+        }
+        guard let jobs, !jobs.isEmpty, jobs.allSatisfy(\.state.isFinal) else { return false }
+        for job in jobs where isChange(job) { try tell(.event(.job(job))) }
+        try tell(.event(.final))
+        return true
     }
 
     private mutating func catchUp() async throws {
@@ -105,7 +126,7 @@ struct LastingWatch {
     private mutating func reconnect(after problem: ControlProblem) async throws {
         let since = goneSince ?? .now
         // 2.
-        if goneSince == nil, patience > .zero { try tell(.gone) }
+        if goneSince == nil, patience > .zero { try tell(.gone(remedy)) }
         goneSince = since
         let isBack = try await within(patience - (.now - since)) { [session, pause] in
             try await Task.sleep(for: pause, clock: .continuous)
@@ -117,6 +138,11 @@ struct LastingWatch {
                 .temporary, "\(problem.message)\(waited) The jobs are kept; wait again when the daemon runs.")
         }
         pause = min(max(pause * 2, .milliseconds(50)), .seconds(1))
+    }
+
+    private var remedy: String {
+        let start = session.daemonDatabase.map { ". Start it with: \(Session.start(for: $0))" } ?? ""
+        return "waiting up to \(patience.human) for it to come back, since not all is final\(start)"
     }
 }
 

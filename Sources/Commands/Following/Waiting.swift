@@ -25,6 +25,7 @@ struct Waiting: Sendable {
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
         guard session.isDaemon else { return try await withoutDaemon(work) }
+        let session = await session.knowingItsDatabase()
         let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
         try await FailureNotes(session: session, surroundings: surroundings).tell(follower.states)

@@ -115,6 +115,32 @@ import Testing
         #expect(followers[1].errors.text.contains("It stayed away for 100ms. The jobs are kept; wait again"))
     }
 
+    /// What ends last in a drain is final before the daemon can tell; several times, since it is a race.
+    @Test(.timeLimit(.minutes(2)), arguments: 1...4)
+    func whatIsFinalNeedsNoDaemon(round: Int) async throws {
+        let bed = try TestBed()
+        var followers: [ChildProcess] = []
+        try await bed.withDaemon { daemon in
+            try await bed.enqueueVisits(["/gate/1"])
+            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+            followers = try [
+                follow(bed, "watch", "1"), follow(bed, "watch", "1", "--json", "--reconnect", "0s"),
+                follow(bed, "enqueue", "visit", "\(bed.server.site)/gate/2", "--wait"),
+            ]
+            for follower in followers[...1] { await follower.output.first(containing: "running") }
+            await bed.server.requests.first { $0.hasSuffix("/gate/2") }
+            await followers[2].output.first { $0 == "2" }
+            daemon.signal(SIGTERM)
+            bed.server.openGate()
+            #expect(await daemon.waitForEnd() == .exited(0))
+        }
+        for follower in followers {
+            #expect(await follower.waitForEnd() == .exited(0), "\(follower.errors.text)")
+            #expect(!follower.errors.text.contains("gone"), "\(follower.errors.text)")
+        }
+        #expect(followers[2].output.all == ["2", "2  visit  ✓ succeeded"])
+    }
+
     /// A limit counts the gap, too.
     @Test(.timeLimit(.minutes(1)))
     func theTimeRunsOutWhileTheDaemonIsGone() async throws {
