@@ -88,6 +88,10 @@ extension SocketControl {
         try await value(of: Call(.PATCH, "queues", queue.name).with(queue.json))
     }
 
+    public func removeQueue(_ name: String) async throws(ControlProblem) {
+        try await carryOut(Call(.DELETE, "queues", name))
+    }
+
     public func definitions() async throws(ControlProblem) -> DefinitionSet {
         try await value(of: Call(.GET, "definitions"))
     }

@@ -1,3 +1,4 @@
+import CalendarEvents
 import Jobs
 import OperationTypes
 
@@ -117,6 +118,57 @@ extension Check {
             bench = try await bench.restarted()
             try expectEqual(try await bench.store.queues().map(\.settings.name), ["default", "mail"])
             try expectEqual(try await bench.store.queues().last, record)
+        },
+        Check("aQueueThatNothingUsesIsRemovedAndMayBeMadeAnew") { source in
+            var bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "mail", limit: 3, isPaused: true), now: bench.now)
+            try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
+            try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .unknown)
+            try expectEqual(try await bench.store.removeQueue("default", now: bench.now), .unknown)
+            try expectEqual(try await bench.store.queues().map(\.settings.name), ["default"])
+            try expectEqual(
+                try await bench.refusal(of: NewGraph(isGraph: false, jobs: [bench.job(queue: "mail")])),
+                .unknownQueue("mail"))
+            bench = try await bench.restarted()
+            try expectEqual(try await bench.store.queues().map(\.settings.name), ["default"])
+            let record = try await bench.store.change(QueueChange(name: "mail", weight: 2), now: bench.now)
+            try expectEqual(record.settings, QueueSettings(name: "mail", weight: 2))
+            try expectEqual(record.pausedAt, nil)
+            try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
+            _ = try await bench.store.change(QueueChange(name: "post"), now: bench.now)
+            let job = try await bench.enqueue(bench.job(queue: "post"))
+            try expectEqual(try await bench.claimOne().lease.job, job)
+        },
+        Check("aQueueIsKeptWhileSomethingUsesIt") { source in
+            let bench = try await Workbench(source)
+            let node = GraphDefinition.Node(name: "a", definition: "step", queue: "mail")
+            let schedule = Schedule(
+                name: "often", calendar: [try CalendarExpression("minutely")], definition: "step", queue: "mail")
+            try await bench.store.change(
+                DefinitionChange(
+                    queues: [QueueChange(name: "mail"), QueueChange(name: "net")],
+                    definitions: [
+                        Definition(name: "send", kind: "noop", queue: "mail"),
+                        Definition(name: "fetch", kind: "noop", queue: "net"),
+                    ], graphs: [GraphDefinition(name: "both", nodes: [node])], schedules: [schedule]), now: bench.now)
+            let job = try await bench.enqueue(bench.job(queue: "mail"))
+            var users = QueueUsers(openJobs: 1)
+            users.definitions = ["send"]
+            users.graphs = ["both"]
+            users.schedules = ["often"]
+            try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .used(users))
+            try await bench.store.change(
+                DefinitionChange(removals: ["send", "both"], scheduleRemovals: ["often"]), now: bench.now)
+            try expectEqual(
+                try await bench.store.removeQueue("mail", now: bench.now), .used(QueueUsers(openJobs: 1)))
+            _ = try await bench.store.cancel([job], now: bench.now)
+            try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
+            // What was stays as it was, and comes back with a queue of the same name.
+            try expectEqual(try await bench.record(job).queue, "mail")
+            _ = try await bench.store.change(QueueChange(name: "other"), now: bench.now)
+            try expectEqual(try await bench.record(job).queue, "mail")
+            let again = try await bench.store.change(QueueChange(name: "mail"), now: bench.now)
+            try expectEqual(again.counts[.cancelled], 1)
         },
         Check("pausingAPausedQueueKeepsTheMoment") { source in
             let bench = try await Workbench(source)

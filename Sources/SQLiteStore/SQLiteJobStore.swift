@@ -141,6 +141,10 @@ public final class SQLiteJobStore: JobStore {
         try await write { (writer) throws(SQLiteError) in try writer.change(queue, now: now) }
     }
 
+    public func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval {
+        try await write { (writer) throws(SQLiteError) in try writer.removeQueue(name, now: now) }
+    }
+
     public func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError) {
         try await write { (writer) throws(SQLiteError) in try writer.change(definitions, now: now) }
     }

@@ -217,6 +217,7 @@ private struct NoControl: JobControl {
     }
     func queues() async throws(ControlProblem) -> [QueueRecord] { throw nothing }
     func change(_: QueueChange) async throws(ControlProblem) -> QueueRecord { throw nothing }
+    func removeQueue(_: String) async throws(ControlProblem) { throw nothing }
     func definitions() async throws(ControlProblem) -> DefinitionSet { throw nothing }
     func apply(_: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] { throw nothing }
     func removeDefinition(_: String) async throws(ControlProblem) { throw nothing }

@@ -25,7 +25,7 @@ import Testing
             #expect(try await client.setPaused(false, schedule: "tick").pausedAt == nil)
             // What a schedule needs stays.
             let used = await #expect(throws: ControlProblem.self) { try await client.removeDefinition("echo") }
-            #expect(used?.code == .conflict)
+            #expect(used?.code == .inUse)
             #expect(try await client.exportDefinitions().contains("calendar: \"*-*-* *:00:00\""))
             try await client.removeSchedule("tick")
             #expect(try await client.schedules().isEmpty)
@@ -60,7 +60,7 @@ import Testing
             let refusal = await #expect(throws: ControlProblem.self) {
                 _ = try await server.client.run(schedule: "tick")
             }
-            #expect(refusal?.code == .conflict)
+            #expect(refusal?.code == .invalidDefinitions)
             let schedule = try await server.client.schedules()[0].schedule
             guard case .refused = try await server.control.work(of: schedule) else { throw TestFailure("not refused") }
         }

@@ -287,6 +287,35 @@ import Testing
         }
     }
 
+    @Test func aQueueIsRemovedUnlessSomethingNamesIt() async throws {
+        try await TestServer.with { server in
+            let document = """
+                queues: {mail: {limit: 2}, net: {limit: 2}}
+                definitions: {shout: {kind: echo, queue: mail}}
+                schedules: {tick: {calendar: daily, definition: shout, queue: net, input: {text: a}}}
+                """
+            _ = try await server.client.apply(document, dryRun: false)
+            for (queue, user) in [("mail", "definition \"shout\""), ("net", "schedule \"tick\"")] {
+                let used = await #expect(throws: ControlProblem.self) { try await server.client.removeQueue(queue) }
+                #expect(used?.code == .inUse)
+                #expect(used?.message.contains("is used by the \(user). Change those first.") == true)
+            }
+            try await server.client.removeSchedule("tick")
+            try await server.client.removeQueue("net")
+            let names = try await server.client.queues().map(\.settings.name)
+            #expect(names.contains("mail") && !names.contains("net"))
+            let gone = await #expect(throws: ControlProblem.self) { try await server.client.removeQueue("net") }
+            #expect(gone?.code == .unknownQueue)
+            let always = await #expect(throws: ControlProblem.self) { try await server.client.removeQueue("default") }
+            #expect(always?.code == .inUse)
+            let answers = try await server.client.enqueue([
+                Submission(.definition("echo"), input: json(#"{"text":"a"}"#), queue: "net")
+            ])
+            guard case .refused(let problem)? = answers.first else { throw TestFailure("\(answers)") }
+            #expect(problem.code == .unknownQueue)
+        }
+    }
+
     @Test func definitionsAreAppliedExportedAndRemoved() async throws {
         try await TestServer.with { server in
             let document = "definitions:\n  shout:\n    kind: echo\n    timeout: 30s\n"
@@ -304,7 +333,7 @@ import Testing
             #expect(again.allSatisfy { $0.change == .unchanged } && !again.isEmpty)
             try await server.client.removeDefinition("shout")
             let used = await #expect(throws: ControlProblem.self) { try await server.client.removeDefinition("echo") }
-            #expect(used?.code == .conflict)
+            #expect(used?.code == .inUse)
             #expect(used?.message.contains("\"chain\"") == true)
             let unknown = await #expect(throws: ControlProblem.self) {
                 try await server.client.removeDefinition("shout")

@@ -24,13 +24,14 @@ CREATE TABLE queue (
     concurrency INTEGER NOT NULL,
     weight      INTEGER NOT NULL,
     paused_ms   INTEGER,
+    removed_ms  INTEGER,
     CONSTRAINT queue_name UNIQUE (name),
     CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
     CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
 ) STRICT;
-INSERT INTO queue VALUES(1,'default',16,1,NULL);
-INSERT INTO queue VALUES(2,'net',1,1,NULL);
-INSERT INTO queue VALUES(3,'mail',16,1,1750000002623);
+INSERT INTO queue VALUES(1,'default',16,1,NULL,NULL);
+INSERT INTO queue VALUES(2,'net',1,1,NULL,NULL);
+INSERT INTO queue VALUES(3,'mail',16,1,1750000002623,NULL);
 CREATE TABLE definition (
     id           INTEGER PRIMARY KEY,
     name         TEXT NOT NULL,
@@ -323,7 +324,8 @@ SELECT      queue.name                                 AS queue,
             tally.running, tally.ready, tally.scheduled, tally.blocked,
             tally.succeeded, tally.failed, tally.cancelled, tally.skipped
 FROM        queue
-JOIN        tally ON tally.queue_id = queue.id;
+JOIN        tally ON tally.queue_id = queue.id
+WHERE       queue.removed_ms IS NULL;
 CREATE VIEW graphs AS
 SELECT      "graph".id                                 AS "graph",
             "graph".name                               AS name,

@@ -27,5 +27,9 @@ struct QueueRoutes: Sendable {
             fields["name"] = name
             return Response(try await control.change(read(fields.text, as: QueueChange.self)))
         }
+        routes.delete("queues/{name}") { _, context in
+            try await control.removeQueue(context.name)
+            return Response.done
+        }
     }
 }

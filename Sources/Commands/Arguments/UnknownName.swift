@@ -24,10 +24,10 @@ enum UnknownName {
         throw CommandFailure(.noInput, problem, see: "halyard definitions list")
     }
 
-    static func check(queue name: String, among queues: [QueueRecord]) throws {
+    static func check(queue name: String, among queues: [QueueRecord], hint: String = "") throws {
         let known = queues.map(\.settings.name)
         if known.contains(name) { return }
         let nearest = NearestName.nearest(to: name, among: known).map { "Did you mean \($0)? " } ?? ""
-        throw CommandFailure(.noInput, "There is no queue \(name). \(nearest)See: halyard queues list")
+        throw CommandFailure(.noInput, "There is no queue \(name). \(nearest)\(hint)See: halyard queues list")
     }
 }

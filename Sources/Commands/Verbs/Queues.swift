@@ -5,8 +5,8 @@ import Jobs
 extension Halyard {
     struct Queues: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "queues", abstract: "List, pause, resume and set queues.",
-            subcommands: [List.self, Pause.self, Resume.self, Set.self], defaultSubcommand: List.self)
+            commandName: "queues", abstract: "List, pause, resume, set, make and remove queues.",
+            subcommands: [List.self, Pause.self, Resume.self, Set.self, Remove.self], defaultSubcommand: List.self)
 
         struct List: Verb {
             static let configuration = CommandConfiguration(
@@ -60,7 +60,10 @@ extension Halyard {
         struct Set: Verb {
             static let configuration = CommandConfiguration(
                 commandName: "set", abstract: "Set a queue's limit and weight.",
-                discussion: "A queue that does not exist is made.")
+                discussion: """
+                    With --create a queue that does not exist is made. A document makes the queues it names, too: see halyard \
+                    definitions apply.
+                    """)
 
             @Argument(help: "The queue's name.")
             var queue: String
@@ -71,30 +74,61 @@ extension Halyard {
             @Option(help: ArgumentHelp("Its share beside other queues, at least 1.", valueName: "share"))
             var weight: Int?
 
+            @Flag(help: "Make the queue if it does not exist.")
+            var create = false
+
             @OptionGroup var common: CommonOptions
 
             func validate() throws {
                 if limit == nil && weight == nil { throw ValidationError("Give --limit, --weight or both.") }
-                if let limit, limit < 1 {
-                    throw ValidationError("--limit is at least 1. To stop a queue: halyard queues pause")
+                if let limit, !(1...QueueSettings.maxLimit).contains(limit) {
+                    throw ValidationError(
+                        "--limit is 1 to \(QueueSettings.maxLimit). To stop a queue: halyard queues pause")
                 }
-                if let weight, weight < 1 { throw ValidationError("--weight is at least 1.") }
+                if let weight, !(1...QueueSettings.maxWeight).contains(weight) {
+                    throw ValidationError("--weight is 1 to \(QueueSettings.maxWeight).")
+                }
             }
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
                 try await Queues.change(
-                    [QueueChange(name: queue, limit: limit, weight: weight)], common, in: surroundings)
+                    [QueueChange(name: queue, limit: limit, weight: weight)], common, creating: create,
+                    in: surroundings)
             }
         }
 
-        /// Pausing and resuming must not make a queue of a mistyped name.
+        struct Remove: Verb {
+            static let configuration = CommandConfiguration(
+                commandName: "remove", abstract: "Remove queues that nothing uses; their final jobs stay.",
+                discussion: """
+                    Refused while jobs that are not final, definitions, graph definitions or schedules name the queue. The queue \
+                    default is always there.
+                    """)
+
+            @Argument(help: "The queue's name.")
+            var queue: [String]
+
+            @OptionGroup var common: CommonOptions
+
+            func run(in surroundings: Surroundings) async throws -> ExitCode {
+                try await Removal(common, surroundings).remove(queue) { name, session in
+                    try await session.control.removeQueue(name)
+                }
+            }
+        }
+
+        /// A mistyped name must not make a queue.
         private static func change(
-            _ changes: [QueueChange], _ common: CommonOptions, in surroundings: Surroundings
+            _ changes: [QueueChange], _ common: CommonOptions, creating: Bool = false, in surroundings: Surroundings
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
-                if changes.contains(where: { $0.isPaused != nil }) {
+                if !creating {
                     let known = try await session.control.queues()
-                    for change in changes { try UnknownName.check(queue: change.name, among: known) }
+                    let isSet = changes.contains { $0.isPaused == nil }
+                    for change in changes {
+                        try UnknownName.check(
+                            queue: change.name, among: known, hint: isSet ? "To make it, add --create. " : "")
+                    }
                 }
                 var queues: [QueueRecord] = []
                 for change in changes { queues.append(try await session.control.change(change)) }

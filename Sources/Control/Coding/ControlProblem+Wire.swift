@@ -44,6 +44,7 @@ extension ControlProblem.Code {
         case .invalidDefinitions: "The definitions are wrong"
         case .keyReused: "The key belongs to another request"
         case .conflict: "The present state does not allow it"
+        case .inUse: "Something else names it"
         case .unmetDependency: "A dependency can no longer be met"
         case .tooLarge: "It is too large"
         case .unavailable: "Not now"

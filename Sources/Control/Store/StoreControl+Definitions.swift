@@ -54,6 +54,12 @@ extension StoreControl {
         let definitions = try await definitions()
         let names = definitions.definitions.map(\.definition.name) + definitions.graphs.map(\.definition.name)
         guard names.contains(name) else {
+            if definitions.schedules.contains(where: { $0.name == name }) {
+                throw ControlProblem(
+                    .notFound,
+                    "There is no definition \"\(name)\", but a schedule. Remove that with: halyard schedules remove \(name)"
+                )
+            }
             throw ControlProblem(
                 .notFound,
                 sentence(NearestName.unknown("definition", name, among: names.sorted(), listing: "there are")))
@@ -61,12 +67,12 @@ extension StoreControl {
         let users = definitions.graphs.map(\.definition).filter { $0.nodes.contains { $0.definition == name } }
         guard users.isEmpty else {
             let graphs = users.map { "\"\($0.name)\"" }.joined(separator: ", ")
-            throw ControlProblem(.conflict, "\"\(name)\" is used by the graph \(graphs). Remove or change that first.")
+            throw ControlProblem(.inUse, "\"\(name)\" is used by the graph \(graphs). Remove or change that first.")
         }
         let schedules = definitions.schedules.filter { $0.definition == name }.map { "\"\($0.name)\"" }
         guard schedules.isEmpty else {
             throw ControlProblem(
-                .conflict,
+                .inUse,
                 "\"\(name)\" is used by the schedule \(schedules.joined(separator: ", ")). Remove or change that first."
             )
         }

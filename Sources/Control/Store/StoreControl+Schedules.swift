@@ -42,7 +42,7 @@ extension StoreControl {
         defer { manyJobs.give() }
         let graph: NewGraph
         switch try await asked({ () throws(StoreError) in try await work(of: schedule) }) {
-        case .refused(let reason): throw ControlProblem(.conflict, reason)
+        case .refused(let reason): throw ControlProblem(.invalidDefinitions, reason)
         case .enqueue(let planned): graph = planned
         }
         let outcome = try await asked { () throws(StoreError) in
@@ -86,6 +86,13 @@ extension StoreControl {
     }
 
     private func noSchedule(_ name: String) async throws(ControlProblem) -> ControlProblem {
+        let definitions = try await definitions()
+        if definitions.definitions.contains(where: { $0.definition.name == name })
+            || definitions.graphs.contains(where: { $0.definition.name == name })
+        {
+            return ControlProblem(
+                .notFound, "There is no schedule \"\(name)\", but a definition. See: halyard definitions show \(name)")
+        }
         let names = try await asked { () throws(StoreError) in try await store.schedules() }.map(\.schedule.name)
         return ControlProblem(
             .notFound, sentence(NearestName.unknown("schedule", name, among: names, listing: "there are")))

@@ -9,14 +9,54 @@ extension StoreControl {
         try await alone { () throws(ControlProblem) in try await checkAndChange(queue) }
     }
 
+    public func removeQueue(_ name: String) async throws(ControlProblem) {
+        if name == QueueSettings.defaultName {
+            throw ControlProblem(
+                .inUse, "The queue \"\(name)\" is always there. To stop it: halyard queues pause \(name)")
+        }
+        let removal = try await alone { () throws(ControlProblem) in
+            try await asked { () throws(StoreError) in try await store.removeQueue(name, now: now()) }
+        }
+        switch removal {
+        case .removed: return
+        case .unknown: throw unknown(name, among: try await queues().map(\.settings.name))
+        case .used(let users):
+            throw ControlProblem(
+                .inUse, "The queue \"\(name)\" is used by \(Self.list(users)). \(Self.remedy(users, of: name))")
+        }
+    }
+
+    private func unknown(_ name: String, among names: [String]) -> ControlProblem {
+        ControlProblem(
+            .unknownQueue, sentence(NearestName.unknown("queue", name, among: names, listing: "the queues are")))
+    }
+
+    private static func list(_ users: QueueUsers) -> String {
+        func named(_ what: String, _ names: [String]) -> String? {
+            guard !names.isEmpty else { return nil }
+            let shown = names.prefix(10).map { "\"\($0)\"" }.joined(separator: ", ")
+            return "the \(what) \(shown)" + (names.count > 10 ? " and \(names.count - 10) more" : "")
+        }
+        let jobs = users.openJobs == 1 ? "a job that is not final" : "\(users.openJobs) jobs that are not final"
+        return [
+            users.openJobs == 0 ? nil : jobs, named("definition", users.definitions), named("graph", users.graphs),
+            named("schedule", users.schedules),
+        ].compactMap(\.self).joined(separator: ", by ")
+    }
+
+    private static func remedy(_ users: QueueUsers, of name: String) -> String {
+        let namesIt = !(users.definitions + users.graphs + users.schedules).isEmpty
+        if users.openJobs == 0 { return "Change those first." }
+        let jobs = "Wait for the jobs or cancel them (halyard list --open --queue \(name))"
+        return namesIt ? "\(jobs), and change the others, first." : "\(jobs) first."
+    }
+
     private func checkAndChange(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let names = Set(catalog.definitions.queues.map(\.name)).union([QueueSettings.defaultName])
         // A setting makes a queue; a pause of one that does not exist is a slip.
         if !names.contains(queue.name), queue.limit == nil, queue.weight == nil {
-            throw ControlProblem(
-                .unknownQueue,
-                sentence(NearestName.unknown("queue", queue.name, among: names.sorted(), listing: "the queues are")))
+            throw unknown(queue.name, among: names.sorted())
         }
         let problems = catalog.check(DefinitionChange(queues: [queue]))
         if let problem = problems.first {

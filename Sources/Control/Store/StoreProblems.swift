@@ -34,7 +34,9 @@ extension ControlProblem {
         case .unknownDependency(let id):
             self.init(.notFound, "There is no job \(id) to wait for; it may have been pruned.")
         case .unknownQueue(let name):
-            self.init(.unknownQueue, "The queue \"\(name)\" has just gone. Look at \"halyard queues list\".")
+            self.init(
+                .unknownQueue,
+                "The queue \"\(name)\" was removed. Name another, or make it anew: halyard queues set \(name) --create")
         case .unknownDefinition(let id):
             self.init(
                 .unknownDefinition, "Revision \(id.rawValue) of a definition has just gone. Send the request again.")

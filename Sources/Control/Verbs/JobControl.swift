@@ -44,6 +44,8 @@ public protocol JobControl: Sendable {
 
     func queues() async throws(ControlProblem) -> [QueueRecord]
     func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord
+    /// Refused while jobs that are not final, definitions or schedules name it. Its final jobs stay.
+    func removeQueue(_ name: String) async throws(ControlProblem)
     func definitions() async throws(ControlProblem) -> DefinitionSet
     /// Checks a document whole and, unless `dryRun`, writes it whole.
     func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine]

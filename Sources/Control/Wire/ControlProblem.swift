@@ -19,6 +19,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case keyReused = "key-reused"
         /// The job's state does not allow it.
         case conflict = "conflict"
+        /// Something else names it; the message says what. That is changed first.
+        case inUse = "in-use"
         /// What it needs can never come; the message says what to do instead.
         case unmetDependency = "unmet-dependency"
         case tooLarge = "too-large"
@@ -51,7 +53,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,
             .unknownQueue,
             .notFound,
-            .invalidDefinitions, .keyReused, .conflict, .unmetDependency, .tooLarge:
+            .invalidDefinitions, .keyReused, .conflict, .inUse, .unmetDependency, .tooLarge:
             true
         case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
         }
@@ -64,7 +66,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .permission: 403
         case .unknownDefinition, .unknownQueue, .notFound: 404
         case .methodNotAllowed: 405
-        case .conflict, .unmetDependency: 409
+        case .conflict, .inUse, .unmetDependency: 409
         case .tooLarge: 413
         case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .keyReused: 422
         case .internal, .storage, .unknownOutcome: 500

@@ -211,7 +211,7 @@ public struct QueueSettings: Hashable, Sendable {
     public static let defaultLimit = 16
     public static let maxLimit = 10_000
     public static let maxWeight = 1000
-    /// How many queues there may be: every claim looks at each, and none can be removed.
+    /// How many queues there may be: every claim looks at each.
     public static let maxCount = 1000
     /// The queue that every database has.
     public static let defaultName = "default"

@@ -48,6 +48,9 @@ public protocol JobStore: Sendable {
     // MARK: Settings
 
     func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
+    /// Removes a queue that nothing uses; its final jobs stay and go on naming it. ``change(_:now:)-(QueueChange,_)``
+    /// makes one of the same name as if it were new.
+    func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
     /// Records what the daemon's kinds are, for people and for checks where their code is not linked.
     func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)

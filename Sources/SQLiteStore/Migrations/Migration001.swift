@@ -23,12 +23,14 @@ extension Migration {
             updated_ms  INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
 
+        -- A removed one stays for the final jobs that refer to it.
         CREATE TABLE queue (
             id          INTEGER PRIMARY KEY,
             name        TEXT NOT NULL,
             concurrency INTEGER NOT NULL,
             weight      INTEGER NOT NULL,
             paused_ms   INTEGER,
+            removed_ms  INTEGER,
             CONSTRAINT queue_name UNIQUE (name),
             CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
             CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)

@@ -89,7 +89,8 @@ extension Migration {
                     tally.running, tally.ready, tally.scheduled, tally.blocked,
                     tally.succeeded, tally.failed, tally.cancelled, tally.skipped
         FROM        queue
-        JOIN        tally ON tally.queue_id = queue.id;
+        JOIN        tally ON tally.queue_id = queue.id
+        WHERE       queue.removed_ms IS NULL;
 
         CREATE VIEW graphs AS
         SELECT      "graph".id                                 AS "graph",

@@ -73,6 +73,7 @@ struct DefinitionStatements: ~Copyable {
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id
+        WHERE    removed_ms IS NULL
         ORDER BY name
         """
 

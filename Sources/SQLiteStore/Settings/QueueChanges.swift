@@ -4,7 +4,7 @@ import SQLite
 extension Writer {
     func change(_ change: QueueChange, now: Timestamp) throws(SQLiteError) -> QueueRecord {
         let index =
-            if let known = memory.queueByName[change.name] { known } else { try insertQueue(named: change.name) }
+            if let known = memory.queueByName[change.name] { known } else { try makeQueue(named: change.name) }
         var queue = memory.queues[index]
         queue.settings.limit = change.limit ?? queue.settings.limit
         queue.settings.weight = change.weight ?? queue.settings.weight
@@ -23,6 +23,48 @@ extension Writer {
             queuesChanged = true
         }
         return queue.record
+    }
+
+    /// A queue that was removed comes back, as new; its jobs are history, and one without any takes another name.
+    private func makeQueue(named name: String) throws(SQLiteError) -> Int {
+        let removed =
+            memory.queues.firstIndex { $0.isRemoved && $0.settings.name == name }
+            ?? memory.queues.firstIndex { $0.isRemoved && $0.tally.isZero }
+        guard let index = removed else { return try insertQueue(named: name) }
+        let new = QueueSettings(name: name)
+        settings.reviveQueue.bind(1, memory.queues[index].id)
+        try settings.reviveQueue.bind(2, name)
+        settings.reviveQueue.bind(3, new.limit)
+        settings.reviveQueue.bind(4, new.weight)
+        try settings.reviveQueue.run()
+        memory.queues[index].settings = new
+        memory.queues[index].pausedAt = nil
+        memory.queues[index].isRemoved = false
+        memory.queueByName[name] = index
+        queuesChanged = true
+        return index
+    }
+
+    func removeQueue(_ name: String, now: Timestamp) throws(SQLiteError) -> QueueRemoval {
+        guard name != QueueSettings.defaultName, let index = memory.queueByName[name] else { return .unknown }
+        var users = QueueUsers(openJobs: memory.queues[index].tally.open)
+        try settings.queueUsers.bind(1, name)
+        while try settings.queueUsers.step() {
+            let user = settings.queueUsers.string(1)
+            switch settings.queueUsers.string(0) {
+            case "definition": users.definitions.append(user)
+            case "graph": users.graphs.append(user)
+            default: users.schedules.append(user)
+            }
+        }
+        guard users.isEmpty else { return .used(users) }
+        settings.removeQueue.bind(1, memory.queues[index].id)
+        settings.removeQueue.bind(2, now.milliseconds)
+        try settings.removeQueue.run()
+        memory.queues[index].isRemoved = true
+        memory.queueByName[name] = nil
+        queuesChanged = true
+        return .removed
     }
 
     private func insertQueue(named name: String) throws(SQLiteError) -> Int {

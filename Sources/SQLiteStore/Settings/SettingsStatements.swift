@@ -4,6 +4,9 @@ struct SettingsStatements: ~Copyable {
     let insertQueue: Statement
     let insertTally: Statement
     let updateQueue: Statement
+    let reviveQueue: Statement
+    let queueUsers: Statement
+    let removeQueue: Statement
     let deleteKinds: Statement
     let insertKind: Statement
     let currentDefinition: Statement
@@ -26,6 +29,37 @@ struct SettingsStatements: ~Copyable {
             UPDATE queue
             SET    concurrency = ?2, weight = ?3, paused_ms = ?4
             WHERE  id = ?1
+            """)
+        reviveQueue = connection.prepare(
+            """
+            UPDATE queue
+            SET    name = ?2, concurrency = ?3, weight = ?4, paused_ms = NULL, removed_ms = NULL
+            WHERE  id = ?1
+            AND    removed_ms IS NOT NULL
+            """)
+        queueUsers = connection.prepare(
+            """
+            SELECT   'definition', name
+            FROM     definition
+            WHERE    queue = ?1
+            AND      replaced_ms IS NULL
+            UNION ALL
+            SELECT   'graph', name
+            FROM     graph_definition
+            WHERE    replaced_ms IS NULL
+            AND      EXISTS (SELECT 1 FROM json_each(body, '$.nodes') AS node WHERE node.value ->> 'queue' = ?1)
+            UNION ALL
+            SELECT   'schedule', name
+            FROM     schedule
+            WHERE    body ->> 'queue' = ?1
+            ORDER BY 1, 2
+            """)
+        removeQueue = connection.prepare(
+            """
+            UPDATE queue
+            SET    removed_ms = ?2
+            WHERE  id = ?1
+            AND    removed_ms IS NULL
             """)
         deleteKinds = connection.prepare("DELETE FROM kind")
         insertKind = connection.prepare(

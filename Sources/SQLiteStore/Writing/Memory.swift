@@ -4,6 +4,7 @@ import Jobs
 /// after a rollback it is read again.
 struct Memory {
     var queues: [QueueMemory] = []
+    /// Without those that were removed.
     var queueByName: [String: Int] = [:]
     var definitions: Set<DefinitionID> = []
     /// By job. Complete: a job that is not here is not running.
@@ -12,7 +13,7 @@ struct Memory {
     var nextGraph: Int64 = 1
 
     func queueIndex(id: Int64) -> Int {
-        // Numbers start at 1 and no queue is ever deleted.
+        // Numbers start at 1 and no row is ever deleted.
         Int(id) - 1
     }
 
@@ -23,6 +24,8 @@ struct QueueMemory {
     let id: Int64
     var settings: QueueSettings
     var pausedAt: Timestamp?
+    /// None of its jobs is open, and nothing names it.
+    var isRemoved = false
     var tally: Tally
     /// The tally differs from its row.
     var isTallyChanged = false

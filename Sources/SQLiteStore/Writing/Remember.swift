@@ -7,7 +7,7 @@ extension Writer {
         var memory = Memory()
         while try remembering.queues.step() {
             let row = remembering.queues.queue()
-            memory.queueByName[row.settings.name] = memory.queues.count
+            if !row.isRemoved { memory.queueByName[row.settings.name] = memory.queues.count }
             memory.queues.append(row)
         }
         for (index, queue) in memory.queues.enumerated() where memory.queueIndex(id: queue.id) != index {
@@ -34,7 +34,7 @@ extension Statement {
     fileprivate func queue() -> QueueMemory {
         QueueMemory(
             id: integer(0), settings: QueueSettings(name: string(1), limit: Int(integer(2)), weight: Int(integer(3))),
-            pausedAt: timestamp(4), tally: tally(from: 5))
+            pausedAt: timestamp(4), isRemoved: !isNull(5), tally: tally(from: 6))
     }
 
     fileprivate func runningJob(_ memory: Memory) -> (JobID, RunningJob) {
@@ -50,7 +50,7 @@ extension Statement {
 
 struct RememberStatements: ~Copyable {
     static let queuesSQL: StaticString = """
-        SELECT   queue.id, name, concurrency, weight, paused_ms,
+        SELECT   queue.id, name, concurrency, weight, paused_ms, removed_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id
