@@ -35,7 +35,9 @@ import Testing
         ["queues", "set", "a"],
         ["queues", "set", "a", "--limit", "0"],
         ["list", "--limit", "0"], ["wait"], ["queues", "pouse", "x"], ["help", "wiat"], ["queues", "help", "pouse"],
-        ["show", "\u{1B}[2J"],
+        ["show", "\u{1B}[2J"], ["enqueue", "a", "--at", "25:00"], ["enqueue", "a", "--in", "5x"],
+        ["upload", "a", "--to", "https://h/{pth}"], ["upload", "a", "--to", "https://{path}.example.org/a"],
+        ["upload", "a", "--to", "https://h/{path"], ["queues", "set", "a", "--weight", "1001"],
     ])
     func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
         let output = Capture()

@@ -39,8 +39,14 @@ extension Priority: ExpressibleByArgument {
     public static var allValueDescriptions: [String: String] { [:] }
 }
 
+/// What was typed is of no form that is understood.
+struct UnreadableArgument: Error, CustomStringConvertible {
+    /// Which are, with examples.
+    var description: String
+}
+
 /// A duration as people write it; a type of our own, since `Duration` belongs to the standard library.
-struct DurationArgument: ExpressibleByArgument, Hashable {
+struct DurationArgument: Hashable, CustomStringConvertible {
     var duration: Duration
 
     init(_ duration: Duration) { self.duration = duration }
@@ -50,7 +56,12 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
         self.duration = duration
     }
 
-    var defaultValueDescription: String { duration.human }
+    @Sendable static func read(_ text: String) throws -> DurationArgument {
+        if let argument = DurationArgument(argument: text) { return argument }
+        throw UnreadableArgument(description: "give numbers with ms, s, m, h or d, such as 30s, 5m, 1h30m or 2d")
+    }
+
+    var description: String { duration.human }
 }
 
 /// A job to wait for: `41`, or `41:finished`.

@@ -1,9 +1,8 @@
-import ArgumentParser
 import Glibc
 import Jobs
 
 /// A moment as people write it: `2026-07-25T18:00Z`, `2026-07-25 18:00` in local time, `18:00` for its next occurrence.
-struct TimeArgument: ExpressibleByArgument, Hashable {
+struct TimeArgument: Hashable {
     private enum Form: Hashable {
         case absolute(Timestamp)
         /// What a local clock shows, read as if it were UTC.
@@ -24,6 +23,14 @@ struct TimeArgument: ExpressibleByArgument, Hashable {
         } else {
             return nil
         }
+    }
+
+    @Sendable static func read(_ text: String) throws -> TimeArgument {
+        if let argument = TimeArgument(argument: text) { return argument }
+        throw UnreadableArgument(
+            description:
+                "give a day, a time of day or both, such as 2026-07-25, 18:00, '2026-07-25 18:00' or with a zone 2026-07-25T18:00Z"
+        )
     }
 
     /// By the local time zone where the text names none.

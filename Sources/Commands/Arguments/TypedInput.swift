@@ -49,7 +49,7 @@ struct TypedInput {
         switch problem {
         case .unknownDefinition: CommandFailure(.noInput, problem, see: "halyard definitions list")
         case .refusedDefinition: CommandFailure(.configuration, problem, see: "halyard definitions show \(name)")
-        default: CommandFailure(.usage, problem, see: "halyard definitions show \(name)")
+        default: CommandFailure(.data, problem, see: "halyard definitions show \(name)")
         }
     }
 

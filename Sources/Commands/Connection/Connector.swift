@@ -70,7 +70,7 @@ struct Connector {
         return Session(
             control: control, place: .daemon(socket: socket),
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
-            openStored: { path in
+            openStored: { (path) throws(StoreOpenError) in
                 var connector = self
                 connector.database = path
                 let gone = ControlProblem(.noDaemon, "The daemon is gone.")

@@ -37,7 +37,7 @@ struct Session: Sendable {
     /// Returns once the daemon listens (again).
     let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
     /// Opens the daemon's database to read it, also when the daemon has gone; nil where the session is one of a database.
-    let openStored: (@Sendable (_ database: String) async throws -> Session)?
+    let openStored: (@Sendable (_ database: String) async throws(StoreOpenError) -> Session)?
     /// As the daemon itself names it.
     private(set) var daemonDatabase: String?
     /// Ends the connection, or closes the database and gives its lock back.
@@ -76,16 +76,35 @@ struct Session: Sendable {
     /// - Returns: Nil where that cannot be read: then only the daemon tells.
     func readStored<T>(_ read: (any JobControl) async throws -> T) async throws -> T? {
         guard let daemonDatabase, let openStored else { return nil }
-        // Who may use the socket need not have the right to read the file.
-        guard let stored = try? await openStored(daemonDatabase) else { return nil }
-        do {
-            let value = try await read(stored.control)
-            await stored.close()
-            return value
-        } catch {
-            await stored.close()
-            throw error
+        // A daemon that ends holds it for a moment, while it closes it.
+        for wait in [10, 20, 50, 100, 200, 500] {
+            let stored: Session
+            do throws(StoreOpenError) {
+                stored = try await openStored(daemonDatabase)
+            } catch {
+                // Who may use the socket need not have the right to read the file.
+                if case .unreadableFile = error { return nil }
+                try await Task.sleep(for: .milliseconds(wait), clock: .continuous)
+                continue
+            }
+            do {
+                let value = try await read(stored.control)
+                await stored.close()
+                return value
+            } catch {
+                await stored.close()
+                guard let problem = error as? ControlProblem, problem.code == .unavailable else { throw error }
+                try await Task.sleep(for: .milliseconds(wait), clock: .continuous)
+            }
         }
+        return nil
+    }
+
+    func enqueue(_ submission: Submission) async throws -> SubmissionAnswer {
+        guard let answer = try await control.enqueue([submission]).first else {
+            throw CommandFailure(.software, "The daemon gave no answer to the submission. Check with: halyard list")
+        }
+        return answer
     }
 
     /// For verbs that only a daemon can carry out.

@@ -6,22 +6,37 @@ struct FileTree {
         var path: String
         /// Within the folder that was named; the bare name of a file that was.
         var place: String
+
+        var isStandardInput: Bool { path == Spooling.standardInput }
+    }
+
+    /// A name in a folder that nobody meant to send, or that no job could name.
+    struct LeftOut {
+        var path: String
+        var reason: String
     }
 
     /// In the order of their names, folder by folder.
     private(set) var files: [File] = []
-    /// Links, devices, pipes and sockets in folders: nobody meant to send them.
-    private(set) var leftOut = 0
-    /// Names in folders that no job could name, since its input is text.
-    private(set) var unnameable = 0
+    private(set) var leftOut: [LeftOut] = []
+    /// Links that were named, and where they lead.
+    private(set) var followed: [(link: String, real: String)] = []
 
+    /// - Parameter paths: `-` is standard input, at most once.
     init(_ paths: [String]) throws {
+        if paths.filter({ $0 == Spooling.standardInput }).count > 1 {
+            throw CommandFailure(.usage, "Standard input can be read only once. Give one -.")
+        }
         for path in paths {
+            if path == Spooling.standardInput {
+                files.append(File(path: path, place: ""))
+                continue
+            }
             switch try Self.kind(of: path) {
-            case S_IFDIR: try walk(Self.resolved(path), "")
+            case S_IFDIR: try walk(resolved(path), "")
             case S_IFREG:
                 let place = String(path.split(separator: "/").last ?? "")
-                files.append(File(path: try Self.resolved(path), place: place))
+                files.append(File(path: try resolved(path), place: place))
             default: throw CommandFailure(.noInput, "\(path) is not a regular file. Name a file or a folder.")
             }
         }
@@ -36,8 +51,17 @@ struct FileTree {
             switch facts.st_mode & S_IFMT {
             case S_IFDIR: try walk(path, inside)
             case S_IFREG: files.append(File(path: path, place: inside))
-            default: leftOut += 1
+            case let kind: leftOut.append(LeftOut(path: path, reason: Self.name(of: kind)))
             }
+        }
+    }
+
+    private static func name(of kind: mode_t) -> String {
+        switch kind {
+        case S_IFLNK: "a link"
+        case S_IFSOCK: "a socket"
+        case S_IFIFO: "a pipe"
+        default: "a device"
         }
     }
 
@@ -48,7 +72,7 @@ struct FileTree {
     }
 
     /// Where a link leads that was named: whoever names it means that, and the daemon follows none.
-    private static func resolved(_ path: String) throws -> String {
+    private mutating func resolved(_ path: String) throws -> String {
         // With a slash behind it, lstat would follow it too.
         let bare = "/" + path.split(separator: "/").joined(separator: "/")
         let name = path.hasPrefix("/") ? bare : String(bare.dropFirst())
@@ -60,6 +84,7 @@ struct FileTree {
         guard let text = String(validatingCString: real) else {
             throw CommandFailure(.noInput, "\(path) leads to a name that is not UTF-8. Give that another name.")
         }
+        followed.append((path, text))
         return text
     }
 
@@ -72,7 +97,7 @@ struct FileTree {
             guard let text = entry.pointer(to: \.d_name) else { continue }
             let bytes = UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self)
             guard let name = String(validatingCString: bytes) else {
-                unnameable += 1
+                leftOut.append(LeftOut(path: "\(folder)/\(String(cString: bytes))", reason: "not UTF-8"))
                 continue
             }
             if name != "." && name != ".." { names.append(name) }

@@ -18,6 +18,13 @@ struct LineSubmission {
         var reader = LineReader(file.reader, limit: Self.lineLimit)
         var refusals = 0
         var accepted = 0
+        func stopped(at line: Int, _ problem: ControlProblem) -> CommandFailure {
+            CommandFailure(
+                ExitCode(problem.code), "line \(line) and what follows: \(problem.message)",
+                details: problem.details + [
+                    "\(AmountText.count(accepted, "line")) before it enqueued, \(refusals) refused. When the daemon runs, send again from line \(line)."
+                ])
+        }
         while let lines = try reader.next() {
             var rest = lines[...]
             while !rest.isEmpty {
@@ -25,7 +32,13 @@ struct LineSubmission {
                 let batch = short.isEmpty ? rest.prefix(1) : short
                 rest = rest.dropFirst(batch.count)
                 for (line, answer) in try await answers(to: batch) {
-                    if case .refused = answer { refusals += 1 } else { accepted += 1 }
+                    if case .refused(let problem) = answer {
+                        // Not about this line: it was not answered, and neither are those behind it.
+                        if !problem.isRefusal { throw stopped(at: line.number, problem) }
+                        refusals += 1
+                    } else {
+                        accepted += 1
+                    }
                     try tell(answer, line.number)
                 }
                 try surroundings.output.flush()
@@ -51,7 +64,7 @@ struct LineSubmission {
             do throws(ControlProblem) {
                 given = try await session.control.enqueue(submissions)[...]
             } catch {
-                throw inDoubt(error, lines)
+                given = Array(repeating: .refused(error), count: submissions.count)[...]
             }
         }
         guard given.count == submissions.count else {
@@ -67,18 +80,13 @@ struct LineSubmission {
         }
     }
 
-    /// A failure of the whole batch; what the lines before it came to has been told.
-    private func inDoubt(_ problem: ControlProblem, _ lines: ArraySlice<LineReader.Line>) -> CommandFailure {
-        guard let first = lines.first?.number, let last = lines.last?.number else { return CommandFailure(problem) }
-        let which = first == last ? "line \(first)" : "lines \(first) to \(last)"
-        return CommandFailure(
-            ExitCode(problem.code), "\(which) and what follows: \(problem.message)", details: problem.details)
-    }
-
     private static func read(_ line: LineReader.Line) -> Result<Submission, ControlProblem> {
         if line.isTooLong {
             return .failure(
-                ControlProblem(.tooLarge, "The line has more than \(lineLimit) bytes. Make its input smaller."))
+                ControlProblem(
+                    .tooLarge,
+                    "The line is longer than \(AmountText.bytes(Int64(lineLimit))), and nothing of it was taken. Divide it into several lines."
+                ))
         }
         do {
             return .success(try Submission(json: try JSONText(checking: line.bytes, limit: lineLimit)))

@@ -8,7 +8,7 @@ struct Spooling {
     var surroundings: Surroundings
 
     private static let prefix = "spool:"
-    private static let standardInput = "-"
+    static let standardInput = "-"
 
     /// Copies the files of some inputs, and enqueues all. No verb removes a copy from the spool, so a failure says what
     /// stays there.
@@ -50,11 +50,19 @@ struct Spooling {
         return changed ?? input
     }
 
-    /// Makes paths absolute, since the daemon works in a directory of its own.
-    func makeAbsolute(_ input: inout ResolvedInput?) throws {
+    /// Makes paths absolute, since the daemon works in a directory of its own, and refuses files that are not there.
+    ///
+    /// - Parameter mayComeLater: Whether the job starts later, so that the file may be made until then.
+    func makeAbsolute(_ input: inout ResolvedInput?, mayComeLater: Bool = false) throws {
         guard var changed = input else { return }
-        for file in changed.files
-        where !file.path.hasPrefix(Self.prefix) && !file.path.hasPrefix("/") && file.path != Self.standardInput {
+        for file in changed.files where !file.path.hasPrefix(Self.prefix) && file.path != Self.standardInput {
+            if file.path.hasPrefix("/") {
+                // The daemon may see what this user may not.
+                if !mayComeLater, access(file.path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
+                    throw InputFile.failure(errno, file.path)
+                }
+                continue
+            }
             guard access(file.path, F_OK) == 0 else { throw InputFile.failure(errno, file.path) }
             guard let here = surroundings.workingDirectory() else {
                 throw CommandFailure(.noInput, "The working directory is gone. Name \(file.path) with its whole path.")

@@ -5,8 +5,8 @@ import Jobs
 struct FollowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a daemon that goes to come back. Following goes on when it does; what is final is told at once. With 0s, or when the time is over, the exit code is 75.",
-            valueName: "duration"))
+            "How long to wait for a daemon that goes to come back, 5m if not given. Following goes on when it does; what is final is told at once. With 0s, or when the time is over, the exit code is 75.",
+            valueName: "duration"), transform: DurationArgument.read)
     var reconnect = DurationArgument(.seconds(300))
 }
 
@@ -15,7 +15,7 @@ struct WaitOptions: ParsableArguments {
     @Flag(help: "Wait until the jobs are final; the exit code tells the outcome.")
     var wait = false
 
-    @Option(help: ArgumentHelp("With --wait: wait no longer.", valueName: "duration"))
+    @Option(help: ArgumentHelp("With --wait: wait no longer.", valueName: "duration"), transform: DurationArgument.read)
     var timeout: DurationArgument?
 
     @OptionGroup var follow: FollowOptions

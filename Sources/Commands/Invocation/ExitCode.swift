@@ -9,12 +9,15 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     case jobCancelled = 2
     case jobSkipped = 3
     case jobOpen = 4
+    /// Wrong whatever the daemon knows: a word or option that there is not, or that cannot be read.
     case usage = 64
+    /// Refused as it is, also by the next try: it does not fit what is defined, or something else uses it.
     case data = 65
     case noInput = 66
     case unavailable = 69
     case software = 70
     case inputOutput = 74
+    /// The same may be accepted later, without a change of what is asked for.
     case temporary = 75
     case permission = 77
     case configuration = 78
@@ -27,13 +30,13 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .jobCancelled: "A job was cancelled."
         case .jobSkipped: "A job was skipped, because a dependency did not meet its condition."
         case .jobOpen: "A job is still open (the time ran out, or result was asked too early)."
-        case .usage: "The command line is wrong."
-        case .data: "The input or the request cannot work as it is, or some lines of --lines were refused."
+        case .usage: "The command line cannot be read: see the verb's --help."
+        case .data: "Refused as it is: an input that does not fit, something still in use; or some lines of --lines."
         case .noInput: "A file, job, graph, queue or definition of that name does not exist."
         case .unavailable: "No daemon answers, and the verb needs one."
         case .software: "A defect of Halyard."
         case .inputOutput: "Reading or writing failed; see the message for what was kept."
-        case .temporary: "Not possible now; trying again later may help."
+        case .temporary: "Not possible now; the same may be later."
         case .permission: "The socket or a file may not be opened."
         case .configuration: "The definitions or the configuration were refused."
         case .outputClosed: "Standard output was closed by its reader."
@@ -60,8 +63,9 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     init(_ code: ControlProblem.Code) {
         self =
             switch code {
-            case .invalidRequest, .methodNotAllowed: .usage
-            case .invalidInput, .outsideRoots, .credentialRefused, .keyReused, .tooLarge, .unmetDependency: .data
+            case .invalidRequest, .methodNotAllowed, .invalidInput, .inUse, .outsideRoots, .credentialRefused,
+                .keyReused, .tooLarge, .unmetDependency:
+                .data
             case .unknownDefinition, .unknownQueue, .notFound: .noInput
             case .invalidDefinitions: .configuration
             case .conflict, .unavailable: .temporary
@@ -83,7 +87,8 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         case .temporary: .unavailable
         case .permission: .permission
         case .configuration: .invalidDefinitions
-        case .success, .jobFailed, .jobCancelled, .jobSkipped, .jobOpen, .software: .internal
+        case .jobOpen: .conflict
+        case .success, .jobFailed, .jobCancelled, .jobSkipped, .software: .internal
         }
     }
 

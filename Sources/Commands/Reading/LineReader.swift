@@ -1,4 +1,5 @@
-/// Splits what is read into lines, numbered from 1, and hands them out as they come: all that one read gave, at once.
+/// Splits what is read into lines, numbered from 1, and hands them out as they come: all that one read gave, at once. A line
+/// that is too long is handed out as soon as that is known, however much of it follows.
 struct LineReader {
     struct Line {
         var number: Int
@@ -12,6 +13,7 @@ struct LineReader {
     private var number = 0
     private var rest: [UInt8] = []
     private var isCut = false
+    private var isTold = false
     private var isAtEnd = false
 
     init(_ reader: ByteReader, limit: Int) {
@@ -35,6 +37,10 @@ struct LineReader {
                 remaining = remaining[(end + 1)...]
             }
             take(remaining)
+            if isCut, !isTold {
+                lines.append(Line(number: number + 1, bytes: rest, isTooLong: true))
+                isTold = true
+            }
             if !lines.isEmpty { return lines }
         }
         return nil
@@ -49,8 +55,9 @@ struct LineReader {
     private mutating func finishLine(_ lines: inout [Line]) {
         number += 1
         let isBlank = rest.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-        if !isBlank || isCut { lines.append(Line(number: number, bytes: rest, isTooLong: isCut)) }
+        if !isTold, !isBlank || isCut { lines.append(Line(number: number, bytes: rest, isTooLong: isCut)) }
         rest = []
         isCut = false
+        isTold = false
     }
 }

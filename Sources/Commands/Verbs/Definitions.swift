@@ -117,18 +117,8 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Session.with(common, for: .writing, in: surroundings) { session in
-                    for name in name {
-                        try await session.control.removeDefinition(name)
-                        if !common.json { try surroundings.note("removed \(name)") }
-                    }
-                    if common.json {
-                        var answer = JSONObject()
-                        answer["removed"] = JSONText(elements: name.map { JSONText(string: $0) })
-                        try surroundings.output.json(answer.text)
-                    }
-                    try session.noteWritten(in: surroundings)
-                    return .success
+                try await Removal(common, surroundings).remove(name) { name, session in
+                    try await session.control.removeDefinition(name)
                 }
             }
         }

@@ -51,12 +51,6 @@ extension Halyard {
             completion: .file())
         var lines: String?
 
-        @Option(help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"))
-        var queue: String?
-
-        @Option(help: ArgumentHelp("The priority, instead of the definition's.", valueName: "priority"))
-        var priority: Priority?
-
         @Option(
             help: ArgumentHelp(
                 "Wait for this job to succeed, or just to finish; may be repeated.", valueName: "job[:finished]"))
@@ -64,22 +58,20 @@ extension Halyard {
 
         @Option(
             help: ArgumentHelp(
-                "Not before this moment, e.g. 2026-07-25T18:00Z, '2026-07-25 18:00', 18:00.", valueName: "time"))
+                "Not before this moment, e.g. 2026-07-25T18:00Z, '2026-07-25 18:00', 18:00.", valueName: "time"),
+            transform: TimeArgument.read)
         var at: TimeArgument?
 
         @Option(
             name: .customLong("in"),
-            help: ArgumentHelp("Not before so long from now, e.g. 30s, 5m, 1h30m.", valueName: "duration"))
+            help: ArgumentHelp("Not before so long from now, e.g. 30s, 5m, 1h30m.", valueName: "duration"),
+            transform: DurationArgument.read)
         var delay: DurationArgument?
-
-        @Option(
-            help: ArgumentHelp(
-                "A name of your own for this request: repeating it enqueues nothing more.", valueName: "key"))
-        var key: String?
 
         @Flag(help: "Copy files into the daemon's spool, also those it could read itself.")
         var copy = false
 
+        @OptionGroup var options: SubmissionOptions
         @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
@@ -97,8 +89,8 @@ extension Halyard {
                 )
             }
             let isAlone =
-                name == nil && assignments.isEmpty && input == nil && queue == nil && priority == nil && after.isEmpty
-                && at == nil && delay == nil && key == nil && !waiting.wait
+                name == nil && assignments.isEmpty && input == nil && options.queue == nil && options.priority == nil
+                && after.isEmpty && at == nil && delay == nil && options.key == nil && !waiting.wait
             if !isAlone {
                 throw ValidationError("With --lines everything else stands in the lines. Give --lines alone.")
             }
@@ -142,8 +134,11 @@ extension Halyard {
         ) async throws -> EnqueueReceipt {
             let name = name ?? ""
             var input = typed.plain
+            // Others may come first, which make the file.
+            var startsLater = !after.isEmpty || at != nil || delay != nil
             if typed.needsDefinitions || copy {
                 let definitions = try await session.control.definitions()
+                startsLater = startsLater || definitions.graphs.contains { $0.definition.name == name }
                 input = try typed.resolve(for: name, in: definitions, copiesAll: copy)
             }
             let now = surroundings.now()
@@ -151,7 +146,7 @@ extension Halyard {
             if let at { start = .at(at.moment(now: now)) }
             if let delay { start = .after(delay.duration) }
             let files = Spooling(session: session, surroundings: surroundings)
-            try files.makeAbsolute(&input)
+            try files.makeAbsolute(&input, mayComeLater: startsLater)
             if copy, input?.files.isEmpty != false {
                 throw CommandFailure(
                     .usage, "--copy copies the files that the input names, and it names none. Leave --copy out.")
@@ -162,28 +157,21 @@ extension Halyard {
             }
             if copy || mustCopy { try await files.copy(&input) }
             var submission = Submission(
-                .definition(name), input: input?.object.text, queue: queue, priority: priority,
-                after: after.map { .init(job: $0.job, condition: $0.condition) }, start: start, key: key)
-            var answer = try await answer(submission, session)
+                .definition(name), input: input?.object.text, queue: options.queue, priority: options.priority,
+                after: after.map { .init(job: $0.job, condition: $0.condition) }, start: start, key: options.key)
+            var answer = try await session.enqueue(submission)
             if case .refused(let problem) = answer, problem.code == .outsideRoots, input?.files.isEmpty == false,
                 !copy, !mustCopy
             {
                 try await files.copy(&input)
                 submission.input = input?.object.text
-                answer = try await self.answer(submission, session)
+                answer = try await session.enqueue(submission)
             }
             let receipt = try answer.tell(isJSON: common.json, in: surroundings)
             if !session.isDaemon, let file = input?.files.first {
                 try surroundings.note("the daemon will read \(file.path) itself, which must lie beneath its roots")
             }
             return receipt
-        }
-
-        private func answer(_ submission: Submission, _ session: Session) async throws -> SubmissionAnswer {
-            guard let answer = try await session.control.enqueue([submission]).first else {
-                throw CommandFailure(.software, "The daemon gave no answer to the submission. Check with: halyard list")
-            }
-            return answer
         }
     }
 }

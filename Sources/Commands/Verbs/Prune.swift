@@ -12,7 +12,9 @@ extension Halyard {
                 succeeded. What another job depends on stays. Both are told.
                 """)
 
-        @Option(help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"))
+        @Option(
+            help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"),
+            transform: DurationArgument.read)
         var olderThan: DurationArgument
 
         @Option(help: ArgumentHelp("Only jobs with this outcome; may be repeated.", valueName: "outcome"))

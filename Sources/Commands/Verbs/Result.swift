@@ -21,8 +21,7 @@ extension Halyard {
                 try await $0.control.result(job)
             }
             guard let result else {
-                try surroundings.note("job \(job) is still open. Wait for it with: halyard wait \(job)")
-                return .jobOpen
+                throw CommandFailure(.jobOpen, "Job \(job) is still open. Wait for it with: halyard wait \(job)")
             }
             if common.json { try surroundings.output.json(result.json) }
             switch result.value {

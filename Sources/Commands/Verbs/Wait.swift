@@ -14,7 +14,9 @@ extension Halyard {
         @Argument(help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"))
         var work: [WorkArgument]
 
-        @Option(help: ArgumentHelp("Wait no longer, e.g. 30s, 5m.", valueName: "duration"))
+        @Option(
+            help: ArgumentHelp("Wait no longer, e.g. 30s, 5m.", valueName: "duration"), transform: DurationArgument.read
+        )
         var timeout: DurationArgument?
 
         @OptionGroup var follow: FollowOptions

@@ -38,7 +38,8 @@ extension UploadConfiguration {
         guard let secret = try credentials(name) else {
             throw KindFailure(
                 .credentialNotFound,
-                "The credential \(name.printable) is not there; the administrator can add it with LoadCredential=.")
+                "The credential \(name.printable) is not there; the administrator puts it into a file of that name in the "
+                    + "folder that upload.credentials names, or under systemd adds it with LoadCredential=.")
         }
         guard !secret.isEmpty, secret.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw KindFailure(

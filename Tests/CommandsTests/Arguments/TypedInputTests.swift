@@ -58,9 +58,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("unfurl", ["a", "1", "GET", "{}", "e"], ExitCode.usage), ("unfurl", ["max_hop=1"], .usage),
-        ("unfurl", ["url=a", "url=b"], .usage), ("unfurl", ["a", "many"], .usage), ("unfrl", ["a"], .noInput),
-        ("save-link", ["resolve.urll=x"], .usage), ("broken", ["a"], .configuration),
+        ("unfurl", ["a", "1", "GET", "{}", "e"], ExitCode.data), ("unfurl", ["max_hop=1"], .data),
+        ("unfurl", ["url=a", "url=b"], .data), ("unfurl", ["a", "many"], .data), ("unfrl", ["a"], .noInput),
+        ("save-link", ["resolve.urll=x"], .data), ("broken", ["a"], .configuration),
     ])
     func mistakesNameTheRemedy(name: String, arguments: [String], code: ExitCode) throws {
         let failure = try #require(throws: CommandFailure.self) { try json(name, arguments: arguments) }

@@ -150,7 +150,7 @@ import Testing
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "upload", "/etc/hostname", "http://a/")
         let run = try await shop.run("enqueue", "unfurl", "--after", "1")
-        #expect(run.code == .usage)
+        #expect(run.code == .data)
         #expect(run.errors.contains("ob \"unfurl\" lacks \"url\"") && !run.errors.contains("#1"), "\(run.errors)")
     }
 

@@ -136,12 +136,32 @@ import Testing
         #expect(run.output == (1...5000).map { "\($0)\n" }.joined())
     }
 
+    /// One that is too long is told before the end of it is read, and touches no other.
+    @Test func aLineMayNotBeOfAnyLength() async throws {
+        let shop = try await Workshop()
+        let good = #"{"definition":"unfurl","input":{"url":"http://a/"}}"#
+        let long = String(repeating: "x", count: (16 << 20) + 1)
+        let run = try await shop.run("enqueue", "--lines", "-", input: [good, long, good].joined(separator: "\n"))
+        #expect(run.code == .data)
+        #expect(run.output == "1\n2\n")
+        #expect(
+            run.errors.contains(
+                "halyard: line 2: The line is longer than 16.0 MiB, and nothing of it was taken. Divide it into several lines.\n"
+            ), "\(run.errors)")
+        #expect(run.errors.contains("1 line refused, 2 enqueued"))
+    }
+
     @Test func aResultIsTheValueItself() async throws {
         let shop = try await Workshop()
         for _ in 1...3 { _ = try await shop.run("enqueue", "unfurl", "http://a/") }
         let open = try await shop.run("result", "1")
         #expect(open.code == .jobOpen)
         #expect(open.output.isEmpty)
+        let json = try await shop.run("result", "1", "--json")
+        #expect(json.code == .jobOpen)
+        #expect(json.output.isEmpty)
+        let problem = try ControlProblem(json: JSONText(checking: Array(json.errors.utf8)))
+        #expect(problem.code == .conflict && problem.message.contains("halyard wait 1"))
         try await shop.runReadyJobs { id in
             id == JobID(1)
                 ? .succeeded(JSONText(trusted: Array(#"{"url":"http://final/"}"#.utf8)))
@@ -226,8 +246,42 @@ import Testing
         #expect(typo.errors == "halyard: There is no queue slwo. Did you mean slow? See: halyard queues list\n")
         #expect(try await shop.run("queues", "pause", "slow").output.contains("paused"))
         #expect(try await shop.run("queues", "resume", "slow").output.contains("open"))
-        #expect(try await shop.run("queues", "set", "fast", "--limit", "32").output.contains("fast      32"))
+        let set = try await shop.run("queues", "set", "slwo", "--limit", "32")
+        #expect(set.code == .noInput)
+        #expect(
+            set.errors
+                == "halyard: There is no queue slwo. Did you mean slow? To make it, add --create. See: halyard queues list\n"
+        )
+        #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "slow"])
+        let made = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")
+        #expect(made.output.contains("fast      32"))
+        #expect(try await shop.run("queues", "set", "fast", "--weight", "2").code == .success)
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "fast", "slow"])
+    }
+
+    @Test func aQueueIsRemovedWhenNothingUsesIt() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")
+        _ = try await shop.run("enqueue", "unfurl", "http://a/", "--queue", "fast")
+        let used = try await shop.run("queues", "remove", "fast")
+        #expect(used.code == .data)
+        #expect(
+            used.errors
+                == "halyard: The queue \"fast\" is used by a job that is not final. Wait for the jobs or cancel them (halyard list --open --queue fast) first.\n"
+        )
+        _ = try await shop.run("cancel", "1")
+        let removed = try await shop.run("queues", "remove", "fast", "--json")
+        #expect(removed.code == .success)
+        #expect(removed.output == "{\"removed\":[\"fast\"]}\n")
+        #expect(try await shop.run("enqueue", "unfurl", "http://a/", "--queue", "fast").code == .noInput)
+        #expect(try await shop.run("show", "1").output.contains("fast"))
+        #expect(!(try await shop.run("queues")).output.contains("fast"))
+        let again = try await shop.run("queues", "remove", "fast")
+        #expect(again.code == .noInput)
+        let named = try await shop.run("queues", "remove", "slow")
+        #expect(named.code == .data)
+        #expect(named.errors.contains("is used by the definition \"upload\". Change those first."), "\(named.errors)")
+        #expect(try await shop.run("queues", "remove", "default").code == .data)
     }
 
     @Test func definitionsAreAppliedWholeOrNotAtAll() async throws {
@@ -256,6 +310,15 @@ import Testing
                 == "{\"removed\":[\"save-link\"]}\n")
         #expect(try await shop.run("definitions", "show", "save-link").code == .noInput)
         #expect(try await shop.run("definitions", "remove", "save-link").code == .noInput)
+        _ = try await shop.run(
+            "definitions", "apply", "-",
+            input: "schedules:\n  nightly: {calendar: daily, definition: unfurl, input: {url: 'http://a/'}}\n")
+        let used = try await shop.run("definitions", "remove", "unfurl")
+        #expect(used.code == .data)
+        #expect(used.errors.contains("is used by the schedule \"nightly\""))
+        let schedule = try await shop.run("definitions", "remove", "nightly")
+        #expect(schedule.code == .noInput)
+        #expect(schedule.errors.contains("halyard schedules remove nightly"))
     }
 
     @Test func pruningAsksFirst() async throws {
@@ -318,6 +381,17 @@ import Testing
         #expect(run.code == .success)
         #expect(
             run.errors.contains("the daemon will read DIRECTORY/photo.jpg itself, which must lie beneath its roots"))
+    }
+
+    @Test func aFileThatIsNotThereIsRefusedUnlessItMayCome() async throws {
+        let shop = try await Workshop()
+        let path = shop.directory.appending(path: "gone.jpg").path
+        let run = try await shop.run("enqueue", "upload", path, "http://b/")
+        #expect(run.code == .noInput)
+        #expect(run.errors == "halyard: There is no file DIRECTORY/gone.jpg. Check the name.\n")
+        #expect(try await shop.run("enqueue", "upload", path, "http://b/", "--in", "1h").code == .success)
+        #expect(try await shop.run("enqueue", "upload", path, "http://b/", "--after", "1").code == .success)
+        #expect(try await shop.run("list", "--json").output.split(separator: "\n").count == 1)
     }
 
     @Test func nothingToCancelIsSaid() async throws {

@@ -211,6 +211,25 @@ import Testing
         }
     }
 
+    /// What was not answered is to be sent again, and from where is said.
+    @Test func linesThatNobodyAnswersAreNamed() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            await daemon.store.close()
+            let good = #"{"definition":"unfurl","input":{"url":"http://a/"}}"#
+            let run = try await shop.run(
+                "enqueue", "--lines", "-", input: ["{", "", good, good, "}"].joined(separator: "\n"))
+            #expect(run.code == .temporary)
+            #expect(run.output.isEmpty)
+            #expect(run.errors.contains("halyard: line 1: "))
+            #expect(run.errors.contains("halyard: line 3 and what follows: "), "\(run.errors)")
+            #expect(
+                run.errors.hasSuffix(
+                    "\n  0 lines before it enqueued, 1 refused. When the daemon runs, send again from line 3.\n"),
+                "\(run.errors)")
+        }
+    }
+
     /// The server takes no such line among others, but alone.
     @Test func aGraphLongerThanALineGoesAlone() async throws {
         let shop = try await Workshop()

@@ -141,7 +141,48 @@ import Testing
         let run = try await shop.run("upload", shop.path("a"), "--to", "http://h/{path}", "--definition", "send")
         #expect(run.code == .success)
         #expect(run.output == "1\n")
-        #expect(run.errors.hasPrefix("halyard: 1 name left out: not UTF-8\n"))
+        #expect(
+            run.errors.hasPrefix("halyard: 1 name left out:\n  DIRECTORY/a/f\u{FFFD} (not UTF-8)\n"), "\(run.errors)")
+    }
+
+    @Test func whatIsLeftOutIsNamed() async throws {
+        let shop = try await Self.shop(files: ["a/1"])
+        for number in 10...21 { try #require(symlink("1", shop.path("a/\(number)")) == 0) }
+        try #require(mkfifo(shop.path("a/0"), 0o600) == 0)
+        let run = try await shop.run("upload", shop.path("a"), "--to", "http://h/{path}", "--definition", "send")
+        #expect(run.code == .success)
+        #expect(run.output == "1\n")
+        let names = (10...18).map { "  DIRECTORY/a/\($0) (a link)\n" }.joined()
+        #expect(
+            run.errors.hasPrefix(
+                "halyard: 13 names left out:\n  DIRECTORY/a/0 (a pipe)\n\(names)  and 3 more\n"), "\(run.errors)")
+    }
+
+    @Test func standardInputIsOneOfTheFiles() async throws {
+        let shop = try await Self.shop(files: ["roots/1", "outside/2"])
+        try await RunningDaemon.with(shop) { daemon in
+            func upload(_ arguments: String..., to: String) async throws -> Workshop.Run {
+                try await shop.run(
+                    ["upload"] + arguments + ["--to", to, "--definition", "send", "--set", "method=POST"],
+                    input: "piped")
+            }
+            let alone = try await upload("-", to: "http://h/in")
+            #expect(alone.code == .success, "\(alone.errors)")
+            let three = try await upload(shop.path("roots/1"), "-", shop.path("outside/2"), to: "http://h/in")
+            #expect(three.code == .success, "\(three.errors)")
+            let files = try await daemon.files()
+            #expect(files.map { $0.hasPrefix("spool:") } == [true, false, true, true])
+            #expect(files[3].hasSuffix("/2"))
+            let contents = try shop.spooled().map {
+                try String(contentsOfFile: shop.path("spool/\($0)"), encoding: .utf8)
+            }
+            #expect(contents.sorted() == ["outside/2", "piped", "piped"])
+            #expect(try await upload("-", to: "http://h/{path}").code == .usage)
+            #expect(try await upload("-", "-", to: "http://h/in").code == .usage)
+        }
+        #expect(
+            try await shop.run("upload", "-", "--to", "http://h/in", "--definition", "send", input: "x").code
+                == .unavailable)
     }
 
     @Test(arguments: ["", "/"])
@@ -156,6 +197,8 @@ import Testing
             #expect(run.code == .success, "\(run.errors)")
             let real = try #require(realpath(shop.path("roots/real/1"), nil))
             defer { free(real) }
+            #expect(
+                run.errors.contains("halyard: DIRECTORY/roots/first is a link; uploading "), "\(run.errors)")
             #expect(try await daemon.files() == [String(cString: real), String(cString: real)])
             #expect(try await daemon.inputs("to") == ["http://h/1", "http://h/first"])
         }

@@ -40,6 +40,21 @@ import Testing
         #expect(given == code)
     }
 
+    /// Also where no systemd runs.
+    @Test func aMissingCredentialSaysWhereItBelongs() {
+        let configuration = {
+            var configuration = UploadConfiguration()
+            configuration.credentialOrigins = [CredentialOrigin("c=http://127.0.0.1:1")].compactMap(\.self)
+            return configuration
+        }()
+        let failure = #expect(throws: KindFailure.self) {
+            try configuration.secret(named: "c", for: WebURL(parsing: "http://127.0.0.1:1/"))
+        }
+        #expect(failure?.reason == .credentialNotFound)
+        #expect(
+            failure?.message.contains("into a file of that name in the folder that upload.credentials names") == true)
+    }
+
     @Test(arguments: ["", "line\nbreak", "bell\u{7}"])
     func credentialThatCannotBeSentIsNone(secret: String) async throws {
         let code = try await code(of: Upload.Input(to: "http://127.0.0.1:1/", credential: "c", body: "x")) {

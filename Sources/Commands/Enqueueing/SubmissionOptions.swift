@@ -1,0 +1,16 @@
+import ArgumentParser
+import Jobs
+
+/// What every submission may say, whatever it enqueues.
+struct SubmissionOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"))
+    var queue: String?
+
+    @Option(help: ArgumentHelp("The priority, instead of the definition's.", valueName: "priority"))
+    var priority: Priority?
+
+    @Option(
+        help: ArgumentHelp(
+            "A name of your own for this request: repeating it enqueues nothing more.", valueName: "key"))
+    var key: String?
+}
