@@ -99,6 +99,23 @@ import Testing
         }
     }
 
+    /// A race, so several times.
+    @Test(arguments: 1...10) func whatEndsJustBeforeTheStopIsTold(round: Int) async throws {
+        try await TestServer.with { server in
+            let id = try await server.enqueue(.echo("a")).jobs[0]
+            try await withGroup(server) { path, group in
+                var events = try await SocketControl(path: path).watch(.job(id)).makeAsyncIterator()
+                _ = try await events.next()
+                let claimed = try await server.claim()
+                try await server.finish(claimed[0].lease, .succeeded(json("{}")))
+                await group.triggerGracefulShutdown()
+                var last: WatchEvent?
+                while let event = try await events.next() { last = event }
+                #expect(last == .final)
+            }
+        }
+    }
+
     @Test func callerThatNeverEndsIsCutOff() async throws {
         try await TestServer.with { server in
             try await withGroup(server, limits: ServerLimits(drain: .milliseconds(50))) { path, group in

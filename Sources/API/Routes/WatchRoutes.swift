@@ -16,7 +16,7 @@ struct WatchRoutes: Sendable {
         }
     }
 
-    /// Ends with the scope, with the peer, or with the server; then the last line is a problem.
+    /// Ends with the scope, with the peer, or with the server; then the last line is a problem, unless all is final.
     private func watch(
         _ scope: WatchScope, _ request: Request, _ context: ControlContext
     ) async throws -> Response {
@@ -28,9 +28,26 @@ struct WatchRoutes: Sendable {
                     for try await event in events { try await lines.write(event) }
                 }
             } catch let problem as ControlProblem {
-                try await writer.write(line: problem)
+                guard stop.isFired, let jobs = try await finalJobs(of: scope) else {
+                    return try await writer.write(line: problem)
+                }
+                for job in jobs { try await writer.write(line: WatchEvent.job(job)) }
+                try await writer.write(line: WatchEvent.final)
             }
         }.lastOfItsConnection
+    }
+}
+
+extension WatchRoutes {
+    /// What ends last in a drain may not have been told when the server stops. Nil while something is open.
+    private func finalJobs(of scope: WatchScope) async throws -> [JobRecord]? {
+        let jobs: [JobRecord]
+        switch scope {
+        case .job(let id): jobs = [try await control.job(id).job]
+        case .graph(let id): jobs = try await control.graph(id).jobs
+        case .all: return nil
+        }
+        return jobs.allSatisfy(\.state.isFinal) ? jobs : nil
     }
 }
 

@@ -11,7 +11,7 @@ import Jobs
 struct LastingWatch {
     enum Notice: Sendable {
         case event(WatchEvent)
-        /// The daemon, with what to do about it.
+        /// What is not final for all that is known, how long the daemon is waited for, and what to do.
         case gone(String)
         case back
 
@@ -19,7 +19,7 @@ struct LastingWatch {
         var text: StyledText? {
             switch self {
             case .event: nil
-            case .gone(let remedy): "the daemon is gone; \(remedy)"
+            case .gone(let what): "the daemon is gone\(what)"
             case .back: "the daemon is back"
             }
         }
@@ -52,8 +52,12 @@ struct LastingWatch {
                 return try await watch()
             } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
                 try Task.checkCancellation()
-                if goneSince == nil, try await endsInDatabase() { return }
-                try await reconnect(after: problem)
+                var isOpen = false
+                if goneSince == nil, let jobs = try await storedJobs() {
+                    if jobs.allSatisfy(\.state.isFinal) { return try tellEnd(of: jobs) }
+                    isOpen = true
+                }
+                try await reconnect(after: problem, isOpen: isOpen)
             }
         }
     }
@@ -78,21 +82,18 @@ struct LastingWatch {
         throw ControlProblem(.unavailable, "The daemon ended the stream.")
     }
 
-    /// 3.
-    private mutating func endsInDatabase() async throws -> Bool {
-        let jobs = try await session.readStored { [scope] stored -> [JobRecord] in
-            switch scope {
-            case .job(let id): return [try await stored.job(id).job]
-            case .graph(let id):
-                let detail = try await stored.graph(id)
-                return detail.graph.finishedAt == nil ? [] : detail.jobs
-            case .all: return []
-            }
+    /// 3. Nil where that cannot be read; of all jobs nothing is read, since they have no end.
+    private func storedJobs() async throws -> [JobRecord]? {
+        switch scope {
+        case .job(let id): try await session.readStored { [try await $0.job(id).job] }
+        case .graph(let id): try await session.readStored { try await $0.graph(id).jobs }
+        case .all: nil
         }
-        guard let jobs, !jobs.isEmpty, jobs.allSatisfy(\.state.isFinal) else { return false }
+    }
+
+    private mutating func tellEnd(of jobs: [JobRecord]) throws {
         for job in jobs where isChange(job) { try tell(.event(.job(job))) }
         try tell(.event(.final))
-        return true
     }
 
     private mutating func catchUp() async throws {
@@ -123,10 +124,11 @@ struct LastingWatch {
         return told[job.id] != telling
     }
 
-    private mutating func reconnect(after problem: ControlProblem) async throws {
+    /// - Parameter isOpen: Whether it is known that not all is final.
+    private mutating func reconnect(after problem: ControlProblem, isOpen: Bool) async throws {
         let since = goneSince ?? .now
         // 2.
-        if goneSince == nil, patience > .zero { try tell(.gone(remedy)) }
+        if goneSince == nil, patience > .zero { try tell(.gone(whatNow(isOpen: isOpen))) }
         goneSince = since
         let isBack = try await within(patience - (.now - since)) { [session, pause] in
             try await Task.sleep(for: pause, clock: .continuous)
@@ -140,9 +142,15 @@ struct LastingWatch {
         pause = min(max(pause * 2, .milliseconds(50)), .seconds(1))
     }
 
-    private var remedy: String {
+    private func whatNow(isOpen: Bool) -> String {
+        let open =
+            switch scope {
+            case .job(let id) where isOpen: " and job \(id) is not final"
+            case .graph(let id) where isOpen: " and graph \(id) is not final"
+            default: ""
+            }
         let start = session.daemonDatabase.map { ". Start it with: \(Session.start(for: $0))" } ?? ""
-        return "waiting up to \(patience.human) for it to come back, since not all is final\(start)"
+        return "\(open); waiting up to \(patience.human) for it to come back\(start)"
     }
 }
 

@@ -8,7 +8,8 @@ extension Halyard {
             commandName: "result", abstract: "Print what a job came to.",
             discussion: """
                 The value goes to standard output as JSON, a failure to standard error. The exit code tells the outcome: \
-                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 still open.
+                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 still open: then nothing goes to standard output, and with --json \
+                a problem to standard error.
                 """)
 
         @Argument(help: "The job's number.")

@@ -127,7 +127,7 @@ extension Halyard {
                     ? "Name the folder that holds both, or upload each to an address of its own."
                     : "Write \(AddressTemplate.mark) into it."
                 throw CommandFailure(
-                    .usage, "\(other) and \(file.path) would both go to \(to.address(of: file)). \(remedy)")
+                    .data, "\(other) and \(file.path) would both go to \(to.address(of: file)). \(remedy)")
             }
         }
 

@@ -151,7 +151,7 @@ import Testing
             #expect(bed.server.received(at: "/inbox/b%20c/d") == 3)
             #expect(try await bed.ask("SELECT count(*), count(DISTINCT graph) FROM jobs") == "3|1")
             let same = try await bed.halyard("upload", tree, "--to", bed.server.site + "/x", "--definition", "send")
-            #expect(same.status == .exited(64) && same.errors.contains("Write {path} into it"))
+            #expect(same.status == .exited(65) && same.errors.contains("Write {path} into it"))
             let none = try await bed.halyard("upload", tree + "/none", "--to", bed.server.site + "/x")
             #expect(none.status == .exited(66))
             #expect(try await bed.ask("SELECT count(*) FROM jobs") == "3")
