@@ -38,6 +38,7 @@ import Testing
         ["show", "\u{1B}[2J"], ["enqueue", "a", "--at", "25:00"], ["enqueue", "a", "--in", "5x"],
         ["upload", "a", "--to", "https://h/{pth}"], ["upload", "a", "--to", "https://{path}.example.org/a"],
         ["upload", "a", "--to", "https://h/{path"], ["queues", "set", "a", "--weight", "1001"],
+        ["enqueue", "a", "--after", "41:done"],
     ])
     func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
         let output = Capture()

@@ -65,7 +65,7 @@ struct DurationArgument: Hashable, CustomStringConvertible {
 }
 
 /// A job to wait for: `41`, or `41:finished`.
-struct AfterArgument: ExpressibleByArgument, Hashable {
+struct AfterArgument: Hashable {
     var job: JobID
     var condition: DependencyCondition
 
@@ -79,6 +79,11 @@ struct AfterArgument: ExpressibleByArgument, Hashable {
         }
         guard let condition = DependencyCondition(name: parts[1]) else { return nil }
         self.condition = condition
+    }
+
+    @Sendable static func read(_ text: String) throws -> AfterArgument {
+        if let argument = AfterArgument(argument: text) { return argument }
+        throw UnreadableArgument(description: "give a job's number, such as 41, or 41:finished")
     }
 }
 

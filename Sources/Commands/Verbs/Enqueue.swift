@@ -53,7 +53,8 @@ extension Halyard {
 
         @Option(
             help: ArgumentHelp(
-                "Wait for this job to succeed, or just to finish; may be repeated.", valueName: "job[:finished]"))
+                "Wait for this job to succeed, or just to finish; may be repeated.", valueName: "job[:finished]"),
+            transform: AfterArgument.read)
         var after: [AfterArgument] = []
 
         @Option(

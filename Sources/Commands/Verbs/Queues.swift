@@ -61,7 +61,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "set", abstract: "Set a queue's limit and weight.",
                 discussion: """
-                    With --create a queue that does not exist is made. A document makes the queues it names, too: see halyard \
+                    With --create a queue that does not exist is made, also without a limit and a weight. A document makes the queues it names, too: see halyard \
                     definitions apply.
                     """)
 
@@ -80,7 +80,9 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func validate() throws {
-                if limit == nil && weight == nil { throw ValidationError("Give --limit, --weight or both.") }
+                if limit == nil && weight == nil && !create {
+                    throw ValidationError("Give --limit, --weight or both.")
+                }
                 if let limit, !(1...QueueSettings.maxLimit).contains(limit) {
                     throw ValidationError(
                         "--limit is 1 to \(QueueSettings.maxLimit). To stop a queue: halyard queues pause")
@@ -122,12 +124,16 @@ extension Halyard {
             _ changes: [QueueChange], _ common: CommonOptions, creating: Bool = false, in surroundings: Surroundings
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
-                if !creating {
-                    let known = try await session.control.queues()
-                    let isSet = changes.contains { $0.isPaused == nil }
-                    for change in changes {
+                let known = try await session.control.queues()
+                var changes = changes
+                for (index, change) in changes.enumerated() {
+                    if creating, !known.contains(where: { $0.settings.name == change.name }) {
+                        // A setting makes the queue.
+                        changes[index].limit = change.limit ?? QueueSettings.defaultLimit
+                    } else {
                         try UnknownName.check(
-                            queue: change.name, among: known, hint: isSet ? "To make it, add --create. " : "")
+                            queue: change.name, among: known,
+                            hint: change.isPaused == nil ? "To make it, add --create. " : "")
                     }
                 }
                 var queues: [QueueRecord] = []

@@ -35,7 +35,8 @@ extension StoreControl {
         func named(_ what: String, _ names: [String]) -> String? {
             guard !names.isEmpty else { return nil }
             let shown = names.prefix(10).map { "\"\($0)\"" }.joined(separator: ", ")
-            return "the \(what) \(shown)" + (names.count > 10 ? " and \(names.count - 10) more" : "")
+            return "the \(what)\(names.count == 1 ? "" : "s") \(shown)"
+                + (names.count > 10 ? " and \(names.count - 10) more" : "")
         }
         let jobs = users.openJobs == 1 ? "a job that is not final" : "\(users.openJobs) jobs that are not final"
         return [

@@ -256,6 +256,10 @@ import Testing
         let made = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")
         #expect(made.output.contains("fast      32"))
         #expect(try await shop.run("queues", "set", "fast", "--weight", "2").code == .success)
+        // What is there keeps its settings.
+        #expect(try await shop.run("queues", "set", "fast", "--create").output.contains("fast      32       2"))
+        #expect(try await shop.run("queues", "set", "mail", "--create").output.contains("mail      16       1"))
+        #expect(try await shop.run("queues", "remove", "mail").code == .success)
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "fast", "slow"])
     }
 
