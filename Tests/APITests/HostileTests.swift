@@ -48,6 +48,42 @@ import Testing
         }
     }
 
+    /// Such a caller looks for the answer only when it has sent what it is at.
+    @Test(arguments: ["Content-Length: 4194304\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n400000\r\n"])
+    func refusalIsReadByACallerThatSendsFirst(framing: String) async throws {
+        try await TestServer.with(limits: ServerLimits(linger: .seconds(60))) { server in
+            let peer = try RawPeer(server.socket)
+            try peer.send("POST /v1/prune HTTP/1.1\r\nHost: a\r\n" + framing)
+            try await peer.sendLong(String(repeating: " ", count: 4 << 20))
+            peer.halfClose()
+            #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 413"))
+        }
+    }
+
+    @Test func nothingAfterARefusedBodyIsCarriedOut() async throws {
+        try await TestServer.with(limits: ServerLimits(linger: .seconds(60))) { server in
+            let peer = try RawPeer(server.socket)
+            let body = String(repeating: " ", count: 2 << 20)
+            try await peer.sendLong(
+                "POST /v1/prune HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body)
+            let job = #"{"definition":"echo","input":{"text":"a"}}"#
+            // The connection may be closed before this is sent whole.
+            try? peer.send("POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: \(job.utf8.count)\r\n\r\n" + job)
+            #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 413"))
+            #expect(try await server.client.status().counts.total == 0)
+        }
+    }
+
+    @Test func callerThatNeverStopsSendingIsCutOff() async throws {
+        try await TestServer.with(limits: ServerLimits(linger: .milliseconds(50))) { server in
+            let peer = try RawPeer(server.socket)
+            try peer.send("POST /v1/prune HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\n")
+            await #expect(throws: TestFailure.self) {
+                while true { try await peer.sendLong(String(repeating: " ", count: 1 << 20)) }
+            }
+        }
+    }
+
     @Test func unknownPathAndMethodAreProblems() async throws {
         try await TestServer.with { server in
             let curl = Curl(socket: server.socket)

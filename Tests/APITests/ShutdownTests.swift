@@ -54,6 +54,24 @@ import Testing
         }
     }
 
+    /// An upgrade restarts the daemon while callers are on their way.
+    @Test func requestThatArrivesJustAfterTheStopIsAnswered() async throws {
+        try await TestServer.with { server in
+            let limits = ServerLimits(arrival: .seconds(120), drain: .seconds(120))
+            try await withGroup(server, limits: limits) { path, group in
+                let peer = try RawPeer(path)
+                // The first answer shows that the connection was accepted; the second request is the late one.
+                try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+                await group.triggerGracefulShutdown()
+                // The listener is closed by the same stop.
+                while (try? RawPeer(path)) != nil {}
+                try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                #expect(try await peer.readToEnd().contains("HTTP/1.1 200"))
+            }
+        }
+    }
+
     /// Many thousands of jobs take long to delete; a stop ends that between two small transactions.
     @Test func pruningEndsWithTheServer() async throws {
         try await TestServer.with { server in

@@ -28,10 +28,11 @@ struct ControlResponder: Sendable {
         self.isAllowed = isAllowed
     }
 
+    /// - Returns: Whether the connection may carry another request.
     func respond(
         to request: Request, from peer: PeerCredentials, isUnlimited: Bool, closed: StopSignal,
         refusal: ControlProblem?, writer: consuming ResponseWriter, channel: any Channel
-    ) async throws {
+    ) async throws -> Bool {
         let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
         let refusal = refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
         if refusal == nil, request.headers[.expect]?.lowercased() == "100-continue" {
@@ -56,8 +57,11 @@ struct ControlResponder: Sendable {
                 "uid": "\(peer.uid)", "pid": "\(peer.pid)",
             ])
         try await writer.write(response: response.head, body: response.body)
-        // What is left of the body is not worth reading, however long it is.
-        if !body.hasEnded || refusal != nil { channel.close(promise: nil) }
+        if body.hasEnded, refusal == nil { return true }
+        // A peer may read the answer only when it has sent what it is at, which is read and thrown away for so long as
+        // ``ServerLimits/linger``; a connection closed before would take the answer away.
+        try await channel.close(mode: .output)
+        return false
     }
 
     private static func refusal(of peer: PeerCredentials) -> ControlProblem {

@@ -21,7 +21,7 @@ public struct ControlServer: Service {
     private let group: any EventLoopGroup
     private let responder: ControlResponder
     private let stop: StopSignal
-    private let connections = OpenConnections()
+    private let connections: OpenConnections
     private let unlimitedUsers: Set<UInt32>
 
     /// - Parameters:
@@ -40,6 +40,7 @@ public struct ControlServer: Service {
         self.group = group
         self.unlimitedUsers = unlimitedUsers
         stop = StopSignal()
+        connections = OpenConnections(arrival: limits.arrival)
         responder = ControlResponder(
             control: control, limits: limits, stop: stop, logger: logger, isAllowed: isAllowed)
     }
@@ -82,6 +83,7 @@ public struct ControlServer: Service {
 
     private func http(for peer: PeerCredentials, on channel: any Channel) -> HTTP1Channel {
         let closed = StopSignal()
+        let over = StopSignal()
         channel.closeFuture.whenComplete { _ in closed.fire() }
         let isUnlimited = unlimitedUsers.contains(peer.uid)
         let isCounted =
@@ -90,9 +92,12 @@ public struct ControlServer: Service {
         let refusal = isCounted ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
-                try await responder.respond(
+                // What follows a body that was refused is not carried out.
+                if over.isFired { return channel.close(promise: nil) }
+                let goesOn = try await responder.respond(
                     to: request, from: peer, isUnlimited: isUnlimited, closed: closed, refusal: refusal,
                     writer: writer, channel: channel)
+                if !goesOn { over.fire() }
             },
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [StallHandler(limits: limits)],

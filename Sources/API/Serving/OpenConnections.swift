@@ -10,10 +10,10 @@ final class OpenConnections: Sendable {
     }
 
     private let state = Mutex(State())
+    private let arrival: TimeAmount
 
-    /// A request may be on its way on a connection that was just made: closed at once, its sender would not know what became
-    /// of it. So much later it is there.
-    private static let arrival = TimeAmount.milliseconds(200)
+    /// - Parameter arrival: ``ServerLimits/arrival``.
+    init(arrival: Duration) { self.arrival = TimeAmount(arrival) }
 
     /// A connection that comes after ``quiesce()`` is closed after its request.
     func add(_ channel: any Channel) {
@@ -25,7 +25,7 @@ final class OpenConnections: Sendable {
         channel.closeFuture.whenComplete { [weak self] _ in
             self?.state.withLock { $0.channels[id] = nil }
         }
-        if isLate { Self.quiesce(channel) }
+        if isLate { quiesce(channel) }
     }
 
     /// Counts a connection for its user until it is closed.
@@ -53,10 +53,10 @@ final class OpenConnections: Sendable {
             state.isClosing = true
             return Array(state.channels.values)
         }
-        for channel in channels { Self.quiesce(channel) }
+        for channel in channels { quiesce(channel) }
     }
 
-    private static func quiesce(_ channel: any Channel) {
+    private func quiesce(_ channel: any Channel) {
         channel.eventLoop.scheduleTask(in: arrival) {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }

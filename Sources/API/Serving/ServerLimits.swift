@@ -14,6 +14,9 @@ public struct ServerLimits: Sendable, Hashable {
     public var linger: Duration
     /// How long a JSON body may take.
     public var body: Duration
+    /// How long after a stop a request may still arrive on a connection that was made before. Closed at once, its sender
+    /// would not know what became of it.
+    public var arrival: Duration
     /// How long requests in flight may go on after a stop.
     public var drain: Duration
 
@@ -21,7 +24,8 @@ public struct ServerLimits: Sendable, Hashable {
     public init(
         connections: Int = 512, connectionsPerUser: Int? = nil, idle: Duration = .seconds(60),
         stall: Duration = .seconds(300),
-        linger: Duration = .seconds(1), body: Duration = .seconds(30), drain: Duration = .seconds(10)
+        linger: Duration = .seconds(1), body: Duration = .seconds(30), arrival: Duration = .milliseconds(200),
+        drain: Duration = .seconds(10)
     ) {
         self.connections = connections
         self.connectionsPerUser = connectionsPerUser ?? max(1, connections / 4)
@@ -29,6 +33,7 @@ public struct ServerLimits: Sendable, Hashable {
         self.stall = stall
         self.linger = linger
         self.body = body
+        self.arrival = arrival
         self.drain = drain
     }
 }

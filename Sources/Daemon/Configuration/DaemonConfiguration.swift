@@ -75,6 +75,7 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var hopTimeout: Duration = .seconds(15)
         public var keeps: Duration = .seconds(300)
         public var trackingParameters: [String] = []
+        public var trackingList: TrackingList?
         public var wrappers: [String] = []
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import Kinds
 import Logging
@@ -52,6 +53,7 @@ extension Setting {
         .duration("unfurl.hop_timeout", \.unfurl.hopTimeout, .milliseconds(100) ... .seconds(3600)).live(),
         .duration("unfurl.keeps", \.unfurl.keeps, .zero ... .seconds(86_400)).live(),
         .many("unfurl.tracking_parameters", \.unfurl.trackingParameters, parameterName).live(),
+        .one("unfurl.tracking_list", \.unfurl.trackingList, trackingList).live(),
         .many("unfurl.wrappers", \.unfurl.wrappers, wrapper).live(),
 
         .integer("enrich.max_redirects", \.enrich.maxRedirects, 0...50).live(),
@@ -121,6 +123,21 @@ extension Setting {
             throw Refusal(reason: "holds \"\(text)\"; write names of parameters without spaces, such as ref or xtor*")
         }
         return text
+    }
+
+    /// Reads the file; empty for none.
+    @Sendable private static func trackingList(_ text: String) throws(Refusal) -> TrackingList? {
+        guard let path = try optionalPath(text) else { return nil }
+        let bytes: Data
+        do { bytes = try Data(contentsOf: URL(filePath: path)) } catch {
+            throw Refusal(reason: "names \"\(path)\", which cannot be read; check that it exists and its rights")
+        }
+        do throws(TrackingList.Problem) { return try TrackingList(String(decoding: bytes, as: UTF8.self)) } catch {
+            throw Refusal(
+                reason:
+                    "names \"\(path)\", whose line \(error.line) is no rule; write NAME or HOST NAME, or a rule with $removeparam=NAME"
+            )
+        }
     }
 
     @Sendable private static func wrapper(_ text: String) throws(Refusal) -> String {

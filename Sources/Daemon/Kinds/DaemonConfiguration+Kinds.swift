@@ -1,5 +1,6 @@
 import Control
 import Kinds
+import Logging
 
 extension DaemonConfiguration {
     /// What the kinds are given.
@@ -36,13 +37,22 @@ extension DaemonConfiguration {
         kinds.unfurl.timeout = unfurl.timeout
         kinds.unfurl.hopTimeout = unfurl.hopTimeout
         kinds.unfurl.keeps = unfurl.keeps
-        kinds.unfurl.trackingParameters = unfurl.trackingParameters
+        kinds.unfurl.tracking.add(unfurl.trackingParameters)
+        if let list = unfurl.trackingList { kinds.unfurl.tracking.add(list) }
         kinds.unfurl.wrappers = unfurl.wrappers.compactMap { WrapperRule($0) }
         kinds.enrich.maxRedirects = enrich.maxRedirects
         kinds.enrich.timeout = enrich.timeout
         kinds.enrich.maxBytes = Int(enrich.maxBytes)
         kinds.documents = .thisProgram
         return kinds
+    }
+
+    /// Says what was found in a list that others keep.
+    func tellOfTrackingList(_ logger: Logger) {
+        guard let list = unfurl.trackingList else { return }
+        logger.info(
+            "unfurl.tracking_list: \(list.count) rules taken, \(list.skipped) left out that say more than a name and a host"
+        )
     }
 }
 

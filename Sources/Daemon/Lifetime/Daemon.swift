@@ -24,6 +24,7 @@ public enum Daemon {
         let notifier = surroundings.notifier
         let kinds = KindSet(configuration.kinds)
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
+        configuration.tellOfTrackingList(surroundings.logger)
         // A database is only made where nothing else stands in the way of a start.
         if access(configuration.database, F_OK) != 0 {
             try configuration.checkDefinitions(kinds: registry.descriptions)

@@ -81,6 +81,7 @@ actor Reloader {
         threshold.level = configuration.logLevel
         runner.apply(configuration.runner)
         if configuration != old { kinds.replace(with: configuration.kinds) }
+        if configuration.unfurl.trackingList != old.unfurl.trackingList { configuration.tellOfTrackingList(logger) }
     }
 }
 

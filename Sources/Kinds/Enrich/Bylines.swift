@@ -137,7 +137,7 @@ enum Bylines {
     ]
 
     /// Two or three words in capitals, with particles between them.
-    private static func looksLikePerson(_ name: String) -> Bool {
+    static func looksLikePerson(_ name: String) -> Bool {
         let words = name.split(separator: " ")
         guard (2...3).contains(words.filter { !particles.contains(String($0)) }.count), words.count <= 5,
             !name.contains(where: { $0.isNumber || ":;?!\"„“”@#".contains($0) }),

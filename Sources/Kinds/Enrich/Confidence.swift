@@ -9,6 +9,7 @@ public enum Confidence: String, Codable, Sendable, Hashable {
 
     private static let gathered: Set<String> = [
         "byline", "author link", "url", "h1", "heading", "p", "paragraphs", "text", "modified", "rel tag",
+        "copyright",
     ]
 
     init(source: String) {

@@ -17,6 +17,7 @@ extension Ranking {
         found.append(("text by", announced))
         found.append(("author link", bylines { $0.rank == 3 }))
         found.append(("json-ld publisher", publishingPerson))
+        found.append(("copyright", owner))
         let sites = Set(siteNames.compactMap { $0.value?.tidied.lowercased() })
         var chosen: [String]?
         var fallback: (String, [String])?
@@ -84,5 +85,21 @@ extension Ranking {
     private var publishingPerson: [String] {
         let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
         return LinkedData.types(publisher).contains("Person") ? linked.names(.object([("x", publisher)]), "x") : []
+    }
+
+    /// The owner of a site of one's own: named beside its `©`, and its address is that name.
+    private var owner: [String] {
+        for line in facts.shown.rights {
+            let words = Entities.decode(line).split { !$0.isLetter && $0 != "-" }.filter {
+                $0.contains(where: \.isLetter)
+            }
+            for start in words.indices {
+                for end in words.indices.dropFirst(start + 1).prefix(3) {
+                    let name = words[start...end].joined(separator: " ")
+                    if Bylines.looksLikePerson(name), name.bareLetters == hostLabel { return [name] }
+                }
+            }
+        }
+        return []
     }
 }

@@ -14,6 +14,8 @@ struct ShownText: Sendable {
     static let maxLines = 60
 
     private(set) var lines: [Line] = []
+    /// Lines that say whose the page is, wherever they stand; at most three.
+    private(set) var rights: [String] = []
     /// The first after the heading, else the first of all.
     private(set) var paragraph: String?
 
@@ -55,6 +57,7 @@ struct ShownText: Sendable {
         }
         guard line.contains(where: { !$0.isSpace }) else { return }
         number += 1
+        if !isTooLong, rights.count < 3, Self.namesOwner(line) { rights.append(String(decoding: line, as: UTF8.self)) }
         if isBeside { return }
         if isInParagraph, !isParagraphAfterHeading, line.count >= 80, paragraph == nil || heading != nil {
             paragraph = Self.whole(line, isCut: isTooLong)
@@ -77,6 +80,13 @@ struct ShownText: Sendable {
         guard isCut, let space = text.lastIndex(where: \.isSpace) else { return String(decoding: text, as: UTF8.self) }
         return String(decoding: text[..<space], as: UTF8.self) + "…"
     }
+
+    private static func namesOwner(_ line: [UInt8]) -> Bool {
+        let start = line.drop { $0.isSpace }.prefix(9).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return owners.contains { start.starts(with: $0) }
+    }
+
+    private static let owners = ["copyright", "©", "&copy;", "&#169;", "&#xa9;", "(c)"].map { Array($0.utf8) }
 
     /// Whether it begins like a byline or holds something like a date.
     private static func isTelling(_ line: [UInt8]) -> Bool {

@@ -85,8 +85,8 @@ public struct UnfurlConfiguration: Sendable {
     public var keeps: Duration = .seconds(300)
     /// What is read of a final page, decoded. 256 KiB unless set.
     public var pageBytes = 256 << 10
-    /// Parameters dropped from the cleaned address besides ``TrackingParameters/known``; `*` at the end stands for any ending.
-    public var trackingParameters: [String] = []
+    /// Parameters dropped from the cleaned address; those that are well known unless set.
+    public var tracking = TrackingRules()
     /// Redirect pages that hold their target, besides those that are known.
     public var wrappers: [WrapperRule] = []
 

@@ -66,7 +66,7 @@ struct UnfurlChain: Sendable {
                     canonicalURL: final.page.canonical.flatMap {
                         // A canonical address that cannot be read is the page's mistake; it is left out.
                         try? WebURL(parsing: $0, base: final.page.base(at: url)).description
-                    }, cleanedURL: "\(TrackingParameters.clean(url, extra: configuration.trackingParameters))",
+                    }, cleanedURL: "\(configuration.tracking.clean(url))",
                     title: final.page.title, isDowngraded: trail.isDowngraded, hops: trail.hops)
             }
         }

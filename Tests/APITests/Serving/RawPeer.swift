@@ -25,6 +25,13 @@ final class RawPeer: Sendable {
         guard count == bytes.count else { throw TestFailure("send: \(errno)") }
     }
 
+    /// More than the socket holds, so that it returns only when the server reads.
+    func sendLong(_ text: String) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try self.send(text) }) }
+        }
+    }
+
     /// Both ways, as when the process ends.
     func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 

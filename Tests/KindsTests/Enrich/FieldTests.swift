@@ -35,6 +35,15 @@ import Testing
         }
     }
 
+    @Test func ownerOfASiteOfOnesOwnIsItsAuthor() throws {
+        let page =
+            "<h1>A story</h1><p>It goes on.</p><div id=footer><p>Copyright (c) 2012- Ada Lovelace. All rights reserved.</p></div>"
+        let own = try describe(page, url: "https://www.ada-lovelace.example/story")
+        #expect(own.author == "Ada Lovelace")
+        #expect(own.sources["author"] == "copyright")
+        #expect(try describe(page, url: "https://lovelace-press.example/story").author == nil)
+    }
+
     @Test func brokenScriptDoesNotSpoilTheNextOne() throws {
         let output = try describe(
             json(#"{"@type":"Article","headline":}"#) + json("{") + json(#"{"@type":"Article","headline":"H"}"#))

@@ -86,7 +86,49 @@ import Testing
             ("http://h/", "http://h/"),
         ])
     func trackingParametersAreDroppedAndNothingElse(text: String, cleaned: String) throws {
-        #expect(try TrackingParameters.clean(WebURL(parsing: text), extra: ["my_*"]).description == cleaned)
+        var rules = TrackingRules()
+        rules.add(["my_*"])
+        #expect(try rules.clean(WebURL(parsing: text)).description == cleaned)
+    }
+
+    @Test(
+        arguments: [
+            ("http://a.shop.example/?ref=1&own=2&id=3", "http://a.shop.example/?id=3"),
+            ("http://shop.example.org/?ref=1&own=2", "http://shop.example.org/?ref=1"),
+            ("http://news.example/?utm_source=1&src=2&spread_x=3", "http://news.example/?utm_source=1&src=2"),
+            ("http://h.example/?src=2&Spread_x=3&id=1", "http://h.example/?id=1"),
+            ("http://keep.example/?utm_source=1&own=2&gclid=3", "http://keep.example/?utm_source=1&own=2&gclid=3"),
+        ])
+    func trackingParametersOfAListAreDropped(text: String, cleaned: String) throws {
+        let list = try TrackingList(
+            """
+            [Adblock Plus 2.0]
+            ! Title: a list of our own
+            # names
+            own
+            spread_*
+            shop.example ref
+
+            $removeparam=src
+            ||other.example^$removeparam=x,document
+            @@||news.example^$removeparam=src
+            @@||news.example^$removeparam=utm_*
+            @@||keep.example^$removeparam
+            $removeparam=/^tr[0-9]$/
+            ||third.example^$removeparam=y,third-party
+            ||shop.example/path$removeparam=z
+            $removeparam
+            """)
+        #expect(list.count == 8)
+        #expect(list.skipped == 4)
+        var rules = TrackingRules()
+        rules.add(list)
+        #expect(try rules.clean(WebURL(parsing: text)).description == cleaned)
+    }
+
+    @Test(arguments: ["a b c", "a=b", "10.0.0.1 x", "x*y", "/re/"])
+    func listWithALineThatIsNoNameIsRefused(line: String) {
+        #expect(throws: TrackingList.Problem(line: 2)) { try TrackingList("ok\n\(line)") }
     }
 
     @Test(

@@ -70,7 +70,7 @@ enum Parser: String, CaseIterable {
         guard let again = try? WebURL(parsing: "\(url)") else { preconditionFailure("\(url) cannot be read") }
         precondition("\(again)" == "\(url)")
         _ = Wrapper.target(of: url)
-        _ = TrackingParameters.clean(url, extra: ["x*"])
+        _ = TrackingRules().clean(url)
     }
 
     private func file(_ bytes: [UInt8]) {
