@@ -35,42 +35,42 @@ public struct DefinitionDocument: Hashable, Sendable {
     public static let maxBytes = 8 << 20
 
     /// Reads a document strictly: unknown and repeated names, wrong types and bad values are refused. Whether the names in
-    /// it exist is for ``Jobs/Catalog/check(_:)`` to say.
+    /// it exist is for ``Jobs/Catalog/check(_:now:)`` to say.
+    ///
+    /// - Throws: The first problem, with at most 19 others that were found besides.
     public static func parse(_ text: String) throws(DefinitionsProblem) -> DefinitionDocument {
         let tree = try YAMLTree(text)
-        do throws(ShapeProblem) {
-            return try DefinitionDocument(tree)
-        } catch {
-            let place = error.path.joined(separator: ".")
-            throw DefinitionsProblem(
-                line: tree.line(of: error.path), place: place.isEmpty ? nil : place, message: error.message)
+        var reader = PatientReader()
+        let document = DefinitionDocument(tree, &reader)
+        let problems = reader.problems.map { problem in
+            let place = problem.path.joined(separator: ".")
+            return DefinitionsProblem(
+                line: tree.line(of: problem.path), place: place.isEmpty ? nil : place, message: problem.message)
         }
+        guard var first = problems.first else { return document }
+        first.others = Array(problems.dropFirst())
+        throw first
     }
 
-    private init(_ tree: YAMLTree) throws(ShapeProblem) {
-        let fields = try JSONFields(tree.json, at: [], known: ["queues", "definitions", "graphs", "schedules"])
+    private init(_ tree: YAMLTree, _ reader: inout PatientReader) {
         change = DefinitionChange()
         lines = [:]
-        if let queues = fields["queues"] {
-            change.queues = try readNamed(queues, at: ["queues"]) { (json, name, path) throws(ShapeProblem) in
-                try QueueChange(json: json, name: name, at: path)
-            }
+        let fields = reader.read(tree.json, at: []) { (json) throws(ShapeProblem) in
+            try JSONFields(json, at: [], known: ["queues", "definitions", "graphs", "schedules"])
         }
-        if let definitions = fields["definitions"] {
-            change.definitions = try readNamed(definitions, at: ["definitions"]) {
-                (json, name, path) throws(ShapeProblem) in
-                try Definition(json: json, name: name, at: path)
-            }
+        guard let fields else { return }
+        change.queues = reader.read(section: "queues", of: fields) { (json, name, path) throws(ShapeProblem) in
+            try QueueChange(json: json, name: name, at: path)
         }
-        if let graphs = fields["graphs"] {
-            change.graphs = try readNamed(graphs, at: ["graphs"]) { (json, name, path) throws(ShapeProblem) in
-                try GraphDefinition(json: json, name: name, at: path)
-            }
+        change.definitions = reader.read(section: "definitions", of: fields) {
+            (json, name, path) throws(ShapeProblem) in
+            try Definition(json: json, name: name, at: path)
         }
-        if let schedules = fields["schedules"] {
-            change.schedules = try readNamed(schedules, at: ["schedules"]) { (json, name, path) throws(ShapeProblem) in
-                try Schedule(json: json, name: name, at: path)
-            }
+        change.graphs = reader.read(section: "graphs", of: fields) { (json, name, path) throws(ShapeProblem) in
+            try GraphDefinition(json: json, name: name, at: path)
+        }
+        change.schedules = reader.read(section: "schedules", of: fields) { (json, name, path) throws(ShapeProblem) in
+            try Schedule(json: json, name: name, at: path)
         }
         note("queues", change.queues.map { .queue($0.name) }, tree)
         note("definitions", change.definitions.map { .definition($0.name) }, tree)

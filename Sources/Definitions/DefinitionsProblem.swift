@@ -6,6 +6,8 @@ public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvert
     public var place: String?
     /// Ends with the remedy.
     public var message: String
+    /// What else is wrong with the document; each has no others itself.
+    public var others: [DefinitionsProblem] = []
 
     public init(line: Int?, place: String? = nil, message: String) {
         self.line = line
@@ -13,8 +15,12 @@ public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvert
         self.message = message
     }
 
-    /// `line 12: definitions.upload.retry.attempts: expected 1 to 1000, found 0`
-    public var description: String {
-        [line.map { "line \($0)" }, place, message].compactMap(\.self).joined(separator: ": ")
+    /// `line 12: definitions.upload.retry.attempts: expected 1 to 1000, found 0`, a line for each problem.
+    public var description: String { descriptions.joined(separator: "\n") }
+
+    /// Each problem once, this one first.
+    public var descriptions: [String] {
+        let own = [line.map { "line \($0)" }, place, message].compactMap(\.self).joined(separator: ": ")
+        return [own] + others.flatMap(\.descriptions)
     }
 }

@@ -117,6 +117,7 @@ extension Check {
             firing.work = .refused("There is no such definition.")
             try expectEqual(
                 try await bench.store.fire(firing, now: bench.now), .refused("There is no such definition."))
+            try expectEqual(try await bench.store.refusedScheduleCount(), 1)
             bench = try await bench.restarted()
             var now = try await bench.scheduleRecord("nightly")
             try expectEqual(now.problem, "There is no such definition.")
@@ -132,6 +133,7 @@ extension Check {
             _ = try await bench.fired("nightly")
             now = try await bench.scheduleRecord("nightly")
             try expectEqual(now.problem, nil)
+            try expectEqual(try await bench.store.refusedScheduleCount(), 0)
         },
         Check("aPausedScheduleHasNoNextTimeAndItsTimesCountAgainFromItsResumption") { source in
             let bench = try await Workbench(source)

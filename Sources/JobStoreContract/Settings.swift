@@ -93,7 +93,8 @@ extension Check {
                 name: "upload", summary: "Uploads.", inputType: "Upload.Input", outputType: "Upload.Output",
                 accepts: "[Link]", offers: "Upload.Output",
                 fields: [
-                    InputField("url", .string, isRequired: true, summary: "Where to."),
+                    InputField("url", .string, schemes: ["https"], isRequired: true, summary: "Where to."),
+                    InputField("max_bytes", .integer, range: 1...Int64.max, summary: "How much."),
                     InputField("method", .string, choices: ["PUT", "POST"], summary: "How."),
                 ])
             var unfurl = upload

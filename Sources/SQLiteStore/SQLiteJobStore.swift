@@ -171,6 +171,10 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.nextScheduleAt() }
     }
 
+    public func refusedScheduleCount() async throws(StoreError) -> Int {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.refusedScheduleCount() }
+    }
+
     public func plan(_ timings: [ScheduleTiming]) async throws(StoreError) {
         try await write { (writer) throws(SQLiteError) in
             for timing in timings { _ = try writer.move(timing) }

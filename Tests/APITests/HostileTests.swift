@@ -217,6 +217,27 @@ import Testing
         }
     }
 
+    @Test func definitionsAndSchedulesMayBeLargeAnswersToo() async throws {
+        try await TestServer.with(unlimitedUsers: []) { server in
+            let curl = Curl(socket: server.socket)
+            let input = "{text: \(String(repeating: "x", count: 600_000))}"
+            let things = ["a", "b"].map { "  \($0): {DOES: echo, TIMES input: \(input)}\n" }.joined()
+            func section(_ kind: String, _ times: String) -> String {
+                things.replacingOccurrences(of: "DOES", with: kind).replacingOccurrences(of: "TIMES", with: times)
+            }
+            let document =
+                "definitions:\n" + section("kind", "") + "schedules:\n" + section("definition", "calendar: hourly,")
+            let applied = try await curl("--request", "PUT", "--data-binary", "@-", "/v1/definitions", input: document)
+            #expect(applied.status == 200, "\(applied.body)")
+            for path in ["/v1/definitions", "/v1/schedules"] {
+                #expect(try await curl(path).body.utf8.count > 1_200_000)
+            }
+            let peers = try await server.leaveLargeAnswersUnread(2)
+            for path in ["/v1/definitions", "/v1/schedules"] { #expect(try await curl(path).status == 503) }
+            for peer in peers { #expect(try await peer.readToEnd().utf8.count > 1_600_000) }
+        }
+    }
+
     @Test func largeAnswersOfAnUnlimitedUserAreNotCounted() async throws {
         try await TestServer.with { server in
             let peers = try await server.leaveLargeAnswersUnread(5)

@@ -227,6 +227,43 @@ import Testing
         #expect(problem?.description == message)
     }
 
+    @Test func everyProblemIsToldOnce() {
+        let text = """
+            queue: {}
+            queues:
+              a: {limit: many, wieght: 2}
+            definitions:
+              a:
+                timeout: 30
+                retry: {attempts: 0}
+                colour: red
+              b: {kind: 5, priority: 9}
+              c: {kind: x}
+            graphs:
+              g:
+                nodes:
+                  one: {after: [x], queue: 7}
+                  two: {definition: d, after: ['one:done']}
+            schedules:
+              s: {calendar: [daily, "25:00"], definition: c, overlap: sometimes}
+            """
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+        let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.place ?? "")" } ?? []
+        #expect(
+            places.sorted() == [
+                "1 queue", "14 graphs.g.nodes.one.definition", "15 graphs.g.nodes.two.after.0",
+                "17 schedules.s.calendar.1", "17 schedules.s.overlap", "3 queues.a.limit", "3 queues.a.wieght",
+                "5 definitions.a.kind", "6 definitions.a.timeout", "7 definitions.a.retry.attempts",
+                "8 definitions.a.colour", "9 definitions.b.kind", "9 definitions.b.priority",
+            ])
+    }
+
+    @Test func noMoreProblemsAreToldThanAnybodyReads() {
+        let text = "definitions:\n" + (0..<30).map { "  d\($0): {kind: x, colour: red}\n" }.joined()
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+        #expect(problem?.descriptions.count == 20)
+    }
+
     @Test func smallDocumentThatGrowsWithoutBoundsIsRefused() {
         var text = "definitions:\n  a: {kind: x, input: {l0: &l0 [x, x, x, x, x, x, x, x, x, x]"
         for level in 1...8 {

@@ -38,6 +38,27 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("unfurl", #"{"url":"not a url"}"#, "\"url\" must be an address that begins with http:// or https://"),
+        ("unfurl", #"{"max_redirects":51}"#, "\"max_redirects\" must be from 0 to 50, found 51"),
+        ("unfurl", #"{"timeout_ms":0}"#, "\"timeout_ms\" must be at least 1, found 0"),
+        ("enrich", #"{"url":"ftp://h/"}"#, "\"url\" must be an address"),
+        ("enrich", #"{"max_bytes":-5}"#, "\"max_bytes\" must be at least 1, found -5"),
+        ("enrich", #"{"max_redirects":-1}"#, "\"max_redirects\" must be from 0 to 50, found -1"),
+        ("enrich", #"{"timeout_ms":0}"#, "\"timeout_ms\" must be at least 1, found 0"),
+        ("upload", #"{"to":"example.org"}"#, "\"to\" must be an address"),
+        ("upload", #"{"method":"PATCH"}"#, "\"method\" must be one of PUT, POST"),
+        ("upload", #"{"max_bytes_per_second":0}"#, "\"max_bytes_per_second\" must be at least 1, found 0"),
+        ("upload", #"{"timeout_ms":-1}"#, "\"timeout_ms\" must be at least 1, found -1"),
+    ])
+    func defaultsThatNoJobCouldUseAreRefused(kind: String, input: String, message: String) {
+        let kinds = DefinitionSet(kinds: [Unfurl.description, Enrich.description, Upload.description])
+        let definition = Definition(name: "mine", kind: kind, input: JSONText(trusted: Array(input.utf8)))
+        let problems = Catalog(kinds).check(DefinitionChange(definitions: [definition])).map(\.description)
+        #expect(problems.count == 1)
+        #expect(problems.first?.contains(message) == true, "\(problems)")
+    }
+
     @Test func linkThatAnUploadCannotGiveIsRefusedWithBothTypes() {
         let kinds = [Unfurl.description, Enrich.description, Upload.description]
         let definitions = kinds.map { Definition(name: $0.name, kind: $0.name) }

@@ -12,8 +12,8 @@ func makeControlRouter(control: any JobControl, stop: StopSignal) -> Router<Cont
     WatchRoutes(control: control, stop: stop).add(to: routes)
     GraphRoutes(control: control, large: large).add(to: routes)
     QueueRoutes(control: control).add(to: routes)
-    DefinitionRoutes(control: control).add(to: routes)
-    ScheduleRoutes(control: control).add(to: routes)
+    DefinitionRoutes(control: control, large: large).add(to: routes)
+    ScheduleRoutes(control: control, large: large).add(to: routes)
     DaemonRoutes(control: control).add(to: routes)
     return router
 }

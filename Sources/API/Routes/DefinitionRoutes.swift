@@ -5,15 +5,16 @@ import Jobs
 
 struct DefinitionRoutes: Sendable {
     let control: any JobControl
+    let large: LargeAnswers
 
     /// Documents of definitions hold many inputs.
     private static let maxDocumentBytes = 8 << 20
 
     func add(to routes: RouterGroup<ControlContext>) {
-        routes.get("definitions") { request, _ in
+        routes.get("definitions") { request, context in
             let query = try Query(request, known: "format")
             switch query["format"] ?? "json" {
-            case "json": return Response(try await control.definitions())
+            case "json": return try await large.answer(context) { try await control.definitions().json }
             case "yaml":
                 let document = try await control.exportDefinitions()
                 return Response(

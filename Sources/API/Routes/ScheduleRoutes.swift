@@ -5,9 +5,12 @@ import Jobs
 
 struct ScheduleRoutes: Sendable {
     let control: any JobControl
+    let large: LargeAnswers
 
     func add(to routes: RouterGroup<ControlContext>) {
-        routes.get("schedules") { _, _ in Response(try await control.schedules()) }
+        routes.get("schedules") { _, context in
+            try await large.answer(context) { try await control.schedules().json }
+        }
         routes.get("schedules/{name}") { _, context in
             let schedules = try await control.schedules()
             guard let schedule = schedules.first(where: { $0.schedule.name == context.name }) else {

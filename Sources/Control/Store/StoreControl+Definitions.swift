@@ -25,20 +25,15 @@ extension StoreControl {
         do {
             document = try DefinitionDocument.parse(text)
         } catch {
-            throw ControlProblem(.invalidDefinitions, sentence(error.description))
+            throw .wrongDefinitions(error.descriptions)
         }
         return try await alone { () throws(ControlProblem) in try await apply(document, dryRun: dryRun) }
     }
 
     private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         let definitions = try await definitions()
-        let problems = Catalog(definitions).check(document.change).map(document.describe)
-        if let first = problems.first {
-            let message =
-                problems.count == 1
-                ? sentence(first) : "\(problems.count) things are wrong, and nothing was changed. \(sentence(first))"
-            throw ControlProblem(.invalidDefinitions, message, details: problems.count == 1 ? [] : problems)
-        }
+        let problems = Catalog(definitions).check(document.change, now: now()).map(document.describe)
+        if !problems.isEmpty { throw .wrongDefinitions(problems) }
         let lines = definitions.differences(after: document.change).map(DefinitionLine.init)
         if !dryRun, lines.contains(where: { $0.change != .unchanged }) {
             try await asked { () throws(StoreError) in try await store.change(document.change, now: now()) }
@@ -80,6 +75,19 @@ extension StoreControl {
             try await store.change(DefinitionChange(removals: [name]), now: now())
         }
     }
+}
+
+extension ControlProblem {
+    /// Tells each problem once: one in the message, several as details.
+    fileprivate static func wrongDefinitions(_ problems: [String]) -> ControlProblem {
+        if problems.count == 1 { return ControlProblem(.invalidDefinitions, sentence(problems[0])) }
+        let few = Array(problems.prefix(maxDefinitionProblems))
+        let rest = few.count < problems.count ? "; these are the first \(few.count)" : ""
+        return ControlProblem(
+            .invalidDefinitions, "\(problems.count) things are wrong, and nothing was changed\(rest).", details: few)
+    }
+
+    private static let maxDefinitionProblems = 100
 }
 
 extension DefinitionLine {

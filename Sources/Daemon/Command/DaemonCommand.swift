@@ -115,7 +115,10 @@ public struct DaemonCommand: ParsableCommand {
         if checkConfig {
             let kinds = KindSet(configuration.kinds).kinds + surroundings.kinds
             try configuration.checkDefinitions(kinds: try KindRegistry(kinds).descriptions)
-            print("The configuration is good.")
+            let warnings = configuration.warnings
+            for warning in warnings { surroundings.logger.warning("\(warning)") }
+            let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
+            print(warnings.isEmpty ? "The configuration is good." : "The configuration can be used, with \(count).")
             return
         }
         var surroundings = surroundings

@@ -82,7 +82,7 @@ extension DaemonConfiguration {
             do throws(DefinitionsProblem) {
                 document = try DefinitionDocument.parse(text)
             } catch {
-                throw ConfigurationError(["\(path): \(error)"])
+                throw ConfigurationError(error.descriptions.map { "\(path): \($0)" })
             }
         }
         let problems = Catalog(definitions).check(document.change)

@@ -22,6 +22,7 @@ public enum Daemon {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
         let notifier = surroundings.notifier
+        for warning in configuration.warnings { surroundings.logger.warning("\(warning)") }
         let kinds = KindSet(configuration.kinds)
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         configuration.tellOfTrackingList(surroundings.logger)

@@ -37,7 +37,7 @@ struct StatusService: Service {
             let counts = try await store.queues().reduce(StateCounts()) { $0 + $1.counts }
             // Ready in a moment, and what is true then must not wait for an interval.
             if snapshot.phase == .starting, counts[.running] == 0 { return false }
-            let refused = try await store.schedules().count { $0.problem != nil }
+            let refused = try await store.refusedScheduleCount()
             var problems = problems()
             if refused > 0 {
                 problems.append(

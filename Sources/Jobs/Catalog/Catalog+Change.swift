@@ -1,13 +1,18 @@
 import CalendarEvents
+import FoundationEssentials
 
 extension Catalog {
     /// Checks a change before it is written. When nothing is returned, everything that could be used before or is part of
     /// the change can be used after it.
-    public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
-        var problems = checkQueues(change) + checkNames(change) + checkSchedules(change)
+    ///
+    /// - Parameter now: A schedule that is new or changed must come after it; the system's clock unless given.
+    public func check(_ change: DefinitionChange, now: Timestamp? = nil) -> [DefinitionProblem] {
+        let now = now ?? Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let after = Catalog(definitions.applying(change))
+        var problems = checkQueues(change) + checkNames(change) + checkSchedules(change, now: now)
+        problems += checkSize(change, after.definitions)
         let touched = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
         let refusedBefore = Set(self.problems.map(\.subject))
-        let after = Catalog(definitions.applying(change))
         for problem in after.problems {
             guard touched.contains(problem.subject.name) || !refusedBefore.contains(problem.subject) else { continue }
             // Told as a duplicate already.
@@ -19,8 +24,10 @@ extension Catalog {
         // A schedule whose definition is refused says nothing new.
         let refused = Set(problems.map(\.subject.name))
         let touchedSchedules = Set(change.schedules.map(\.name))
-        let schedulesRefusedBefore = Set(scheduleProblems.map(\.subject))
-        for problem in after.scheduleProblems {
+        let concerned = after.definitions.schedules(concernedBy: change)
+        let schedulesRefusedBefore = Set(
+            self.problems(of: definitions.schedules(concernedBy: change)).map(\.subject))
+        for problem in after.problems(of: concerned) {
             if case .badWork(.refusedDefinition(let name, _, _)) = problem.reason, refused.contains(name) { continue }
             if touchedSchedules.contains(problem.subject.name) || !schedulesRefusedBefore.contains(problem.subject) {
                 problems.append(problem)
@@ -29,12 +36,13 @@ extension Catalog {
         return problems
     }
 
-    private func checkSchedules(_ change: DefinitionChange) -> [DefinitionProblem] {
+    private func checkSchedules(_ change: DefinitionChange, now: Timestamp) -> [DefinitionProblem] {
         var problems: [DefinitionProblem] = []
         var names: Set<String> = []
         let removals = Set(change.scheduleRemovals)
         var all = Set(definitions.schedules.map(\.name)).subtracting(removals)
         let local = Zone.local()
+        let stored = Set(definitions.schedules)
         for schedule in change.schedules {
             func report(_ reason: DefinitionProblem.Reason) {
                 problems.append(.init(.schedule(schedule.name), reason))
@@ -42,18 +50,38 @@ extension Catalog {
             if !Names.isName(schedule.name) { report(.badName) }
             if !names.insert(schedule.name).inserted { report(.duplicate) }
             if all.insert(schedule.name).inserted, all.count > Schedule.maxCount {
-                let reason = "there are \(Schedule.maxCount) schedules, and no more are made; remove one or change one"
-                // Says "cannot be used" and the reason; there is no case of its own.
-                report(.badWork(.refusedDefinition(schedule.name, job: nil, reason: reason)))
+                report(.tooManySchedules)
                 continue
             }
             do throws(ZoneProblem) {
-                _ = try schedule.times(local: local)
+                let times = try schedule.times(local: local)
+                // What is stored already may have come for the last time.
+                if !stored.contains(schedule), times.next(after: now) == nil { report(.neverComes) }
             } catch {
                 report(.unknownZone(error))
             }
         }
         return problems
+    }
+
+    /// What is there already stays, and may change without growing.
+    private func checkSize(_ change: DefinitionChange, _ after: DefinitionSet) -> [DefinitionProblem] {
+        var largest: (subject: DefinitionProblem.Subject, bytes: Int)?
+        func note(_ subject: DefinitionProblem.Subject, _ json: JSONText) {
+            if json.bytes.count > largest?.bytes ?? 0 { largest = (subject, json.bytes.count) }
+        }
+        for definition in change.definitions { note(.definition(definition.name), definition.json) }
+        for graph in change.graphs { note(.graph(graph.name), graph.json) }
+        for schedule in change.schedules { note(.schedule(schedule.name), schedule.json) }
+        guard let subject = largest?.subject else { return [] }
+        if after.count > DefinitionSet.maxCount, after.count > definitions.count {
+            return [.init(subject, .tooManyDefinitions(after.count))]
+        }
+        let bytes = after.bytes
+        if bytes > DefinitionSet.maxBytes, bytes > definitions.bytes {
+            return [.init(subject, .tooLarge(bytes: bytes))]
+        }
+        return []
     }
 
     private func checkQueues(_ change: DefinitionChange) -> [DefinitionProblem] {

@@ -1,4 +1,5 @@
 import OperationTypes
+import Synchronization
 
 /// Everything a submission can name, checked and ready for planning.
 ///
@@ -7,8 +8,8 @@ public struct Catalog: Sendable {
     public let definitions: DefinitionSet
     /// What cannot be used, and why; definitions first, then graph definitions.
     public let problems: [DefinitionProblem]
-    /// Why schedules could not enqueue what they name.
-    public private(set) var scheduleProblems: [DefinitionProblem] = []
+    /// Those of ``scheduleProblems`` once somebody asked.
+    private let planned = PlannedSchedules()
 
     let kinds: [String: KindEntry]
     let queueNames: Set<String>
@@ -66,18 +67,32 @@ public struct Catalog: Sendable {
         self.queueNames = queueNames
         self.entries = entries
         self.graphs = graphs
-        scheduleProblems = definitions.schedules.flatMap { schedule in
-            check(schedule).map { DefinitionProblem(.schedule(schedule.name), $0) }
+    }
+
+    /// Why schedules could not enqueue what they name. Each is planned whole to find out, at the first call.
+    public var scheduleProblems: [DefinitionProblem] { planned.problems { problems(of: definitions.schedules) } }
+
+    func problems(of schedules: [Schedule]) -> [DefinitionProblem] {
+        schedules.compactMap { schedule -> DefinitionProblem? in
+            do throws(RequestProblem) {
+                // When does not matter here.
+                _ = try plan(schedule.submission, now: Timestamp(milliseconds: 0))
+                return nil
+            } catch {
+                return DefinitionProblem(.schedule(schedule.name), .badWork(error))
+            }
         }
     }
 
-    private func check(_ schedule: Schedule) -> [DefinitionProblem.Reason] {
-        do throws(RequestProblem) {
-            // When does not matter here.
-            _ = try plan(schedule.submission, now: Timestamp(milliseconds: 0))
-            return []
-        } catch {
-            return [.badWork(error)]
+    private final class PlannedSchedules: Sendable {
+        private let known = Mutex<[DefinitionProblem]?>(nil)
+
+        func problems(_ find: () -> [DefinitionProblem]) -> [DefinitionProblem] {
+            known.withLock { known in
+                let problems = known ?? find()
+                known = problems
+                return problems
+            }
         }
     }
 

@@ -15,6 +15,10 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         /// Definitions and graph definitions share one space of names.
         case duplicate
         case tooManyQueues
+        case tooManySchedules
+        case tooManyDefinitions(Int)
+        /// All definitions together would be.
+        case tooLarge(bytes: Int)
         case limitOutOfRange(Int)
         case weightOutOfRange(Int)
         case unknownKind(String, known: [String])
@@ -32,6 +36,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         /// A schedule could not enqueue what it names.
         case badWork(RequestProblem)
         case unknownZone(ZoneProblem)
+        /// No time of the schedule lies in the future.
+        case neverComes
     }
 
     /// What is wrong with one node of a graph definition.
@@ -96,6 +102,12 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .duplicate:
             "the name is used twice; definitions and graphs share one space of names, so rename one of them"
         case .tooManyQueues: "there are \(QueueSettings.maxCount) queues, and no more are made; use one of those"
+        case .tooManySchedules:
+            "there are \(Schedule.maxCount) schedules, and no more are made; remove one or change one"
+        case .tooManyDefinitions(let count):
+            "with it there are \(count) definitions and graphs; at most \(DefinitionSet.maxCount) are kept, so remove some first"
+        case .tooLarge(let bytes):
+            "with it all definitions, graphs and schedules have \(bytes) bytes of JSON; at most \(DefinitionSet.maxBytes) are kept, so make inputs smaller or remove some first"
         case .limitOutOfRange(let limit): "limit: expected 1 to \(QueueSettings.maxLimit), found \(limit)"
         case .weightOutOfRange(let weight): "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)"
         case .unknownKind(let kind, let known):
@@ -112,6 +124,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"
         case .badWork(let problem): problem.description
         case .unknownZone(let problem): "calendar: \(problem)"
+        case .neverComes: "calendar: it never comes; write a time that lies in the future"
         case .unknownRemoval(let known):
             "there is no definition or graph of that name to remove"
                 + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))

@@ -7,6 +7,8 @@ public enum InputProblem: Hashable, Sendable {
     case missingField(String, accepts: String?)
     case wrongShape(field: String, expected: InputField.Shape, found: JSONShape)
     case notAChoice(field: String, choices: [String])
+    case outOfRange(field: String, range: ClosedRange<Int64>, found: Int64)
+    case notAnAddress(field: String, schemes: [String])
 }
 
 extension InputProblem: CustomStringConvertible {
@@ -26,7 +28,36 @@ extension InputProblem: CustomStringConvertible {
             "the field \"\(field)\" must be \(expected.phrase), found \(found == expected.jsonShape ? "another number" : found.phrase)"
         case .notAChoice(let field, let choices):
             "the field \"\(field)\" must be one of \(choices.joined(separator: ", "))"
+        case .outOfRange(let field, let range, let found):
+            "the field \"\(field)\" \(InputField.problem(of: found, outside: range))"
+        case .notAnAddress(let field, let schemes):
+            "the field \"\(field)\" must be an address that begins with "
+                + schemes.map { "\($0)://" }.joined(separator: " or ")
         }
+    }
+}
+
+extension InputField {
+    /// What is wrong with a number for this field; nil when it is taken.
+    package func problem(of number: Int64) -> String? {
+        guard let range, !range.contains(number) else { return nil }
+        return Self.problem(of: number, outside: range)
+    }
+
+    fileprivate static func problem(of number: Int64, outside range: ClosedRange<Int64>) -> String {
+        let allowed =
+            range.upperBound == .max
+            ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        return "must be \(allowed), found \(number)"
+    }
+
+    /// Whether a text begins with one of the schemes and goes on. Never false for what a browser would take: the whole
+    /// address is for the kind to read.
+    static func isAddress(_ text: String, _ schemes: [String]) -> Bool {
+        let bytes = text.utf8.filter { $0 > 0x20 }
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let rest = bytes[(colon + 1)...].drop { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        return !rest.isEmpty && schemes.contains(String(decoding: bytes[..<colon], as: UTF8.self).lowercased())
     }
 }
 
@@ -68,7 +99,7 @@ final class KindEntry: Sendable {
         field.isFromDependency || description.accepts == description.inputType
     }
 
-    /// Checks names, shapes and choices of the fields that are there; null counts as absent.
+    /// Checks names, shapes and values of the fields that are there; null counts as absent.
     func problems(of input: JSONText) -> (present: [String], problems: [InputProblem]) {
         if fields.isEmpty { return ([], []) }
         var present: [String] = []
@@ -87,13 +118,25 @@ final class KindEntry: Sendable {
     }
 
     private func problem(of field: InputField, _ value: ArraySlice<UInt8>, _ shape: JSONShape) -> InputProblem? {
-        let isWrong =
-            shape != field.shape.jsonShape
-            || (field.shape == .integer && JSONText(trusted: Array(value)).integer == nil)
-        if isWrong { return .wrongShape(field: field.name, expected: field.shape, found: shape) }
-        guard let choices = field.choices, let choice = JSONText(trusted: Array(value)).decodedString,
-            !choices.contains(choice)
-        else { return nil }
-        return .notAChoice(field: field.name, choices: choices)
+        let wrongShape = InputProblem.wrongShape(field: field.name, expected: field.shape, found: shape)
+        if shape != field.shape.jsonShape { return wrongShape }
+        switch field.shape {
+        case .integer:
+            guard let number = JSONText(trusted: Array(value)).integer else { return wrongShape }
+            if let range = field.range, !range.contains(number) {
+                return .outOfRange(field: field.name, range: range, found: number)
+            }
+        // Others may be large, and are not copied.
+        case .string where field.choices != nil || field.schemes != nil:
+            guard let text = JSONText(trusted: Array(value)).decodedString else { return nil }
+            if let choices = field.choices, !choices.contains(text) {
+                return .notAChoice(field: field.name, choices: choices)
+            }
+            if let schemes = field.schemes, !InputField.isAddress(text, schemes) {
+                return .notAnAddress(field: field.name, schemes: schemes)
+            }
+        case .string, .number, .boolean, .object, .array: break
+        }
+        return nil
     }
 }

@@ -19,7 +19,9 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     static var name: String { get }
     /// One sentence for people.
     static var summary: String { get }
-    /// Every field of the input, the ones a person names first at the head.
+    /// Every field of the input, the ones a person names first at the head. What they say of shapes, choices, ranges and
+    /// addresses is checked before a definition is written and before a job is accepted, field by field, so that what a
+    /// dependency gives later may be missing.
     static var inputFields: [InputField] { get }
     /// Puts what a dependency offers into an input that lacks it; does nothing when the input already has it.
     static func accept(_ value: Accepted, into input: inout Input)
@@ -67,6 +69,10 @@ public struct InputField: Sendable, Hashable, Codable {
     public var shape: Shape
     /// Nil when any value of the shape is taken.
     public var choices: [String]?
+    /// The whole numbers that are taken; nil for any.
+    public var range: ClosedRange<Int64>?
+    /// Of a string that is an address: how it may begin, in lower case, such as `https`; nil for any string.
+    public var schemes: [String]?
     /// Whether the input is nothing without it; see ``isFromDependency``.
     public var isRequired: Bool
     /// Whether a dependency's output fills the field when it is absent. A required one must then be given either way: an
@@ -76,20 +82,21 @@ public struct InputField: Sendable, Hashable, Codable {
     public var summary: String
 
     public init(
-        _ name: String, _ shape: Shape, choices: [String]? = nil, isRequired: Bool = false,
-        isFromDependency: Bool = false,
-        summary: String
+        _ name: String, _ shape: Shape, choices: [String]? = nil, range: ClosedRange<Int64>? = nil,
+        schemes: [String]? = nil, isRequired: Bool = false, isFromDependency: Bool = false, summary: String
     ) {
         self.name = name
         self.shape = shape
         self.choices = choices
+        self.range = range
+        self.schemes = schemes
         self.isRequired = isRequired
         self.isFromDependency = isFromDependency
         self.summary = summary
     }
 
     enum CodingKeys: String, CodingKey {
-        case name, shape, choices, summary
+        case name, shape, choices, range, schemes, summary
         case isRequired = "required"
         case isFromDependency = "from_dependency"
     }

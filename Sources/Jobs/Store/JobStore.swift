@@ -65,6 +65,8 @@ public protocol JobStore: Sendable {
     func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord]
     /// When the next of them comes.
     func nextScheduleAt() async throws(StoreError) -> Timestamp?
+    /// How many have a ``ScheduleRecord/problem``.
+    func refusedScheduleCount() async throws(StoreError) -> Int
     /// Says when schedules come next; each that is not as it was read is left as it is. Observers are not told.
     func plan(_ timings: [ScheduleTiming]) async throws(StoreError)
     /// Enqueues what a schedule asks for and moves it on, in one transaction: never twice for one time, and never one

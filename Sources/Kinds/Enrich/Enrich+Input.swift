@@ -44,10 +44,16 @@ extension Enrich {
     public static var inputFields: [InputField] {
         [
             InputField(
-                "url", .string, isRequired: true, isFromDependency: true, summary: "Page to describe (http or https)"),
-            InputField("max_bytes", .integer, summary: "Decoded bytes read of the page; 2097152 unless set"),
-            InputField("max_redirects", .integer, summary: "Redirects to follow; 20 unless set, at most 50"),
-            InputField("timeout_ms", .integer, summary: "Limit for all of it in milliseconds; 60000 unless set"),
+                "url", .string, schemes: InputField.webSchemes, isRequired: true, isFromDependency: true,
+                summary: "Page to describe (http or https)"),
+            InputField(
+                "max_bytes", .integer, range: 1...Int64.max,
+                summary: "Decoded bytes read of the page; 2097152 unless set"),
+            InputField(
+                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow; 20 unless set, at most 50"),
+            InputField(
+                "timeout_ms", .integer, range: 1...Int64.max,
+                summary: "Limit for all of it in milliseconds; 60000 unless set"),
             InputField("etag", .string, summary: "Of an earlier output: an unchanged page is not sent again"),
             InputField("last_modified", .string, summary: "Of an earlier output: an unchanged page is not sent again"),
             InputField(

@@ -28,11 +28,11 @@ public struct Enrich: Kind {
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
         let limit = input.maxRedirects ?? configuration.maxRedirects
-        guard (0...50).contains(limit) else { throw .invalid("max_redirects", "must be from 0 to 50") }
+        try Self.check(limit, of: "max_redirects")
         let maxBytes = min(input.maxBytes ?? configuration.maxBytes, configuration.maxBytes)
-        guard maxBytes > 0 else { throw .invalid("max_bytes", "must be above 0") }
+        try Self.check(maxBytes, of: "max_bytes")
+        try Self.check(input.timeoutMs, of: "timeout_ms")
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
-        guard timeout > .zero else { throw .invalid("timeout_ms", "must be above 0") }
         var validators: HTTPHeaders = [:]
         if let etag = input.etag { validators.add(name: "if-none-match", value: etag) }
         if let date = input.lastModified { validators.add(name: "if-modified-since", value: date) }

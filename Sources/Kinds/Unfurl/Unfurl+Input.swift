@@ -55,13 +55,17 @@ extension Unfurl {
     public static var inputFields: [InputField] {
         [
             InputField(
-                "url", .string, isRequired: true, isFromDependency: true, summary: "Link to resolve (http or https)"),
-            InputField("max_redirects", .integer, summary: "Redirects to follow; 20 unless set, at most 50"),
+                "url", .string, schemes: InputField.webSchemes, isRequired: true, isFromDependency: true,
+                summary: "Link to resolve (http or https)"),
+            InputField(
+                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow; 20 unless set, at most 50"),
             InputField(
                 "read_page", .boolean,
                 summary:
                     "Read the head of the final page for canonical address, title and meta refresh; true unless set"),
-            InputField("timeout_ms", .integer, summary: "Limit for the whole chain in milliseconds; 60000 unless set"),
+            InputField(
+                "timeout_ms", .integer, range: 1...Int64.max,
+                summary: "Limit for the whole chain in milliseconds; 60000 unless set"),
         ]
     }
 

@@ -31,9 +31,9 @@ public struct Unfurl: Kind {
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
         let limit = input.maxRedirects ?? configuration.maxRedirects
-        guard (0...50).contains(limit) else { throw .invalid("max_redirects", "must be from 0 to 50") }
+        try Self.check(limit, of: "max_redirects")
+        try Self.check(input.timeoutMs, of: "timeout_ms")
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
-        guard timeout > .zero else { throw .invalid("timeout_ms", "must be above 0") }
         let key = Resolutions.Key(url: "\(start)", limit: limit, readsPage: input.readPage ?? true)
         let failure = KindFailure.timeout("the chain of redirects", after: timeout, at: start)
         return try await withDeadline(timeout, failure: failure) { () async throws(KindFailure) in

@@ -110,7 +110,9 @@ extension Upload {
         [
             InputField(
                 "file", .string, summary: "Absolute path of the file beneath an allowed folder, or spool:ID/NAME"),
-            InputField("to", .string, isRequired: true, summary: "Address to send it to (http or https)"),
+            InputField(
+                "to", .string, schemes: InputField.webSchemes, isRequired: true,
+                summary: "Address to send it to (http or https)"),
             InputField(
                 "protocol", .string, choices: Input.Style.allCases.map(\.rawValue),
                 summary: "How it gets there; plain unless set"),
@@ -125,8 +127,11 @@ extension Upload {
             InputField("form_field", .string, summary: "Field of a form that holds the file; file unless set"),
             InputField("region", .string, summary: "Region of S3; us-east-1 unless set"),
             InputField(
-                "max_bytes_per_second", .integer, summary: "Limit of this upload in bytes a second; none unless set"),
-            InputField("timeout_ms", .integer, summary: "Limit for the whole upload in milliseconds; none unless set"),
+                "max_bytes_per_second", .integer, range: 1...Int64.max,
+                summary: "Limit of this upload in bytes a second; none unless set"),
+            InputField(
+                "timeout_ms", .integer, range: 1...Int64.max,
+                summary: "Limit for the whole upload in milliseconds; none unless set"),
             InputField(
                 "body", .string, isFromDependency: true,
                 summary: "Text to send in place of a file; from a dependency: its output as JSON"),

@@ -43,10 +43,9 @@ public struct Upload: Kind {
     private func run(
         _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: () -> Bool
     ) async throws(KindFailure) -> Output {
-        let deadline = try input.timeoutMs.map { milliseconds throws(KindFailure) in
-            guard milliseconds > 0 else { throw .invalid("timeout_ms", "must be above 0; leave it out for no limit") }
-            return Duration.milliseconds(milliseconds)
-        }
+        try Self.check(input.timeoutMs, of: "timeout_ms")
+        try Self.check(input.maxBytesPerSecond, of: "max_bytes_per_second")
+        let deadline = input.timeoutMs.map { Duration.milliseconds($0) }
         let transfer = try await transfer(for: input, context: context, checkpoint: checkpoint)
         let start = ContinuousClock.now
         let failure = KindFailure.timeout("the upload", after: deadline ?? .zero, at: transfer.url)
@@ -75,9 +74,6 @@ public struct Upload: Kind {
         for input: Input, context: OperationContext, checkpoint: CheckpointFile?
     ) async throws(KindFailure) -> Transfer {
         let url = try target(of: input)
-        if let rate = input.maxBytesPerSecond, rate < 1 {
-            throw .invalid("max_bytes_per_second", "must be above 0; leave it out for no limit")
-        }
         let secret = try input.credential.map { name throws(KindFailure) in
             try configuration.secret(named: name, for: url)
         }
@@ -180,11 +176,5 @@ private final class Once: Sendable {
             defer { isDone = true }
             return !isDone
         }
-    }
-}
-
-extension KindFailure {
-    static func invalid(_ field: String, _ problem: String) -> KindFailure {
-        KindFailure(.invalidInput, "`\(field)` \(problem).")
     }
 }

@@ -28,6 +28,8 @@ public final class Scheduler: Sendable {
         var rules: [String: KnownRule] = [:]
         /// Why schedules have no times, by name, as it was told.
         var troubles: [String: String] = [:]
+        /// What schedules are left out for, by name, as it was told.
+        var busy: [String: JobID] = [:]
         /// When those whose zone could not be read are looked at again.
         var lookAgainAt: Timestamp?
     }
@@ -163,6 +165,7 @@ public final class Scheduler: Sendable {
         state.withLock { state in
             state.rules = state.rules.filter { names.contains($0.key) }
             state.troubles = state.troubles.filter { names.contains($0.key) }
+            state.busy = state.busy.filter { names.contains($0.key) }
             state.lookAgainAt = nil
         }
         var timings: [ScheduleTiming] = []
@@ -188,8 +191,9 @@ public final class Scheduler: Sendable {
             }
             if let missedAt = plan.missedAt {
                 log(
-                    .notice, "schedule missed its time: no daemon ran", record, "schedule-missed",
-                    ["HALYARD_TIME": "\(missedAt.iso8601)"])
+                    .notice,
+                    "schedule missed its times from \(zone.text(missedAt)) on: no daemon ran, and it is not persistent",
+                    record, "schedule-missed", ["HALYARD_TIME": "\(missedAt.iso8601)"])
             }
         }
         if !timings.isEmpty { try await store.plan(timings) }
@@ -257,12 +261,19 @@ public final class Scheduler: Sendable {
             var fields: Logger.Metadata = ["HALYARD_TIME": "\(time.iso8601)"]
             if let graph = receipt.graph { fields["HALYARD_GRAPH"] = "\(graph)" }
             if receipt.graph == nil, let job = receipt.jobs.first { fields["HALYARD_JOB"] = "\(job)" }
-            log(.info, "schedule fired", record, "schedule-fired", fields)
+            let isLate = time + ScheduleRule.grace < now
+            log(
+                .info, isLate ? "schedule fired late, once for its times since \(zone.text(time))" : "schedule fired",
+                record, "schedule-fired", fields)
         case .skipped(let job, let graph):
             let last = graph.map { "graph \($0)" } ?? "job \(job)"
+            let name = record.schedule.name
+            // Told once for each job, not every minute.
+            let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
-                .info, "schedule left out a time: \(last) is not final", record, "schedule-skipped",
-                ["HALYARD_TIME": "\(time.iso8601)"])
+                told == job ? .debug : .info,
+                "schedule leaves out its times until \(last), which it enqueued last, is final", record,
+                "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):
             // Told once, not every minute.
             let level: Logger.Level = reason == record.problem ? .debug : .error

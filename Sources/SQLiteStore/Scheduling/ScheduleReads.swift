@@ -21,6 +21,11 @@ extension Reader {
         defer { schedules.next.reset() }
         return schedules.next.timestamp(0)
     }
+
+    func refusedScheduleCount() throws(SQLiteError) -> Int {
+        defer { schedules.refused.reset() }
+        return try schedules.refused.step() ? Int(schedules.refused.integer(0)) : 0
+    }
 }
 
 struct ScheduleReads: ~Copyable {
@@ -49,10 +54,12 @@ struct ScheduleReads: ~Copyable {
     let next: Statement
     let due: Statement
     let all: Statement
+    let refused: Statement
 
     init(_ connection: Connection) {
         next = connection.prepare(Self.nextSQL)
         due = connection.prepare(Self.dueSQL)
         all = connection.prepare(Self.allSQL)
+        refused = connection.prepare("SELECT COUNT(*) FROM schedule WHERE problem IS NOT NULL")
     }
 }

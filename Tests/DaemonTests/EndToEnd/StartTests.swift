@@ -63,6 +63,21 @@ import Testing
         #expect(access(bed.database, F_OK) != 0)
     }
 
+    /// It may come with a disk that is mounted later.
+    @Test(.timeLimit(.minutes(1)))
+    func aRootThatIsNotThereIsToldByTheCheckAndTheDaemonAlike() async throws {
+        let bed = try TestBed()
+        let root = ["--set", "upload.roots=\(bed.folder.path)/none"]
+        let warning = "upload.roots: \(bed.folder.path)/none cannot be looked at (No such file or directory)"
+        let check = try bed.launch(["--check-config"] + root)
+        #expect(await check.waitForEnd() == .exited(0))
+        #expect(check.output.text == "The configuration can be used, with 1 warning.")
+        #expect(check.errors.text.contains(warning))
+        let once = try bed.launch(["--once"] + root)
+        #expect(await once.waitForEnd() == .exited(0))
+        #expect(once.errors.text.contains(warning))
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func aBadConfigurationIsRefusedWithEveryProblem() async throws {
         let bed = try TestBed()

@@ -31,8 +31,61 @@ import Testing
         let refusals = problems(DefinitionChange(schedules: schedules)).filter { $0.contains("no more are made") }
         #expect(
             refusals == [
-                #"schedule "s1000": "s1000" cannot be used: there are 1000 schedules, and no more are made; remove one or change one"#
+                #"schedule "s1000": there are 1000 schedules, and no more are made; remove one or change one"#
             ])
+    }
+
+    @Test(arguments: ["2020-01-01 UTC", "*-02-30 UTC", "2026-03-02 00:00:00 UTC"])
+    func aScheduleThatNeverComesIsRefusedUnlessItIsThereAlready(expression: String) throws {
+        // 2026-03-02 00:00 UTC.
+        let now = Timestamp(milliseconds: 1_772_409_600_000)
+        func made(_ calendar: String) throws -> Schedule {
+            let text = #"{"name":"s","calendar":[\#(calendar)],"definition":"find","input":{"query":"x"}}"#
+            return try Schedule(json: Fixtures.json(text), at: [])
+        }
+        let schedule = try made("\"\(expression)\"")
+        let change = DefinitionChange(schedules: [schedule])
+        #expect(
+            Fixtures.catalog.check(change, now: now).map(\.description) == [
+                #"schedule "s": calendar: it never comes; write a time that lies in the future"#
+            ])
+        #expect(Catalog(Fixtures.definitions.applying(change)).check(change, now: now) == [])
+        let coming = try made("\"\(expression)\",\"2026-03-02 00:00:01 UTC\"")
+        #expect(Fixtures.catalog.check(DefinitionChange(schedules: [coming]), now: now) == [])
+    }
+
+    @Test func aScheduleIsLookedAtAgainWhereWhatItEnqueuesChanges() throws {
+        let schedules = try [("nightly", "chain"), ("lost", "nothing")].map { name, definition in
+            let text =
+                #"{"name":"\#(name)","calendar":"daily UTC","definition":"\#(definition)","input":{"q":"x","to":"y"}}"#
+            return try Schedule(json: Fixtures.json(text), at: [])
+        }
+        let catalog = Catalog(Fixtures.definitions.applying(DefinitionChange(schedules: schedules)))
+        #expect(catalog.scheduleProblems.map(\.subject) == [.schedule("lost")])
+        #expect(catalog.check(DefinitionChange(definitions: [Definition(name: "raw", kind: "raw")])) == [])
+        var chain = Fixtures.chain
+        chain.parameters[0].name = "query"
+        let problems = catalog.check(DefinitionChange(graphs: [chain])).map(\.description)
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix(#"schedule "nightly": unknown parameter "q""#) == true, "\(problems)")
+    }
+
+    @Test func definitionsAndTheirSizeAreBounded() {
+        let many = (0..<DefinitionSet.maxCount).map { Definition(name: "d\($0)", kind: "raw") }
+        let refusals = problems(DefinitionChange(definitions: many))
+        #expect(refusals.count == 1)
+        #expect(refusals.first?.contains("at most 10000 are kept") == true, "\(refusals)")
+        let text = String(repeating: "x", count: DefinitionSet.maxBytes)
+        let heavy = Definition(name: "heavy", kind: "raw", input: Fixtures.json(#"{"x":"\#(text)"}"#))
+        let change = DefinitionChange(definitions: [Definition(name: "light", kind: "raw"), heavy])
+        let tooLarge = problems(change)
+        #expect(tooLarge.count == 1)
+        #expect(tooLarge.first?.hasPrefix(#"definition "heavy": with it all definitions"#) == true, "\(tooLarge)")
+        // What is there stays, and may become smaller.
+        let full = Catalog(Fixtures.definitions.applying(change))
+        let smaller = DefinitionChange(definitions: [Definition(name: "light", kind: "raw")])
+        #expect(full.check(smaller) == [])
+        #expect(full.check(DefinitionChange(definitions: [Definition(name: "more", kind: "raw")])).count == 1)
     }
 
     @Test func badQueueIsRefused() {

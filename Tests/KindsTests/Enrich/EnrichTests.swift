@@ -15,6 +15,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        Enrich.Input(url: "http://h/", maxBytes: 0), Enrich.Input(url: "http://h/", maxRedirects: 51),
+        Enrich.Input(url: "http://h/", timeoutMs: 0),
+    ])
+    func aNumberThatNoDefinitionMayHoldIsRefusedByTheKindToo(input: Enrich.Input) async throws {
+        let refusal = try await withClient { client in
+            await failure { () async throws(KindFailure) in
+                try await Enrich(client: client).run(input, context: OperationContext())
+            }
+        }
+        #expect(refusal?.code == "invalid_input")
+        #expect(refusal?.message.contains("must be ") == true)
+    }
+
     @Test func fieldsComeFromTheDocument() async throws {
         let output = try await enrich(
             .text(

@@ -1,0 +1,53 @@
+import Jobs
+import OperationTypes
+import Testing
+
+/// What no job could use is refused before there is one.
+@Suite struct InputValueTests {
+    private static let kind = KindDescription(
+        name: "ask", summary: "", inputType: "Ask.Input", outputType: "Page", accepts: "Link", offers: "Page",
+        fields: [
+            InputField(
+                "url", .string, schemes: ["http", "https"], isRequired: true, isFromDependency: true, summary: ""),
+            InputField("limit", .integer, range: 0...50, summary: ""),
+            InputField("wait_ms", .integer, range: 1...Int64.max, summary: ""),
+        ])
+
+    private func catalog(_ input: String, node: String? = nil) -> Catalog {
+        let graph = GraphDefinition(
+            name: "g", nodes: [.init(name: "a", definition: "ask", input: node.map { Fixtures.json($0) })])
+        return Catalog(
+            DefinitionSet(
+                kinds: [Self.kind],
+                definitions: Fixtures.stored([Definition(name: "ask", kind: "ask", input: Fixtures.json(input))]),
+                graphs: [Fixtures.stored(graph)]))
+    }
+
+    @Test(arguments: [
+        (#"{"limit":51}"#, #"the field "limit" must be from 0 to 50, found 51"#),
+        (#"{"limit":-1.0}"#, #"the field "limit" must be from 0 to 50, found -1"#),
+        (#"{"wait_ms":0}"#, #"the field "wait_ms" must be at least 1, found 0"#),
+        (#"{"url":"example.org"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
+        (#"{"url":"ftp://h/"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
+        (#"{"url":"http://"}"#, #"the field "url" must be an address that begins with http:// or https://"#),
+        (#"{"url":""}"#, #"the field "url" must be an address that begins with http:// or https://"#),
+    ])
+    func aBadValueIsRefusedWhereverItIsGiven(input: String, message: String) {
+        #expect(catalog(input).problems.first?.description == "definition \"ask\": input: \(message)")
+        #expect(
+            catalog("{}", node: input).problems.map(\.description) == ["graph \"g\": node \"a\": input: \(message)"])
+        let submission = Submission(.definition("ask"), input: Fixtures.json(input))
+        let refusal = #expect(throws: RequestProblem.self) {
+            try catalog(#"{"url":"http://h/","limit":1,"wait_ms":1}"#).plan(submission, now: Fixtures.now)
+        }
+        #expect(refusal?.description == message)
+    }
+
+    @Test(arguments: [
+        "{}", #"{"limit":0}"#, #"{"limit":50,"wait_ms":9223372036854775807}"#, #"{"limit":null,"url":null}"#,
+        #"{"url":" HTTPS:\\h/a b "}"#, #"{"url":"http:h"}"#,
+    ])
+    func aValueThatAJobCouldUseIsTaken(input: String) {
+        #expect(catalog(input, node: input).problems == [])
+    }
+}
