@@ -30,9 +30,10 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2"),
         .systemLibrary(name: "CCompression"),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle"),
         .target(name: "OperationTypes", swiftSettings: settings),
         .target(
-            name: "Kinds", dependencies: ["OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux"],
+            name: "Kinds", dependencies: ["OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux", "CNettle"],
             exclude: network.map { "Shared/" + $0 }, swiftSettings: settings),
         // libFuzzer brings the `main`.
         .executableTarget(

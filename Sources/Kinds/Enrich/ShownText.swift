@@ -50,12 +50,12 @@ struct ShownText: Sendable {
 
     /// - Parameter isBeside: Whether the line belongs to something else than the page's own text.
     mutating func endLine(isInParagraph: Bool, isBeside: Bool) {
-        if line.isEmpty { return }
+        if line.isEmpty, !isTooLong { return }
         defer {
             line.removeAll(keepingCapacity: true)
             isTooLong = false
         }
-        guard line.contains(where: { !$0.isSpace }) else { return }
+        guard isTooLong || line.contains(where: { !$0.isSpace }) else { return }
         number += 1
         if !isTooLong, rights.count < 3, Self.namesOwner(line) { rights.append(String(decoding: line, as: UTF8.self)) }
         if isBeside { return }

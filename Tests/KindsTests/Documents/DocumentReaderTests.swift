@@ -34,8 +34,10 @@ import Testing
     @Test func sandboxReadsAsTheProgramItselfWould() async throws {
         let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         let here = DocumentReader()
+        let pdf = try #require(GoldenTests.all.first { $0.name == "pdf-encrypted-object-streams" })
         let documents: [([UInt8], String?)] = [
-            (Self.page, "text/html"), (Array("GIF89a".utf8) + [10, 0, 20, 0], nil), ([], nil),
+            (pdf.document, "application/pdf"), (Self.page, "text/html"), (Array("GIF89a".utf8) + [10, 0, 20, 0], nil),
+            ([], nil),
             (Array("<title>".utf8) + [0x83, 0x65], "text/html; charset=shift_jis"),
             (Array("<title>".utf8) + [0xC4, 0xE3], "text/html; charset=gb2312"),
             (Array("<title>".utf8) + [0xA4, 0xCE], "text/html; charset=euc-jp"),

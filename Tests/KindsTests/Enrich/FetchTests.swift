@@ -173,7 +173,13 @@ import Testing
     @Test func longPDFIsReadAtBothEnds() async throws {
         let pdf =
             Array("%PDF-1.4\n".utf8) + [UInt8](repeating: 0x20, count: 3 << 20)
-            + Array("1 0 obj<</Type/Pages/Count 12>>endobj 2 0 obj<</Title(Long)>>endobj".utf8)
+            + Array(
+                """
+                1 0 obj<</Type/Pages/Count 12/Kids[]>>endobj
+                2 0 obj<</Title(Long)>>endobj
+                3 0 obj<</Type/Catalog/Pages 1 0 R>>endobj
+                trailer<</Root 3 0 R/Info 2 0 R>>
+                """.utf8)
         let (output, requests) = try await enrich { request in
             let type = [("content-type", "application/pdf"), ("accept-ranges", "bytes")]
             return request.header("range") == nil

@@ -204,8 +204,13 @@ import Testing
             for count in bytes.indices { _ = MediaFacts(Array(bytes[..<count])) }
         }
         let pdf = Array(
-            "%PDF-1.7\n1 0 obj<</Type/Pages/Count 12/Kids[]>>\n2 0 obj<</Title(A \\(b\\) c)/Author<FEFF00C9006D>>>".utf8
-        )
+            """
+            %PDF-1.7
+            1 0 obj<</Type/Pages/Count 12/Kids[]>>endobj
+            2 0 obj<</Title(A \\(b\\) c)/Author<FEFF00C9006D>>>endobj
+            3 0 obj<</Type/Catalog/Pages 1 0 R>>endobj
+            trailer<</Root 3 0 R/Info 2 0 R>>
+            """.utf8)
         let output = Enrich.describe(pdf, url: try WebURL(parsing: "https://h/x.pdf"), contentType: "application/pdf")
         #expect(output.pages == 12)
         #expect(output.title == "A (b) c")

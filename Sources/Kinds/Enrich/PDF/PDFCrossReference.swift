@@ -1,0 +1,15 @@
+/// Where each object of a file is, and its trailer.
+struct PDFCrossReference {
+    enum Place: Equatable {
+        case offset(Int)
+        /// In the object stream of that number.
+        case packed(in: Int)
+        case free
+    }
+
+    /// A file of the standard has none beyond.
+    static let maxNumber = 1 << 23
+
+    var places: [Int: Place] = [:]
+    var trailer: PDFDictionary = [:]
+}

@@ -1,0 +1,84 @@
+/// What a PDF says about itself: its information dictionary, its XMP metadata and the count of its page tree
+/// (ISO 32000-2, 7.7 and 14.3). What cannot be read for certain is left out.
+enum PDFFacts {
+    private static let maxAuthors = 20
+    private static let maxPages = 10_000_000
+    /// Of a title or a name, in bytes; what is longer is none.
+    private static let maxText = 4096
+
+    static func read(_ bytes: [UInt8]) -> MediaFacts? {
+        // Places are counted from the mark.
+        guard let mark = bytes.prefix(1024).firstPlace(of: Array("%PDF-".utf8)) else { return nil }
+        let bytes = mark == 0 ? bytes : Array(bytes[mark...])
+        if let crossReference = PDFSections.read(bytes) {
+            var file = PDFFile(bytes, crossReference)
+            let facts = facts(of: &file)
+            if facts.pages != nil, !file.isDamaged { return facts }
+        }
+        var file = PDFFile(scanning: bytes)
+        return facts(of: &file)
+    }
+
+    private static func facts(of file: inout PDFFile) -> MediaFacts {
+        var facts = MediaFacts(contentType: "application/pdf")
+        let information = file.resolve(file.trailer["Info"]).dictionary ?? [:]
+        let catalog = file.resolve(file.trailer["Root"]).dictionary ?? [:]
+        facts.title = text(information["Title"], in: &file)
+        facts.authors = text(information["Author"], in: &file).map { [$0] }
+        if facts.title == nil || facts.authors == nil,
+            let stream = file.resolve(catalog["Metadata"]).stream, let metadata = file.data(of: stream)
+        {
+            facts.title = facts.title ?? texts("dc:title", in: metadata).first
+            let creators = texts("dc:creator", in: metadata)
+            facts.authors = facts.authors ?? (creators.isEmpty ? nil : creators)
+        }
+        facts.pages = pages(catalog, in: &file) ?? linearizedPages(file.bytes)
+        return facts
+    }
+
+    private static func text(_ value: PDFObject?, in file: inout PDFFile) -> String? {
+        let text = file.resolve(value).string.map(PDFText.decode)?.tidied ?? ""
+        return text.isEmpty || text.utf8.count > maxText ? nil : text
+    }
+
+    private static func pages(_ catalog: PDFDictionary, in file: inout PDFFile) -> Int? {
+        guard let tree = file.resolve(catalog["Pages"]).dictionary, tree["Kids"] != nil, tree["Parent"] == nil,
+            let count = file.resolve(tree["Count"]).integer, (1...maxPages).contains(count)
+        else { return nil }
+        // Each branch has a page at least, and each page is an object.
+        if let branches = tree["Kids"]?.array, branches.count > count { return nil }
+        if let size = file.trailer["Size"]?.integer, count >= size { return nil }
+        return count
+    }
+
+    /// What a linearized file says at its beginning: for one whose page tree is beyond what was read of it.
+    private static func linearizedPages(_ bytes: [UInt8]) -> Int? {
+        var lexer = PDFLexer(Array(bytes.prefix(2048)))
+        guard lexer.objectID() != nil, let dictionary = lexer.value()?.dictionary, dictionary["Linearized"] != nil,
+            // A file that is longer has been changed since.
+            let length = dictionary["L"]?.integer, length >= bytes.count, let count = dictionary["N"]?.integer,
+            (1...maxPages).contains(count)
+        else { return nil }
+        return count
+    }
+
+    /// The texts of an XMP property: of its list, or its own.
+    private static func texts(_ name: String, in metadata: [UInt8]) -> [String] {
+        Charset.decode(metadata, contentType: nil).utf8.withUnsafeBufferPointer { bytes in
+            var reader = TagReader(bytes)
+            var texts: [String] = []
+            var isInside = false
+            while let token = reader.next(), texts.count < maxAuthors {
+                switch token {
+                case .start(let range) where reader.isExactly(range, name): isInside = !reader.isSelfClosing
+                case .end(let range) where reader.isExactly(range, name): return texts
+                case .text(let range) where isInside && range.count <= maxText:
+                    let text = Entities.decode(reader.text(range)).tidied
+                    if !text.isEmpty { texts.append(text) }
+                case .start, .end, .text, .other: break
+                }
+            }
+            return texts
+        }
+    }
+}

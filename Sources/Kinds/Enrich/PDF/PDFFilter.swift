@@ -1,0 +1,100 @@
+/// Undoes what a stream's data went through (ISO 32000-2, 7.4), as far as the streams go that facts are in.
+enum PDFFilter {
+    /// - Parameter dictionary: The stream's, without references in its filters.
+    /// - Returns: Nil for filters that are not known, and when the budget is used up; of damaged data what comes before the
+    ///   damage.
+    static func decode(_ data: ArraySlice<UInt8>, by dictionary: PDFDictionary, _ budget: inout PDFBudget) -> [UInt8]? {
+        let filters = list(dictionary["Filter"])
+        let parameters = list(dictionary["DecodeParms"])
+        guard filters.count <= 4 else { return nil }
+        var data = data
+        for (index, filter) in filters.enumerated() {
+            switch filter.name {
+            // Undone already, where it says something.
+            case "Crypt": continue
+            case "FlateDecode", "Fl":
+                guard let decoded = inflate(data, &budget) else { return nil }
+                let parameter = index < parameters.count ? parameters[index].dictionary : nil
+                guard let plain = parameter.map({ unpredict(decoded, $0) }) ?? decoded else { return nil }
+                data = plain[...]
+            default: return nil
+            }
+        }
+        if filters.isEmpty {
+            guard data.count <= budget.output else { return nil }
+            budget.output -= data.count
+        }
+        return Array(data)
+    }
+
+    private static func list(_ value: PDFObject?) -> [PDFObject] {
+        switch value {
+        case nil, .null: []
+        case .array(let values): values
+        case .some(let one): [one]
+        }
+    }
+
+    private static func inflate(_ data: ArraySlice<UInt8>, _ budget: inout PDFBudget) -> [UInt8]? {
+        guard data.count <= budget.input, budget.output > 0 else { return nil }
+        budget.input -= data.count
+        var decoded: [UInt8] = []
+        // What comes before damage is used.
+        data.withUnsafeBytes { _ = try? InflateDecoder(gzip: false).decode($0, into: &decoded, limit: budget.output) }
+        budget.output -= decoded.count
+        return decoded
+    }
+
+    private static func unpredict(_ data: [UInt8], _ parameters: PDFDictionary) -> [UInt8]? {
+        let predictor = parameters["Predictor"]?.integer ?? 1
+        guard predictor > 1 else { return data }
+        let colors = parameters["Colors"]?.integer ?? 1
+        let bits = parameters["BitsPerComponent"]?.integer ?? 8
+        let columns = parameters["Columns"]?.integer ?? 1
+        guard (1...32).contains(colors), [1, 2, 4, 8, 16].contains(bits), (1...1 << 20).contains(columns) else {
+            return nil
+        }
+        let width = (colors * bits * columns + 7) / 8
+        let pixel = max(1, colors * bits / 8)
+        if predictor >= 10 { return unfilter(data, width, pixel) }
+        // TIFF's, of whole bytes.
+        guard predictor == 2, bits == 8 else { return nil }
+        var plain = data
+        for at in plain.indices where at % width >= pixel { plain[at] &+= plain[at - pixel] }
+        return plain
+    }
+
+    /// PNG's filters: each row begins with the number of its own.
+    private static func unfilter(_ data: [UInt8], _ width: Int, _ pixel: Int) -> [UInt8]? {
+        var plain: [UInt8] = []
+        plain.reserveCapacity(data.count)
+        var at = 0
+        while at + 1 < data.count {
+            let filter = data[at]
+            let row = plain.count
+            guard filter <= 4 else { return nil }
+            for offset in 0..<min(width, data.count - at - 1) {
+                let left = offset >= pixel ? plain[row + offset - pixel] : 0
+                let up = row > 0 ? plain[row + offset - width] : 0
+                let corner = row > 0 && offset >= pixel ? plain[row + offset - width - pixel] : 0
+                let guess: UInt8 =
+                    switch filter {
+                    case 0: 0
+                    case 1: left
+                    case 2: up
+                    case 3: UInt8((Int(left) + Int(up)) / 2)
+                    default: paeth(left, up, corner)
+                    }
+                plain.append(data[at + 1 + offset] &+ guess)
+            }
+            at += 1 + width
+        }
+        return plain
+    }
+
+    private static func paeth(_ left: UInt8, _ up: UInt8, _ corner: UInt8) -> UInt8 {
+        let guess = Int(left) + Int(up) - Int(corner)
+        let (byLeft, byUp, byCorner) = (abs(guess - Int(left)), abs(guess - Int(up)), abs(guess - Int(corner)))
+        return byLeft <= byUp && byLeft <= byCorner ? left : byUp <= byCorner ? up : corner
+    }
+}

@@ -1,0 +1,170 @@
+/// Reads values out of bytes (ISO 32000-2, 7.2 and 7.3).
+///
+/// Never goes back further than the two numbers that a reference begins with, so its work is bounded by the bytes that it passes.
+struct PDFLexer {
+    private static let maxDepth = 32
+
+    let bytes: [UInt8]
+    var at: Int
+    /// Of one lexer; more are an error.
+    private var valuesLeft = 1 << 18
+
+    init(_ bytes: [UInt8], at start: Int = 0) {
+        self.bytes = bytes
+        at = start
+    }
+
+    var byte: UInt8? { at < bytes.count ? bytes[at] : nil }
+
+    static func isSpace(_ byte: UInt8) -> Bool { byte.isSpace || byte == 0 }
+
+    static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "["),
+            UInt8(ascii: "]"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "/"), UInt8(ascii: "%"):
+            true
+        default: isSpace(byte)
+        }
+    }
+
+    /// White space and comments.
+    mutating func skipSpace() {
+        while let byte {
+            if byte == UInt8(ascii: "%") {
+                while let next = self.byte, next != 0x0A, next != 0x0D { at += 1 }
+            } else if Self.isSpace(byte) {
+                at += 1
+            } else {
+                return
+            }
+        }
+    }
+
+    private func has(_ text: StaticString, at place: Int) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard place >= 0, count <= bytes.count - place else { return false }
+        for offset in 0..<count where bytes[place + offset] != text.utf8Start[offset] { return false }
+        return true
+    }
+
+    /// Passes a word, if it stands here behind any white space, and no letter follows.
+    mutating func take(_ word: StaticString) -> Bool {
+        skipSpace()
+        let end = at + word.utf8CodeUnitCount
+        guard has(word, at: at), end >= bytes.count || Self.isDelimiter(bytes[end]) else { return false }
+        at = end
+        return true
+    }
+
+    /// A whole number that stands here behind any white space.
+    mutating func integer() -> Int? {
+        skipSpace()
+        let start = at
+        guard let value = number()?.integer else {
+            at = start
+            return nil
+        }
+        return value
+    }
+
+    /// The head of an indirect object.
+    mutating func objectID() -> PDFObjectID? {
+        guard let number = integer(), number > 0, let generation = integer(), generation >= 0 else { return nil }
+        skipSpace()
+        // Some writers leave out the space behind.
+        guard has("obj", at: at) else { return nil }
+        at += 3
+        return PDFObjectID(number: number, generation: generation)
+    }
+
+    /// Where the data of a stream begin whose dictionary has just been read; nil when it is no stream's.
+    mutating func streamStart() -> Int? {
+        skipSpace()
+        guard has("stream", at: at) else { return nil }
+        at += 6
+        if byte == 0x0D { at += 1 }
+        if byte == 0x0A { at += 1 }
+        return at
+    }
+
+    /// Nil when what stands here is no value, or one that is too large.
+    mutating func value(depth: Int = 0) -> PDFObject? {
+        skipSpace()
+        valuesLeft -= 1
+        guard let byte, depth < Self.maxDepth, valuesLeft > 0 else { return nil }
+        switch byte {
+        case UInt8(ascii: "/"): return .name(name())
+        case UInt8(ascii: "("): return literal().map(PDFObject.string)
+        case UInt8(ascii: "["): return array(depth)
+        case UInt8(ascii: "<"):
+            return has("<<", at: at) ? dictionary(depth) : hexadecimal().map(PDFObject.string)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return reference() ?? number()
+        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): return number()
+        default:
+            if take("true") { return .boolean(true) }
+            if take("false") { return .boolean(false) }
+            return take("null") ? .null : nil
+        }
+    }
+
+    private mutating func array(_ depth: Int) -> PDFObject? {
+        at += 1
+        var values: [PDFObject] = []
+        while true {
+            skipSpace()
+            if byte == UInt8(ascii: "]") {
+                at += 1
+                return .array(values)
+            }
+            guard let value = value(depth: depth + 1) else { return nil }
+            values.append(value)
+        }
+    }
+
+    private mutating func dictionary(_ depth: Int) -> PDFObject? {
+        at += 2
+        var values: PDFDictionary = [:]
+        while true {
+            skipSpace()
+            if has(">>", at: at) { break }
+            guard byte == UInt8(ascii: "/") else { return nil }
+            let key = name()
+            skipSpace()
+            // A key without a value, as some writers leave at the end.
+            if has(">>", at: at) { break }
+            guard let value = value(depth: depth + 1) else { return nil }
+            values[key] = value
+        }
+        at += 2
+        return .dictionary(values)
+    }
+
+    private mutating func reference() -> PDFObject? {
+        let start = at
+        if let number = number()?.integer, let generation = integer(), generation >= 0, take("R") {
+            return .reference(number)
+        }
+        at = start
+        return nil
+    }
+
+    private mutating func number() -> PDFObject? {
+        let isNegative = byte == UInt8(ascii: "-")
+        if isNegative || byte == UInt8(ascii: "+") { at += 1 }
+        var value = 0
+        var digits = 0
+        var isWhole = true
+        while let byte, byte == UInt8(ascii: ".") || (0x30...0x39).contains(byte) {
+            at += 1
+            if byte == UInt8(ascii: ".") {
+                isWhole = false
+            } else {
+                digits += 1
+                if digits <= 18 { value = value * 10 + Int(byte - 0x30) }
+            }
+        }
+        guard digits > 0 else { return nil }
+        // Nothing that is counted or placed has so many digits.
+        return isWhole && digits <= 18 ? .integer(isNegative ? -value : value) : .real
+    }
+}

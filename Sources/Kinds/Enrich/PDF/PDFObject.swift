@@ -1,0 +1,53 @@
+/// A value of a PDF (ISO 32000-2, 7.3).
+enum PDFObject {
+    case null
+    case boolean(Bool)
+    case integer(Int)
+    case real
+    case string([UInt8])
+    case name(String)
+    case array([PDFObject])
+    case dictionary(PDFDictionary)
+    case stream(PDFStream)
+    /// The number of another object.
+    case reference(Int)
+
+    var integer: Int? { if case .integer(let value) = self { value } else { nil } }
+    var string: [UInt8]? { if case .string(let value) = self { value } else { nil } }
+    var name: String? { if case .name(let value) = self { value } else { nil } }
+    var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    var array: [PDFObject]? { if case .array(let value) = self { value } else { nil } }
+    var stream: PDFStream? { if case .stream(let value) = self { value } else { nil } }
+    /// Also that of a stream.
+    var dictionary: PDFDictionary? {
+        switch self {
+        case .dictionary(let value): value
+        case .stream(let stream): stream.dictionary
+        default: nil
+        }
+    }
+
+    /// With each string that is in it changed; those that become nil are null.
+    func mapStrings(_ change: ([UInt8]) -> [UInt8]?) -> PDFObject {
+        switch self {
+        case .string(let bytes): change(bytes).map(PDFObject.string) ?? .null
+        case .array(let values): .array(values.map { $0.mapStrings(change) })
+        case .dictionary(let values): .dictionary(values.mapValues { $0.mapStrings(change) })
+        default: self
+        }
+    }
+}
+
+typealias PDFDictionary = [String: PDFObject]
+
+struct PDFStream {
+    var dictionary: PDFDictionary
+    /// Where its data begin.
+    var start: Int
+    var id: PDFObjectID
+}
+
+struct PDFObjectID: Hashable {
+    var number: Int
+    var generation: Int
+}

@@ -1,0 +1,113 @@
+/// The objects of a file whose cross-reference is damaged, or lost with its end: one pass over the bytes, in which the last
+/// definition wins.
+struct PDFScan {
+    private static let maxRetries = 16
+    private static let maxObjectStreams = 2000
+
+    private(set) var crossReference = PDFCrossReference()
+    /// With their places, in the order of the file.
+    private(set) var objectStreams: [(number: Int, offset: Int)] = []
+    private var catalog: Int?
+    private var information: Int?
+    private var retries = 0
+
+    init(_ bytes: [UInt8]) {
+        var at = 0
+        while let (mark, isTrailer) = Self.mark(in: bytes, from: at) {
+            at = isTrailer ? trailer(bytes, mark) : object(bytes, mark)
+        }
+        // Without a trailer: the last catalog, and what can be nothing but an information dictionary.
+        if crossReference.trailer.isEmpty, let catalog {
+            crossReference.trailer["Root"] = .reference(catalog)
+            crossReference.trailer["Info"] = information.map(PDFObject.reference)
+        }
+        objectStreams = objectStreams.suffix(Self.maxObjectStreams)
+    }
+
+    /// The next `obj` or `trailer`.
+    private static func mark(in bytes: [UInt8], from start: Int) -> (at: Int, isTrailer: Bool)? {
+        bytes.withUnsafeBufferPointer { bytes in
+            var at = start
+            while at + 2 < bytes.count {
+                switch bytes[at] {
+                case UInt8(ascii: "o") where bytes[at + 1] == UInt8(ascii: "b") && bytes[at + 2] == UInt8(ascii: "j"):
+                    return (at, false)
+                case UInt8(ascii: "t") where bytes[at...].starts(with: "trailer".utf8): return (at, true)
+                default: at += 1
+                }
+            }
+            return nil
+        }
+    }
+
+    /// - Returns: Where to go on.
+    private mutating func trailer(_ bytes: [UInt8], _ mark: Int) -> Int {
+        var lexer = PDFLexer(bytes, at: mark + 7)
+        guard let dictionary = lexer.value()?.dictionary else { return next(after: mark + 7, lexer) }
+        take(trailer: dictionary)
+        return lexer.at
+    }
+
+    /// The last trailer of a linearized file need not have a root, and then says nothing.
+    private mutating func take(trailer: PDFDictionary) {
+        if trailer["Root"] != nil { crossReference.trailer = trailer }
+    }
+
+    private mutating func object(_ bytes: [UInt8], _ mark: Int) -> Int {
+        guard let start = Self.headStart(bytes, mark) else { return mark + 3 }
+        var lexer = PDFLexer(bytes, at: start)
+        guard let id = lexer.objectID(), id.number < PDFCrossReference.maxNumber else { return mark + 3 }
+        crossReference.places[id.number] = .offset(start)
+        guard let value = lexer.value() else { return next(after: mark + 3, lexer) }
+        guard let dictionary = value.dictionary else { return lexer.at }
+        switch dictionary["Type"]?.name {
+        case "Catalog": catalog = id.number
+        case "XRef": take(trailer: dictionary)
+        case "ObjStm": objectStreams.append((id.number, start))
+        case nil where Self.isInformation(dictionary): information = id.number
+        default: break
+        }
+        let end = lexer.at
+        guard let data = lexer.streamStart() else { return end }
+        // Where its end is not certain, its data are looked at like anything else.
+        return bytes.streamData(from: data, length: dictionary["Length"]?.integer)?.upperBound ?? data
+    }
+
+    /// By dates that can be read, and so are not encrypted.
+    private static func isInformation(_ dictionary: PDFDictionary) -> Bool {
+        guard dictionary["Producer"]?.string != nil || dictionary["Creator"]?.string != nil else { return false }
+        return [dictionary["CreationDate"], dictionary["ModDate"]].contains {
+            $0?.string?.starts(with: "D:".utf8) ?? false
+        }
+    }
+
+    /// What follows damage is looked at from its beginning, but not without end.
+    private mutating func next(after mark: Int, _ lexer: PDFLexer) -> Int {
+        retries += 1
+        return retries <= Self.maxRetries ? mark : max(mark, lexer.at)
+    }
+
+    /// Where the two numbers before an `obj` begin.
+    private static func headStart(_ bytes: [UInt8], _ mark: Int) -> Int? {
+        var at = mark
+        for _ in 0..<2 {
+            let end = at
+            while at > 0, end - at < 8, PDFLexer.isSpace(bytes[at - 1]) { at -= 1 }
+            let digits = at
+            while at > 0, digits - at < 10, (0x30...0x39).contains(bytes[at - 1]) { at -= 1 }
+            guard at < digits else { return nil }
+        }
+        return at
+    }
+
+    /// Adds what is in an object stream, unless it is defined behind that. To be called from the last one to the first.
+    mutating func add(_ numbers: some Sequence<Int>, of stream: (number: Int, offset: Int)) {
+        for number in numbers where number < PDFCrossReference.maxNumber {
+            switch crossReference.places[number] {
+            case .packed: continue
+            case .offset(let offset) where offset > stream.offset: continue
+            default: crossReference.places[number] = .packed(in: stream.number)
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// Reads the cross-reference of a file: tables and streams, each of which leads to an older one (ISO 32000-2, 7.5.4 and 7.5.8).
+struct PDFSections {
+    private static let maxSections = 1000
+    private static let maxEntries = 1 << 20
+
+    private let bytes: [UInt8]
+    private var places: [Int: PDFCrossReference.Place] = [:]
+    private var entries = 0
+    private var budget: PDFBudget
+
+    private init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        budget = PDFBudget(for: bytes.count)
+    }
+
+    /// - Returns: What the sections say that the last `startxref` leads to; nil when one of them cannot be read.
+    static func read(_ bytes: [UInt8]) -> PDFCrossReference? {
+        guard let start = bytes.lastPlace(of: Array("startxref".utf8)) else { return nil }
+        var lexer = PDFLexer(bytes, at: start + 9)
+        guard let first = lexer.integer() else { return nil }
+        var sections = PDFSections(bytes)
+        var trailer: PDFDictionary = [:]
+        var next = [first]
+        var seen: Set<Int> = []
+        while let offset = next.popLast() {
+            guard seen.insert(offset).inserted else { continue }
+            guard seen.count <= maxSections, let section = sections.add(at: offset) else { return nil }
+            if seen.count == 1 { trailer = section }
+            if let previous = section["Prev"] {
+                guard let offset = previous.integer else { return nil }
+                next.append(offset)
+            }
+            // What it says counts before the previous sections.
+            if let hidden = section["XRefStm"]?.integer { next.append(hidden) }
+        }
+        return trailer["Root"] == nil ? nil : PDFCrossReference(places: sections.places, trailer: trailer)
+    }
+
+    /// Adds a section; what newer ones say stays.
+    ///
+    /// - Returns: Its dictionary.
+    private mutating func add(at offset: Int) -> PDFDictionary? {
+        guard bytes.indices.contains(offset), budget.input > 0 else { return nil }
+        var lexer = PDFLexer(bytes, at: offset)
+        defer { budget.input -= lexer.at - offset }
+        return lexer.take("xref") ? addTable(&lexer) : addStream(&lexer)
+    }
+
+    private mutating func addTable(_ lexer: inout PDFLexer) -> PDFDictionary? {
+        var section: [Int: PDFCrossReference.Place] = [:]
+        while !lexer.take("trailer") {
+            guard let start = lexer.integer(), let count = lexer.integer(), start >= 0, count >= 0 else { return nil }
+            for index in 0..<count {
+                guard let offset = lexer.integer(), lexer.integer() != nil, entries < Self.maxEntries,
+                    start + index < PDFCrossReference.maxNumber
+                else { return nil }
+                entries += 1
+                if lexer.take("n") {
+                    section[start + index] = offset > 0 ? .offset(offset) : .free
+                } else {
+                    guard lexer.take("f") else { return nil }
+                    section[start + index] = .free
+                }
+            }
+        }
+        guard let dictionary = lexer.value()?.dictionary else { return nil }
+        // Old readers are to take for free what only the stream of a hybrid file tells.
+        if dictionary["XRefStm"] != nil { section = section.filter { $0.value != .free } }
+        places.merge(section) { newer, _ in newer }
+        return dictionary
+    }
+
+    private mutating func addStream(_ lexer: inout PDFLexer) -> PDFDictionary? {
+        guard lexer.objectID() != nil, let dictionary = lexer.value()?.dictionary,
+            dictionary["Type"]?.name == "XRef", let start = lexer.streamStart(),
+            let range = lexer.bytes.streamData(from: start, length: dictionary["Length"]?.integer),
+            let data = PDFFilter.decode(lexer.bytes[range], by: dictionary, &budget),
+            let widths = dictionary["W"]?.array?.compactMap(\.integer), widths.count == 3,
+            widths.allSatisfy({ (0...8).contains($0) }), widths.contains(where: { $0 > 0 })
+        else { return nil }
+        let size = dictionary["Size"]?.integer ?? 0
+        let index = dictionary["Index"]?.array?.compactMap(\.integer) ?? [0, size]
+        var at = 0
+        func field(_ width: Int) -> Int? {
+            guard width > 0 else { return nil }
+            defer { at += width }
+            return Int(truncatingIfNeeded: data[at..<at + width].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        }
+        for pair in stride(from: 0, to: index.count - 1, by: 2) {
+            guard index[pair] >= 0, index[pair + 1] >= 0 else { return nil }
+            for offset in 0..<index[pair + 1] {
+                // Shorter than it says: what is there counts.
+                guard at + widths[0] + widths[1] + widths[2] <= data.count else { return dictionary }
+                guard index[pair] < PDFCrossReference.maxNumber, offset < PDFCrossReference.maxNumber,
+                    entries < Self.maxEntries
+                else { return nil }
+                entries += 1
+                let (kind, first) = (field(widths[0]) ?? 1, field(widths[1]) ?? 0)
+                _ = field(widths[2])
+                let number = index[pair] + offset
+                guard places[number] == nil else { continue }
+                places[number] = kind == 1 ? .offset(first) : kind == 2 ? .packed(in: first) : .free
+            }
+        }
+        return dictionary
+    }
+}
+
+extension [UInt8] {
+    /// Where `mark`, which is not empty, begins for the last time.
+    fileprivate func lastPlace(of mark: [UInt8]) -> Int? {
+        var at = count - mark.count
+        while at >= 0 {
+            if self[at] == mark[0], self[at..<at + mark.count].elementsEqual(mark) { return at }
+            at -= 1
+        }
+        return nil
+    }
+
+    /// The data of a stream that begin at `start`, if `endstream` follows so many bytes on.
+    func streamData(from start: Int, length: Int?) -> Range<Int>? {
+        guard let length, length >= 0, length <= count - start else { return nil }
+        var mark = start + length
+        while mark < count, mark < start + length + 4, PDFLexer.isSpace(self[mark]) { mark += 1 }
+        return self[mark...].starts(with: "endstream".utf8) ? start..<start + length : nil
+    }
+}

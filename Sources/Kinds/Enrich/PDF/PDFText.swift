@@ -1,0 +1,44 @@
+/// Text strings (ISO 32000-2, 7.9.2.2).
+enum PDFText {
+    /// UTF-16 or UTF-8 with its mark; else PDFDocEncoding, where it is not clearly UTF-8 without one.
+    static func decode(_ bytes: [UInt8]) -> String {
+        if bytes.starts(with: [0xFE, 0xFF]) { return utf16(bytes.dropFirst(2), isBig: true) }
+        if bytes.starts(with: [0xFF, 0xFE]) { return utf16(bytes.dropFirst(2), isBig: false) }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            return withoutLanguages(String(decoding: bytes.dropFirst(3), as: UTF8.self))
+        }
+        if bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) { return text }
+        return String(String.UnicodeScalarView(bytes.compactMap(scalar)))
+    }
+
+    private static func utf16(_ bytes: ArraySlice<UInt8>, isBig: Bool) -> String {
+        let units = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2).map { at in
+            let (first, second) = (UInt16(bytes[at]), UInt16(bytes[at + 1]))
+            return isBig ? first << 8 | second : second << 8 | first
+        }
+        return withoutLanguages(String(decoding: units, as: UTF16.self))
+    }
+
+    /// Without the codes of languages, which stand between two escape characters.
+    private static func withoutLanguages(_ text: String) -> String {
+        guard text.utf8.contains(0x1B) else { return text }
+        let parts = text.unicodeScalars.split(separator: "\u{1B}", omittingEmptySubsequences: false)
+        let kept = parts.enumerated().filter { index, part in
+            // A code has two letters, or two and two of a country.
+            index % 2 == 0 || index == parts.count - 1 || ![2, 4, 5].contains(part.count)
+        }
+        return String(String.UnicodeScalarView(kept.map(\.element).joined()))
+    }
+
+    /// Annex D.3; nil for what is no character.
+    private static func scalar(_ byte: UInt8) -> Unicode.Scalar? {
+        switch byte {
+        case 0x18...0x1F: Array("˘ˇˆ˙˝˛˚˜".unicodeScalars)[Int(byte) - 0x18]
+        case 0x80...0x9E:
+            Array("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž".unicodeScalars)[Int(byte) - 0x80]
+        case 0xA0: "€"
+        case 0x7F, 0x9F, 0xAD: nil
+        default: Unicode.Scalar(byte)
+        }
+    }
+}
