@@ -5,10 +5,14 @@ import FoundationEssentials
 /// Takes what is sent on its way.
 protocol ContentDigest: Sendable {
     mutating func update(bufferPointer bytes: UnsafeRawBufferPointer)
+    /// Of all that was taken so far.
+    var value: [UInt8] { get }
 }
 
 /// The fastest, where nobody goes on with it later.
-extension SHA256: ContentDigest {}
+extension SHA256: ContentDigest {
+    var value: [UInt8] { Array(finalize()) }
+}
 
 /// SHA-256 of what has been read so far, which can be stored and gone on with: what an upload has confirmed need not be
 /// read again after a restart.
@@ -26,7 +30,7 @@ struct RunningDigest: ContentDigest {
         nettle_sha256_update(&state, bytes.count, bytes.bindMemory(to: UInt8.self).baseAddress)
     }
 
-    func finalize() -> [UInt8] {
+    var value: [UInt8] {
         var ending = state
         return [UInt8](unsafeUninitializedCapacity: 32) { space, count in
             nettle_sha256_digest(&ending, 32, space.baseAddress)

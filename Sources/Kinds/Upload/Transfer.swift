@@ -20,6 +20,8 @@ struct Transfer: Sendable {
     let secret: String?
     /// Its name.
     let credential: String?
+    /// The SHA-256 that the content must have; nothing else is finished.
+    let expected: [UInt8]?
     /// Whether an earlier attempt may have reached the server.
     let isRepeat: Bool
     let progress: UploadProgress
@@ -71,7 +73,8 @@ struct Transfer: Sendable {
             if await !interim.waitUntilWanted(atMost: .seconds(1)) { memory.ignoresExpect.withLock { $0 = true } }
         }
         let stream = UploadStream(
-            source: source, piece: piece, hash: hash, threads: client.threads, progress: reports ? progress : nil,
+            source: source, piece: piece, hash: hash, expected: expected, threads: client.threads,
+            progress: reports ? progress : nil,
             throttle: throttle, buffers: buffers, beforeStart: asks ? untilWanted : nil)
         memory.sends.withLock { $0 += 1 }
         let body: HTTPClientRequest.Body? = piece.bytes == 0 ? nil : .stream(stream, length: .known(piece.bytes))
@@ -107,6 +110,11 @@ struct Transfer: Sendable {
             if error.reason != .cancelled, let cause = stream.failure() ?? source.changeFailure() { throw cause }
             throw error
         }
+    }
+
+    /// Not nil when the content has another digest than it must.
+    func mismatch(_ digest: [UInt8]) -> KindFailure? {
+        expected.flatMap { $0 == digest ? nil : .unexpectedContent }
     }
 
     /// Sends a request without content of the source.
@@ -174,7 +182,7 @@ struct Transfer: Sendable {
     /// Reads a part of the source without sending it.
     func read(_ range: Range<Int64>, _ use: (UnsafeRawBufferPointer) -> Void) async throws(KindFailure) {
         let stream = UploadStream<SHA256>(
-            source: source, piece: Piece(range: range), hash: nil, threads: client.threads,
+            source: source, piece: Piece(range: range), hash: nil, expected: nil, threads: client.threads,
             buffers: buffers)
         do {
             for try await buffer in stream { buffer.withUnsafeReadableBytes(use) }
@@ -237,6 +245,10 @@ struct Transfer: Sendable {
 }
 
 extension KindFailure {
+    static let unexpectedContent = KindFailure(
+        .sourceChanged,
+        "the content has another digest than `sha256` names, and was not uploaded; look which of them is right.")
+
     /// Success of what was not sent yet.
     fileprivate static func notAwaited(_ url: WebURL) -> KindFailure {
         KindFailure(

@@ -46,6 +46,8 @@ extension Upload {
         public var maxBytesPerSecond: Int64?
         /// Milliseconds for the whole upload; no limit unless set, beyond that of the attempt.
         public var timeoutMs: Int64?
+        /// The SHA-256 that the content must have, in hexadecimal. Other content is never finished at the server.
+        public var sha256: String?
         /// What is sent when there is no `file`.
         public var body: String?
 
@@ -53,7 +55,8 @@ extension Upload {
             file: String? = nil, to: String, style: Style? = nil, method: Method? = nil, contentType: String? = nil,
             credential: String? = nil, headers: [String: String]? = nil, createOnly: Bool? = nil,
             formField: String? = nil,
-            region: String? = nil, maxBytesPerSecond: Int64? = nil, timeoutMs: Int64? = nil, body: String? = nil
+            region: String? = nil, maxBytesPerSecond: Int64? = nil, timeoutMs: Int64? = nil, sha256: String? = nil,
+            body: String? = nil
         ) {
             self.file = file
             self.to = to
@@ -67,11 +70,12 @@ extension Upload {
             self.region = region
             self.maxBytesPerSecond = maxBytesPerSecond
             self.timeoutMs = timeoutMs
+            self.sha256 = sha256
             self.body = body
         }
 
         enum CodingKeys: String, CodingKey {
-            case file, to, method, credential, headers, region, body
+            case file, to, method, credential, headers, region, sha256, body
             case style = "protocol"
             case contentType = "content_type"
             case createOnly = "create_only"
@@ -132,6 +136,9 @@ extension Upload {
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
                 summary: "Limit for the whole upload in milliseconds; none unless set"),
+            InputField(
+                "sha256", .string, summary: "SHA-256 that the content must have, in hexadecimal; not checked unless set"
+            ),
             InputField(
                 "body", .string, isFromDependency: true,
                 summary: "Text to send in place of a file; from a dependency: its output as JSON"),

@@ -1,3 +1,4 @@
+import Crypto
 import Jobs
 import NIOHTTP1
 import OperationTypes
@@ -82,11 +83,13 @@ public struct Upload: Kind {
             headers.replaceOrAdd(name: "authorization", value: Self.authorization(secret))
         }
         let source = try await source(of: input)
+        let expected = try expectedDigest(of: input, source)
         if let checkpoint { await clean(checkpoint.folder) }
         return Transfer(
             client: client, configuration: configuration, source: source, url: url, headers: headers,
             contentType: try await contentType(of: input, source), secret: secret, credential: input.credential,
-            isRepeat: context.attempt > 1, progress: UploadProgress(total: source.size, context: context),
+            expected: expected, isRepeat: context.attempt > 1,
+            progress: UploadProgress(total: source.size, context: context),
             throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), buffers: buffers,
             checkpoint: checkpoint)
     }
@@ -147,6 +150,21 @@ public struct Upload: Kind {
             return url
         }
         return client.strictForm(of: url) ?? url
+    }
+
+    private func expectedDigest(of input: Input, _ source: UploadSource) throws(KindFailure) -> [UInt8]? {
+        guard let text = input.sha256 else { return nil }
+        let digest = text.bytesFromHexadecimal
+        guard text.utf8.count == 64, digest.count == 32 else {
+            throw .invalid("sha256", "must be 64 hexadecimal digits, as sha256sum prints them")
+        }
+        // What is at hand is looked at now, a file while it is sent.
+        switch source {
+        case .file(let file) where file.size > 0: break
+        case .file: if SHA256().value != digest { throw .unexpectedContent }
+        case .bytes(let bytes): if Array(SHA256.hash(data: bytes)) != digest { throw .unexpectedContent }
+        }
+        return digest
     }
 
     private func source(of input: Input) async throws(KindFailure) -> UploadSource {

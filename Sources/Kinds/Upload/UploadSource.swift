@@ -50,3 +50,14 @@ extension Sequence<UInt8> {
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }
+
+extension String {
+    /// Digits that make no pair are left out.
+    var bytesFromHexadecimal: [UInt8] {
+        let digits = Array(utf8)
+        return stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in
+            guard let high = hexDigit(digits[index]), let low = hexDigit(digits[index + 1]) else { return nil }
+            return high << 4 | low
+        }
+    }
+}

@@ -41,14 +41,16 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private let throttle: Throttle
     private let buffers: BufferBudget
     private let reading: Reading
+    private let expected: [UInt8]?
     /// Runs before the first byte.
     private let beforeStart: (@Sendable () async -> Void)?
     let turn = Turn()
 
     /// - Parameters:
     ///   - hash: Of what stands before the piece, which is added to it; nil for none.
+    ///   - expected: What it must be at the end of the source.
     init(
-        source: UploadSource, piece: Transfer.Piece, hash: Digest?,
+        source: UploadSource, piece: Transfer.Piece, hash: Digest?, expected: [UInt8]?,
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
         buffers: BufferBudget, beforeStart: (@Sendable () async -> Void)? = nil
     ) {
@@ -57,6 +59,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         self.progress = progress
         self.throttle = throttle
         self.buffers = buffers
+        self.expected = expected
         self.beforeStart = beforeStart
         reading = Reading(hash, of: source)
         if case .file(let file) = source { file.adviseSequential() }
@@ -198,6 +201,13 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
             return .failure(failure)
         }
         buffer.withUnsafeReadableBytes { bytes in reading.hash.withLock { $0?.update(bufferPointer: bytes) } }
+        // As above, before the last bytes go.
+        if offset + Int64(count) == file.size, let expected, let value = reading.hash.withLock({ $0?.value }),
+            value != expected
+        {
+            reading.failure.withLock { $0 = .unexpectedContent }
+            return .failure(.unexpectedContent)
+        }
         return .success(buffer)
     }
 

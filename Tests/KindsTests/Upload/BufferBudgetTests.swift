@@ -30,7 +30,8 @@ import Testing
                 let file = UploadSource.file(try OpenFile(beneath: folder, at: "f"))
                 var streams = (0..<64).map { _ in
                     UploadStream<SHA256>(
-                        source: file, piece: Transfer.Piece(range: 0..<4 << 20), hash: nil, threads: client.threads,
+                        source: file, piece: Transfer.Piece(range: 0..<4 << 20), hash: nil, expected: nil,
+                        threads: client.threads,
                         buffers: budget
                     ).makeAsyncIterator()
                 }

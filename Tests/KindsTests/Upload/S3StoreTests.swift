@@ -9,61 +9,8 @@ import Testing
 
 /// What moto does not do, from a store that is made for it.
 @Suite struct S3StoreTests {
-    private final class Store: Sendable {
-        struct State: Sendable {
-            var parts: [Int: Int] = [:]
-            var isComplete = false
-            var refusesChecksums = false
-            var losesTheAnswer = false
-            /// Of HEAD.
-            var isSilentAboutTheObject = false
-        }
-
-        let state = Mutex(State())
-        /// An MD5, as the store names it.
-        static let etag = "\"0123456789abcdef0123456789abcdef\""
-
-        func answer(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
-            state.withLock { state in
-                let query = request.target.split(separator: "?").dropFirst().first ?? ""
-                let hasChecksum = request.headers.contains { $0.name.hasPrefix("x-amz-checksum") }
-                if state.refusesChecksums, hasChecksum {
-                    return .text("<Error><Code>NotImplemented</Code></Error>", type: "application/xml", status: 501)
-                }
-                switch (request.method, query) {
-                case ("POST", "uploads"):
-                    return .text("<R><UploadId>u</UploadId></R>", type: "application/xml")
-                case ("PUT", ""): return .respond(200, [("etag", Self.etag)])
-                case ("PUT", _):
-                    let number = query.split(separator: "&").first?.split(separator: "=").last.flatMap { Int($0) }
-                    state.parts[number ?? 0] = request.body.count
-                    return .respond(200, [("etag", Self.etag)])
-                case ("POST", _):
-                    if state.isComplete {
-                        return .text("<Error><Code>NoSuchUpload</Code></Error>", type: "application/xml", status: 404)
-                    }
-                    state.isComplete = true
-                    if state.losesTheAnswer { return .close }
-                    return .text("<R><ETag>&quot;whole&quot;</ETag></R>", type: "application/xml")
-                case ("GET", _) where state.isComplete:
-                    return .text("<Error><Code>NoSuchUpload</Code></Error>", type: "application/xml", status: 404)
-                case ("HEAD", _) where state.isSilentAboutTheObject: return .respond(403)
-                case ("HEAD", _): return .respond(200, [("etag", Self.whole(state.parts.count))])
-                default: return .respond(405)
-                }
-            }
-        }
-
-        /// The ETag of an object of so many parts.
-        static func whole(_ count: Int) -> String {
-            let part: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
-            let bytes = (0..<count).flatMap { _ in part + part }
-            return "\"\(Insecure.MD5.hash(data: bytes).hexadecimal)-\(count)\""
-        }
-    }
-
     private func send(
-        _ count: Int, to store: Store, _ check: (Upload.Output, LoopbackServer) throws -> Void
+        _ count: Int, to store: PartStore, _ check: (Upload.Output, LoopbackServer) throws -> Void
     ) async throws {
         try await LoopbackServer.with {
             store.answer($0)
@@ -82,7 +29,7 @@ import Testing
     }
 
     @Test func partsAreSentSeveralAtOnce() async throws {
-        let store = Store()
+        let store = PartStore()
         try await send((12 << 20) + 1, to: store) { output, server in
             #expect(output.etag == "\"whole\"")
             let parts = store.state.withLock { $0.parts }
@@ -93,24 +40,25 @@ import Testing
 
     @Test(
         arguments: [
-            (1 << 30, 8 << 20, 8 << 20), (5 << 40, 8 << 20, 549_755_814), (10_000 * (5 << 20), 5 << 20, 5 << 20),
-            (10_000 * (5 << 20) + 1, 5 << 20, (5 << 20) + 1),
-        ] as [(Int64, Int64, Int64)])
-    func largeFilesHaveLargeParts(size: Int64, least: Int64, part: Int64) {
-        #expect(S3Multipart.partBytes(for: size, atLeast: least) == part)
+            (1 << 30, 8 << 20, 64 << 20, 8 << 20), (16 << 30, 8 << 20, 64 << 20, 17_179_870),
+            (100 << 30, 8 << 20, 64 << 20, 64 << 20), (5 << 40, 8 << 20, 64 << 20, 549_755_814),
+            (10_000 * (5 << 20), 5 << 20, 5 << 20, 5 << 20), (10_000 * (5 << 20) + 1, 5 << 20, 5 << 20, (5 << 20) + 1),
+        ] as [(Int64, Int64, Int64, Int64)])
+    func largeFilesHaveLargeParts(size: Int64, least: Int64, chunk: Int64, part: Int64) {
+        #expect(S3Multipart.partBytes(for: size, atLeast: least, chunk: chunk) == part)
         #expect((size + part - 1) / part <= 10_000)
     }
 
     /// Its answer was lost: the object with the ETag of this very list of parts is the proof.
     @Test func lostAnswerToTheCompletionIsSettledByTheETag() async throws {
-        let store = Store()
+        let store = PartStore()
         store.state.withLock { $0.losesTheAnswer = true }
-        try await send(3 << 20, to: store) { output, _ in #expect(output.etag == Store.whole(3)) }
+        try await send(3 << 20, to: store) { output, _ in #expect(output.etag == PartStore.whole(3)) }
     }
 
     /// The same, when only the next attempt gets to ask.
     @Test func lostAnswerToTheCompletionIsSettledByTheNextAttempt() async throws {
-        let store = Store()
+        let store = PartStore()
         store.state.withLock { ($0.losesTheAnswer, $0.isSilentAboutTheObject) = (true, true) }
         try await LoopbackServer.with {
             store.answer($0)
@@ -132,7 +80,7 @@ import Testing
                     #expect(first?.status == 404)
                     store.state.withLock { $0.isSilentAboutTheObject = false }
                     let output = try await attempt(2)
-                    #expect(output.etag == Store.whole(3))
+                    #expect(output.etag == PartStore.whole(3))
                     #expect(output.sends == 0)
                     #expect(CheckpointFile(folder: folder, job: JobID(1)).load() == nil)
                 }
@@ -168,7 +116,7 @@ import Testing
     }
 
     @Test func listOfPartsComesToAnEnd() async throws {
-        let store = Store()
+        let store = PartStore()
         let handler: LoopbackServer.Handler = { request in
             guard request.method == "GET" else { return store.answer(request) }
             return .text(
@@ -184,7 +132,7 @@ import Testing
     /// After a database was restored, a new job may have the number of an older one.
     @Test(arguments: [0, 1000])
     func checkpointOfAnotherTargetIsNone(bytes: Int) async throws {
-        let store = Store()
+        let store = PartStore()
         try await goOn(from: "/bucket/other", file: bytes, on: { store.answer($0) }) { output, server in
             #expect(output.bytes == Int64(bytes))
             #expect(server.requests.map(\.method) == ["PUT"])
@@ -204,7 +152,7 @@ import Testing
 
     @Test(arguments: [1000, 3 << 20])
     func storeThatKnowsNoChecksumsGetsNone(count: Int) async throws {
-        let store = Store()
+        let store = PartStore()
         store.state.withLock { $0.refusesChecksums = true }
         try await send(count, to: store) { output, _ in
             #expect(output.bytes == Int64(count))

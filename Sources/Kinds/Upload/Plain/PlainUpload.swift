@@ -19,9 +19,13 @@ struct PlainUpload: Sendable {
     func run() async throws(KindFailure) -> Upload.Output {
         var url = transfer.url
         var headers = headers
-        // Larger ones would be read twice for it.
-        if transfer.source.size <= 1 << 20, !isForm {
-            let digest = try await transfer.digest(of: 0..<transfer.source.size, by: .sha256)
+        // Larger ones would be read twice for it, unless it is known.
+        if !isForm, transfer.expected != nil || transfer.source.size <= 1 << 20 {
+            let whole = 0..<transfer.source.size
+            let digest =
+                if let expected = transfer.expected { Data(expected) } else {
+                    try await transfer.digest(of: whole, by: .sha256)
+                }
             headers.replaceOrAdd(name: "repr-digest", value: "sha-256=:\(digest.base64EncodedString()):")
         }
         for _ in 0...5 {

@@ -113,7 +113,7 @@ struct ResumableUpload: Sendable {
     ) throws(KindFailure) -> Upload.Output {
         if let failure = transfer.source.changeFailure() { throw failure }
         transfer.forget()
-        var output = try transfer.receipt(reply, digest: hash.finalize())
+        var output = try transfer.receipt(reply, digest: hash.value)
         output.isChecksumConfirmed = output.isChecksumConfirmed || isChecked
         output.location = output.location ?? "\(place)"
         return output
@@ -162,6 +162,9 @@ struct ResumableUpload: Sendable {
             headers.replaceOrAdd(name: "upload-complete", value: "?0")
             headers.replaceOrAdd(name: "content-type", value: transfer.contentType)
             if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
+            if let digest = transfer.expected.map({ Data($0).base64EncodedString() }) {
+                headers.replaceOrAdd(name: "repr-digest", value: "sha-256=:\(digest):")
+            }
         }
         let interim = InterimAnswers()
         let reply: Transfer.Reply

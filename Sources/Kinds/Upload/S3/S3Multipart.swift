@@ -12,9 +12,10 @@ struct S3Multipart: Sendable {
 
     private static let maxParts: Int64 = 10_000
 
-    /// Larger than asked where there would be more parts than S3 takes.
-    static func partBytes(for size: Int64, atLeast least: Int64) -> Int64 {
-        max(least, (size + maxParts - 1) / maxParts)
+    /// Larger than asked where there would be more parts than S3 takes, or more than a thousand of less than a chunk: each
+    /// part's end rewrites the checkpoint, which lists them.
+    static func partBytes(for size: Int64, atLeast least: Int64, chunk: Int64) -> Int64 {
+        max(least, (size + maxParts - 1) / maxParts, min((size + 999) / 1000, chunk))
     }
 
     private var transfer: Transfer { s3.transfer }
@@ -31,7 +32,7 @@ struct S3Multipart: Sendable {
         }
         let hash: RunningDigest
         (state, hash) = try await sendParts(state)
-        if let failure = transfer.source.changeFailure() { throw failure }
+        if let failure = transfer.source.changeFailure() ?? transfer.mismatch(hash.value) { throw failure }
         return try await end(try await complete(state), state, hash: hash)
     }
 
@@ -49,7 +50,7 @@ struct S3Multipart: Sendable {
         transfer.forget()
         let etag = S3Answer.text("ETag", in: reply.body) ?? reply.response.headers["etag"].first
         return try transfer.receipt(
-            reply, digest: hash.finalize(), etag: etag ?? expectedETag(state.parts),
+            reply, digest: hash.value, etag: etag ?? expectedETag(state.parts),
             isConfirmed: state.parts.allSatisfy(\.isConfirmed))
     }
 
@@ -185,7 +186,8 @@ struct S3Multipart: Sendable {
         let state = Checkpoint(
             style: "s3", target: "\(transfer.url)", upload: id, credential: transfer.credential,
             region: s3.signature.region, source: file.identity, offset: 0,
-            partBytes: Self.partBytes(for: size, atLeast: transfer.configuration.partBytes),
+            partBytes: Self.partBytes(
+                for: size, atLeast: transfer.configuration.partBytes, chunk: transfer.configuration.chunkBytes),
             hasChecksums: hasChecksums)
         try await transfer.save(state)
         return state
@@ -234,7 +236,7 @@ struct S3Multipart: Sendable {
     private func complete(_ state: Checkpoint) async throws(KindFailure) -> Transfer.Reply {
         let hasChecksums = state.hasChecksums ?? false
         let parts = state.parts.map { part in
-            let checksum = hasChecksums ? part.sha256.bytesFromHexadecimal.base64EncodedString() : nil
+            let checksum = hasChecksums ? Data(part.sha256.bytesFromHexadecimal).base64EncodedString() : nil
             return "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(part.etag.escapedForXML)</ETag>"
                 + (checksum.map { "<ChecksumSHA256>\($0)</ChecksumSHA256>" } ?? "") + "</Part>"
         }.joined()
@@ -322,17 +324,5 @@ extension Checkpoint {
     fileprivate mutating func keep(where isKept: (Part) -> Bool) {
         parts = parts.filter(isKept)
         offset = parts.reduce(0) { $0 + $1.bytes }
-    }
-}
-
-extension String {
-    /// Digits that make no pair are left out.
-    fileprivate var bytesFromHexadecimal: Data {
-        let digits = Array(utf8)
-        return Data(
-            stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in
-                guard let high = hexDigit(digits[index]), let low = hexDigit(digits[index + 1]) else { return nil }
-                return high << 4 | low
-            })
     }
 }

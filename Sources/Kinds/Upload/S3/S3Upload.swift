@@ -21,6 +21,7 @@ struct S3Upload: Sendable {
     private func single() async throws(KindFailure) -> Upload.Output {
         let whole = 0..<transfer.source.size
         let digest = Array(try await transfer.digest(of: whole, by: .sha256))
+        if let failure = transfer.mismatch(digest) { throw failure }
         var hasChecksum = true
         var isAmbiguous = transfer.isRepeat
         let reply = try await transfer.persisting { () async throws(KindFailure) in
