@@ -85,9 +85,9 @@ import YAML
         #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "")")
     }
 
-    @Test(arguments: [String(repeating: "[", count: 200_000), String(repeating: "- ", count: 200_000)])
-    func deepNestingIsAProblemAndNoCrash(text: String) {
-        let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(text) }
+    @Test(arguments: ["[", "- "])
+    func deepNestingIsAProblemAndNoCrash(opening: String) {
+        let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(String(repeating: opening, count: 200_000)) }
         #expect(problem?.message == "values stand 100 deep in one another; use fewer")
     }
 }
