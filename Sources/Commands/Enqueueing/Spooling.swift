@@ -50,16 +50,18 @@ struct Spooling {
         return changed ?? input
     }
 
-    /// Makes paths absolute, since the daemon works in a directory of its own, and refuses files that are not there.
+    /// Makes paths absolute, since the daemon works in a directory of its own, and refuses files that are not there; of a
+    /// whole path the daemon knows better.
     ///
     /// - Parameter mayComeLater: Whether the job starts later, so that the file may be made until then.
     func makeAbsolute(_ input: inout ResolvedInput?, mayComeLater: Bool = false) throws {
         guard var changed = input else { return }
         for file in changed.files where !file.path.hasPrefix(Self.prefix) && file.path != Self.standardInput {
             if file.path.hasPrefix("/") {
-                // The daemon may see what this user may not.
+                // The daemon may see what this user may not, or what is mounted only for it.
                 if !mayComeLater, access(file.path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
-                    throw InputFile.failure(errno, file.path)
+                    guard session.isDaemon else { throw InputFile.failure(errno, file.path) }
+                    try surroundings.note("there is no \(file.path) here; the daemon looks for it itself")
                 }
                 continue
             }

@@ -129,6 +129,13 @@ import Testing
             #expect(try Data(contentsOf: spooled).count == 300_000)
             let missing = try await shop.run("enqueue", "upload", "photo.jpg", "http://b/")
             #expect(missing.code == .noInput)
+            // Perhaps only the daemon sees it.
+            let unseen = inside + ".later"
+            let accepted = try await shop.run("enqueue", "upload", unseen, "http://b/")
+            #expect(accepted.code == .success)
+            #expect(
+                accepted.errors.contains("there is no DIRECTORY/roots/inside.txt.later here; the daemon looks for it"))
+            #expect(try await shop.run("enqueue", "upload", photo + ".none", "http://b/").code == .noInput)
             let tooLarge = try shop.file("large", String(repeating: "x", count: 2 << 20))
             #expect(try await shop.run("enqueue", "upload", tooLarge, "http://b/").code == .data)
         }
