@@ -84,8 +84,8 @@ extension SocketControl {
         try await value(of: Call(.GET, "queues"))
     }
 
-    public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
-        try await value(of: Call(.PATCH, "queues", queue.name).with(queue.json))
+    public func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord {
+        try await value(of: Call(.PATCH, "queues", queue.name).with(QueueRequest(queue, create: create).json))
     }
 
     public func removeQueue(_ name: String) async throws(ControlProblem) {

@@ -26,6 +26,7 @@ extension SocketControl {
             defer { deadline.cancel() }
             connection.send(call.head, body: nil)
             let head = try await response.head()
+            readDatabase(from: head)
             refusal =
                 head.status == .ok
                 ? nil : try await readRest(of: head, from: &response, on: connection, keeping: false)

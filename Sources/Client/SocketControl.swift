@@ -2,6 +2,7 @@ import Control
 import Jobs
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// Every verb through the daemon's control socket.
 ///
@@ -11,6 +12,16 @@ public final class SocketControl: JobControl {
     public let path: String
     public let timeout: Duration
     let pool: ConnectionPool
+    private let database = Mutex<String?>(nil)
+
+    /// As the last answer named it.
+    public var databasePath: String? { database.withLock(\.self) }
+
+    func readDatabase(from head: HTTPResponseHead) {
+        guard let value = head.headers.first(name: DatabaseHeader.name) else { return }
+        let path = DatabaseHeader.path(in: value)
+        database.withLock { $0 = path }
+    }
 
     /// Opens nothing yet.
     public init(path: String, timeout: Duration = .seconds(30)) {
@@ -74,6 +85,7 @@ public final class SocketControl: JobControl {
         of head: HTTPResponseHead, from response: inout Connection.Response, on connection: Connection, keeping: Bool,
         takesPart: Bool = false
     ) async throws -> Answer {
+        readDatabase(from: head)
         var answer = Answer(status: head.status.code, body: [])
         while true {
             do {

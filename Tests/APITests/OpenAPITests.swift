@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func everyRouteIsInTheDocumentAndTheOtherWayRound() async throws {
-        let routes = Set(RouteTable(makeControlRouter(control: NoControl(), stop: StopSignal())).descriptions)
+        let routes = Set(RouteTable(makeControlRouter(control: PartialControl(), stop: StopSignal())).descriptions)
         let methods: Set = ["get", "put", "post", "patch", "delete"]
         var documented: Set<String> = []
         let paths = try #require(try document()["paths"].flatMap { JSONObject($0) })
@@ -141,7 +141,7 @@ import Testing
             add("GraphDetail", try await client.graph(graph.id))
         }
         for queue in try await client.queues() { add("Queue", queue) }
-        add("QueueChange", QueueChange(name: "slow", limit: 2, weight: 3, isPaused: false))
+        add("QueueChange", QueueRequest(QueueChange(name: "slow", limit: 2, weight: 3, isPaused: false), create: true))
         let document = "definitions: {more: {kind: echo, timeout: 90s, retry: {delay: list, delays: [1s], on: [a]}}}"
         for line in try await client.apply(document, dryRun: false) { add("DefinitionLine", line) }
         let schedules =
@@ -197,38 +197,4 @@ private enum Python {
             }
         }
     }
-}
-
-/// Has every verb and carries out none: the routes are only counted.
-private struct NoControl: JobControl {
-    private var nothing: ControlProblem { ControlProblem(.internal, "This control does nothing.") }
-    func enqueue(_: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] { throw nothing }
-    func job(_: JobID) async throws(ControlProblem) -> JobDetail { throw nothing }
-    func jobs(_: JobFilter) async throws(ControlProblem) -> [JobRecord] { throw nothing }
-    func result(_: JobID) async throws(ControlProblem) -> JobResult? { throw nothing }
-    func cancel(_: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] { throw nothing }
-    func retry(_: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt { throw nothing }
-    func why(_: JobID) async throws(ControlProblem) -> WaitExplanation { throw nothing }
-    func prune(_: PruneRequest) async throws(ControlProblem) -> PruneAnswer { throw nothing }
-    func graph(_: GraphID) async throws(ControlProblem) -> GraphDetail { throw nothing }
-    func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] { throw nothing }
-    func watch(_: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
-        throw nothing
-    }
-    func queues() async throws(ControlProblem) -> [QueueRecord] { throw nothing }
-    func change(_: QueueChange) async throws(ControlProblem) -> QueueRecord { throw nothing }
-    func removeQueue(_: String) async throws(ControlProblem) { throw nothing }
-    func definitions() async throws(ControlProblem) -> DefinitionSet { throw nothing }
-    func apply(_: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] { throw nothing }
-    func removeDefinition(_: String) async throws(ControlProblem) { throw nothing }
-    func exportDefinitions() async throws(ControlProblem) -> String { throw nothing }
-    func schedules() async throws(ControlProblem) -> [ScheduleRecord] { throw nothing }
-    func setPaused(_: Bool, schedule: String) async throws(ControlProblem) -> ScheduleRecord { throw nothing }
-    func run(schedule: String) async throws(ControlProblem) -> EnqueueReceipt { throw nothing }
-    func removeSchedule(_: String) async throws(ControlProblem) { throw nothing }
-    func status() async throws(ControlProblem) -> StatusReport { throw nothing }
-    func reload() async throws(ControlProblem) { throw nothing }
-    func spool<Chunks: AsyncSequence & Sendable>(
-        _: Chunks, size: Int64?
-    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] { throw nothing }
 }

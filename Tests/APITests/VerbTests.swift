@@ -268,13 +268,43 @@ import Testing
         }
     }
 
+    /// Who follows a job looks there when the daemon has gone.
+    @Test func everyAnswerNamesTheDatabase() async throws {
+        try await TestServer.with { server in
+            let asking = SocketControl(path: server.socket)
+            #expect(asking.databasePath == nil)
+            _ = try await asking.enqueue([Submission.echo("a")])
+            #expect(asking.databasePath == server.directory + "/halyard.db")
+            let lines = SocketControl(path: server.socket)
+            _ = try await lines.enqueue([Submission.echo("a"), .echo("b")])
+            #expect(lines.databasePath == server.directory + "/halyard.db")
+            let watching = SocketControl(path: server.socket)
+            _ = try await watching.watch(.all)
+            #expect(watching.databasePath == server.directory + "/halyard.db")
+            let odd = "/srv/\"ü\"\n.db"
+            try await server.serve(PartialControl(databasePath: odd)) { client in
+                await #expect(throws: ControlProblem.self) { try await client.status() }
+                #expect(client.databasePath == odd)
+            }
+        }
+    }
+
     @Test func queueIsChangedAndASlipIsNoNewQueue() async throws {
         try await TestServer.with { server in
-            let made = try await server.client.change(QueueChange(name: "fast", limit: 7, weight: 3))
+            let unknown = await #expect(throws: ControlProblem.self) {
+                try await server.client.change(QueueChange(name: "fast", limit: 7))
+            }
+            #expect(unknown?.code == .unknownQueue)
+            let made = try await server.client.change(QueueChange(name: "fast", limit: 7, weight: 3), create: true)
             #expect(made.settings == QueueSettings(name: "fast", limit: 7, weight: 3))
             #expect(
                 try await server.client.change(QueueChange(name: "fast", isPaused: true)).pausedAt == TestClock.start)
             #expect(try await server.client.queues().map(\.settings.name).contains("fast"))
+            let plain = try await server.client.change(QueueChange(name: "plain"), create: true)
+            #expect(plain.settings == QueueSettings(name: "plain"))
+            // What is there stays as it is.
+            let again = try await server.client.change(QueueChange(name: "fast"), create: true)
+            #expect(again.settings == made.settings)
             let slip = await #expect(throws: ControlProblem.self) {
                 try await server.client.change(QueueChange(name: "fats", isPaused: true))
             }

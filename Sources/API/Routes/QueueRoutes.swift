@@ -17,7 +17,7 @@ struct QueueRoutes: Sendable {
         }
         routes.patch("queues/{name}") { _, context in
             guard var fields = JSONObject(try await context.body.json()) else {
-                throw ControlProblem(.invalidRequest, "The body is an object with limit, weight or paused.")
+                throw ControlProblem(.invalidRequest, "The body is an object with limit, weight, paused or create.")
             }
             let name = JSONText(string: context.name)
             guard fields["name"] == nil || fields["name"]?.decodedString == context.name else {
@@ -25,7 +25,8 @@ struct QueueRoutes: Sendable {
                     .invalidRequest, "\"name\" is not the name in the path. A queue cannot be renamed.")
             }
             fields["name"] = name
-            return Response(try await control.change(read(fields.text, as: QueueChange.self)))
+            let request = try read(fields.text, as: QueueRequest.self)
+            return Response(try await control.change(request.change, create: request.create))
         }
         routes.delete("queues/{name}") { _, context in
             try await control.removeQueue(context.name)

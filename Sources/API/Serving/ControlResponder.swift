@@ -15,6 +15,7 @@ struct ControlResponder: Sendable {
     private let bigBodies = Permits(2)
     private let logger: Logger
     private let isAllowed: ControlServer.PeerCheck
+    private let databaseHeader: String?
 
     init(
         control: any JobControl, limits: ServerLimits, stop: StopSignal, logger: Logger,
@@ -26,6 +27,7 @@ struct ControlResponder: Sendable {
         self.limits = limits
         self.logger = logger
         self.isAllowed = isAllowed
+        databaseHeader = control.databasePath.map(DatabaseHeader.value)
     }
 
     /// - Returns: Whether the connection may carry another request.
@@ -47,6 +49,7 @@ struct ControlResponder: Sendable {
                             logger: logger, body: body, closed: closed, limitedUser: isUnlimited ? nil : peer.uid,
                             eventLoop: channel.eventLoop)))
             }
+        if refusal == nil { response.headers[.halyardDatabase] = databaseHeader }
         body.letGo()
         if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
         if request.method == .head { response = response.createHeadResponse() }
@@ -83,4 +86,8 @@ struct ControlResponder: Sendable {
                 .response
         }
     }
+}
+
+extension HTTPField.Name {
+    static let halyardDatabase = HTTPField.Name(DatabaseHeader.name)!
 }

@@ -38,14 +38,15 @@ struct Session: Sendable {
     let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
     /// Opens the daemon's database to read it, also when the daemon has gone; nil where the session is one of a database.
     let openStored: (@Sendable (_ database: String) async throws(StoreOpenError) -> Session)?
-    /// As the daemon itself names it.
-    private(set) var daemonDatabase: String?
     /// Ends the connection, or closes the database and gives its lock back.
     let close: @Sendable () async -> Void
 
     var isDaemon: Bool {
         if case .daemon = place { true } else { false }
     }
+
+    /// As the daemon itself named it in its last answer.
+    var daemonDatabase: String? { isDaemon ? control.databasePath : nil }
 
     /// Opens a session for one piece of work.
     static func with<T>(
@@ -63,41 +64,47 @@ struct Session: Sendable {
         }
     }
 
-    /// The same session, for ``readStored(_:)`` when the daemon has gone.
-    func knowingItsDatabase() async -> Session {
-        var session = self
-        // Where the daemon does not answer, what follows fails by itself.
-        if isDaemon { session.daemonDatabase = try? await control.status().database }
-        return session
-    }
-
-    /// Reads what is stored without the daemon, after ``knowingItsDatabase()``.
+    /// Reads what is stored, without the daemon.
     ///
+    /// - Parameter patience: For a database that is in use for a moment, as while a daemon closes it.
     /// - Returns: Nil where that cannot be read: then only the daemon tells.
-    func readStored<T>(_ read: (any JobControl) async throws -> T) async throws -> T? {
+    /// - Throws: `notFound`, which is an answer; when the task is cancelled.
+    func readStored<T>(
+        patience: Duration, _ read: (any JobControl) async throws -> T
+    ) async throws -> T? {
         guard let daemonDatabase, let openStored else { return nil }
-        // A daemon that ends holds it for a moment, while it closes it.
+        let giveUpAt = ContinuousClock.now + patience
         for wait in [10, 20, 50, 100, 200, 500] {
-            let stored: Session
-            do throws(StoreOpenError) {
-                stored = try await openStored(daemonDatabase)
-            } catch {
-                // Who may use the socket need not have the right to read the file.
-                if case .unreadableFile = error { return nil }
-                try await Task.sleep(for: .milliseconds(wait), clock: .continuous)
-                continue
-            }
             do {
-                let value = try await read(stored.control)
+                let stored = try await openStored(daemonDatabase)
+                let value: Swift.Result<T, any Error>
+                do {
+                    value = .success(try await read(stored.control))
+                } catch {
+                    value = .failure(error)
+                }
                 await stored.close()
-                return value
+                return try value.get()
+            } catch let problem as ControlProblem where problem.code == .notFound {
+                throw problem
+            } catch is CancellationError {
+                throw CancellationError()
             } catch {
-                await stored.close()
-                guard let problem = error as? ControlProblem, problem.code == .unavailable else { throw error }
-                try await Task.sleep(for: .milliseconds(wait), clock: .continuous)
+                guard Self.mayPass(error) else { return nil }
             }
+            let pause = Duration.milliseconds(wait)
+            if ContinuousClock.now + pause > giveUpAt { return nil }
+            try await Task.sleep(for: pause, clock: .continuous)
         }
         return nil
+    }
+
+    private static func mayPass(_ error: any Error) -> Bool {
+        switch error {
+        case StoreOpenError.busy, StoreOpenError.locked: true
+        case let problem as ControlProblem: problem.code == .unavailable
+        default: false
+        }
     }
 
     func enqueue(_ submission: Submission) async throws -> SubmissionAnswer {

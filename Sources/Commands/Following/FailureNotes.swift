@@ -5,6 +5,8 @@ import Jobs
 struct FailureNotes {
     let session: Session
     let surroundings: Surroundings
+    /// For a database that a daemon is about to close.
+    var patience = Duration.seconds(1)
 
     /// The rest is counted.
     private static let limit = 10
@@ -29,9 +31,11 @@ struct FailureNotes {
         do {
             return try await Self.results(of: jobs, from: session.control)
         } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
-            let stored = try await session.readStored { try await Self.results(of: jobs, from: $0) }
-            guard let stored else { throw problem }
-            return stored
+            let stored = try await session.readStored(patience: patience) { try await Self.results(of: jobs, from: $0) }
+            if let stored { return stored }
+            // The outcomes are known, and the exit code tells them.
+            try surroundings.note("the daemon is gone, so what failed is told without its reason: \(problem.message)")
+            return []
         }
     }
 

@@ -85,8 +85,8 @@ struct LastingWatch {
     /// 3. Nil where that cannot be read; of all jobs nothing is read, since they have no end.
     private func storedJobs() async throws -> [JobRecord]? {
         switch scope {
-        case .job(let id): try await session.readStored { [try await $0.job(id).job] }
-        case .graph(let id): try await session.readStored { try await $0.graph(id).jobs }
+        case .job(let id): try await session.readStored(patience: patience) { [try await $0.job(id).job] }
+        case .graph(let id): try await session.readStored(patience: patience) { try await $0.graph(id).jobs }
         case .all: nil
         }
     }

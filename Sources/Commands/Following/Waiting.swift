@@ -25,10 +25,9 @@ struct Waiting: Sendable {
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
         guard session.isDaemon else { return try await withoutDaemon(work) }
-        let session = await session.knowingItsDatabase()
         let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
-        try await FailureNotes(session: session, surroundings: surroundings).tell(follower.states)
+        try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(follower.states)
         if !isDone {
             try surroundings.note("the time ran out before every job was final. See: halyard why JOB")
             return .jobOpen

@@ -26,7 +26,7 @@ struct Watching {
 
     /// Why something failed stands beside the data.
     private func end(_ states: [JobID: JobState]) async throws -> ExitCode {
-        try await FailureNotes(session: session, surroundings: surroundings).tell(states)
+        try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(states)
         return ExitCode(states: states.values)
     }
 

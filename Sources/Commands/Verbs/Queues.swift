@@ -125,19 +125,16 @@ extension Halyard {
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
                 let known = try await session.control.queues()
-                var changes = changes
-                for (index, change) in changes.enumerated() {
-                    if creating, !known.contains(where: { $0.settings.name == change.name }) {
-                        // A setting makes the queue.
-                        changes[index].limit = change.limit ?? QueueSettings.defaultLimit
-                    } else {
-                        try UnknownName.check(
-                            queue: change.name, among: known,
-                            hint: change.isPaused == nil ? "To make it, add --create. " : "")
-                    }
+                // Before any is changed; whether it still exists is decided with the change.
+                for change in changes where !creating {
+                    try UnknownName.check(
+                        queue: change.name, among: known,
+                        hint: change.isPaused == nil ? "To make it, add --create. " : "")
                 }
                 var queues: [QueueRecord] = []
-                for change in changes { queues.append(try await session.control.change(change)) }
+                for change in changes {
+                    queues.append(try await session.control.change(change, create: creating))
+                }
                 if common.json {
                     try surroundings.output.json(queues.json)
                 } else {

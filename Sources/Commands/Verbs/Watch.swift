@@ -21,8 +21,7 @@ extension Halyard {
             try await Session.with(common, for: .reading, in: surroundings) { session in
                 try session.requireDaemon("Watching")
                 let watching = Watching(
-                    session: await session.knowingItsDatabase(), scope: scope.scope,
-                    patience: follow.reconnect.duration,
+                    session: session, scope: scope.scope, patience: follow.reconnect.duration,
                     surroundings: surroundings)
                 return try await common.json ? watching.runJSON() : watching.run()
             }

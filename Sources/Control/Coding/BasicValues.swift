@@ -45,6 +45,19 @@ extension Int32: WireValue {
     public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
 }
 
+/// The first and the last number.
+extension ClosedRange: WireValue where Bound == Int64 {
+    public init(json: JSONText) throws(ShapeProblem) {
+        let ends = try [Int64](json: json)
+        guard ends.count == 2, ends[0] <= ends[1] else {
+            throw ShapeProblem("expected the first and the last number")
+        }
+        self = ends[0]...ends[1]
+    }
+
+    public func appendJSON(to bytes: inout [UInt8]) { [lowerBound, upperBound].appendJSON(to: &bytes) }
+}
+
 extension Double: WireValue {
     public init(json: JSONText) throws(ShapeProblem) {
         guard let number = json.double, number.isFinite else { throw ShapeProblem("expected a number") }

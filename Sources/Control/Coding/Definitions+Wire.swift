@@ -113,6 +113,7 @@ extension InputField: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         self.init(
             try fields.required("name"), try fields.required("shape"), choices: try fields.optional("choices"),
+            range: try fields.optional("range"), schemes: try fields.optional("schemes"),
             isRequired: try fields.required("required"), isFromDependency: try fields.required("from_dependency"),
             summary: try fields.required("summary"))
     }
@@ -121,6 +122,8 @@ extension InputField: WireObjectValue {
         object.add("name", name)
         object.add("shape", shape)
         object.add("choices", choices)
+        object.add("range", range)
+        object.add("schemes", schemes)
         object.add("required", isRequired)
         object.add("from_dependency", isFromDependency)
         object.add("summary", summary)

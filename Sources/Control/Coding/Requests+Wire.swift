@@ -24,19 +24,22 @@ extension ScheduleChange: WireObjectValue {
     func write(to object: inout WireObject) { object.add("paused", isPaused) }
 }
 
-/// `limit`, `weight`, `paused`, and `name`, which a path may give instead.
-extension QueueChange: WireObjectValue {
+/// `limit`, `weight`, `paused`, `create`, and `name`, which a path may give instead.
+extension QueueRequest: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
-        try fields.allowOnly("name", "limit", "weight", "paused")
+        try fields.allowOnly("name", "limit", "weight", "paused", "create")
         self.init(
-            name: try fields.required("name"), limit: try fields.optional("limit"),
-            weight: try fields.optional("weight"), isPaused: try fields.optional("paused"))
+            QueueChange(
+                name: try fields.required("name"), limit: try fields.optional("limit"),
+                weight: try fields.optional("weight"), isPaused: try fields.optional("paused")),
+            create: try fields.optional("create") ?? false)
     }
 
     func write(to object: inout WireObject) {
-        object.add("name", name)
-        object.add("limit", limit)
-        object.add("weight", weight)
-        object.add("paused", isPaused)
+        object.add("name", change.name)
+        object.add("limit", change.limit)
+        object.add("weight", change.weight)
+        object.add("paused", change.isPaused)
+        object.add("create", create ? true : nil)
     }
 }

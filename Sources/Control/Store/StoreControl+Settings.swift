@@ -5,8 +5,8 @@ extension StoreControl {
         try await asked { () throws(StoreError) in try await store.queues() }
     }
 
-    public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
-        try await alone { () throws(ControlProblem) in try await checkAndChange(queue) }
+    public func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord {
+        try await alone { () throws(ControlProblem) in try await checkAndChange(queue, create: create) }
     }
 
     public func removeQueue(_ name: String) async throws(ControlProblem) {
@@ -52,13 +52,12 @@ extension StoreControl {
         return namesIt ? "\(jobs), and change the others, first." : "\(jobs) first."
     }
 
-    private func checkAndChange(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
+    private func checkAndChange(
+        _ queue: QueueChange, create: Bool
+    ) async throws(ControlProblem) -> QueueRecord {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let names = Set(catalog.definitions.queues.map(\.name)).union([QueueSettings.defaultName])
-        // A setting makes a queue; a pause of one that does not exist is a slip.
-        if !names.contains(queue.name), queue.limit == nil, queue.weight == nil {
-            throw unknown(queue.name, among: names.sorted())
-        }
+        if !create, !names.contains(queue.name) { throw unknown(queue.name, among: names.sorted()) }
         let problems = catalog.check(DefinitionChange(queues: [queue]))
         if let problem = problems.first {
             throw ControlProblem(

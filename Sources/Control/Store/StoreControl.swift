@@ -32,6 +32,8 @@ public final class StoreControl: JobControl {
         spoolUsers = daemon?.spool.map { SpoolUsers(spool: $0, store: store) }
     }
 
+    public var databasePath: String? { database }
+
     // MARK: Jobs
 
     public func job(_ id: JobID) async throws(ControlProblem) -> JobDetail {

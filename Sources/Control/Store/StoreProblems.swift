@@ -36,7 +36,7 @@ extension ControlProblem {
         case .unknownQueue(let name):
             self.init(
                 .unknownQueue,
-                "The queue \"\(name)\" was removed. Name another, or make it anew: halyard queues set \(name) --create")
+                "The queue \"\(name)\" was removed. Make it anew: halyard queues set \(name) --create")
         case .unknownDefinition(let id):
             self.init(
                 .unknownDefinition, "Revision \(id.rawValue) of a definition has just gone. Send the request again.")

@@ -6,6 +6,9 @@ import Jobs
 /// daemon runs, ``StoreControl`` over the database whose lock the caller took. Each verb is atomic; what it reports as
 /// done survives a power cut.
 public protocol JobControl: Sendable {
+    /// The database's file, as whoever holds it names it; nil while no daemon has answered.
+    var databasePath: String? { get }
+
     // MARK: Jobs
 
     /// Accepts each submission whole or not at all. Answers are in order; a refused one does not touch the others.
@@ -43,7 +46,8 @@ public protocol JobControl: Sendable {
     // MARK: Queues and definitions
 
     func queues() async throws(ControlProblem) -> [QueueRecord]
-    func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord
+    /// - Parameter create: Whether to make a queue that does not exist; else it is refused.
+    func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord
     /// Refused while jobs that are not final, definitions or schedules name it. Its final jobs stay.
     func removeQueue(_ name: String) async throws(ControlProblem)
     func definitions() async throws(ControlProblem) -> DefinitionSet
@@ -76,6 +80,13 @@ public protocol JobControl: Sendable {
     func spool<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8]
+}
+
+extension JobControl {
+    /// Changes a queue that exists.
+    public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
+        try await change(queue, create: false)
+    }
 }
 
 public enum CancelTarget: Sendable, Hashable {

@@ -27,6 +27,17 @@ extension JobControl {
     }
 }
 
+/// A change of a queue, as it is asked for.
+public struct QueueRequest: Sendable, Hashable {
+    public var change: QueueChange
+    /// Whether to make the queue if it does not exist.
+    public var create: Bool
+    public init(_ change: QueueChange, create: Bool = false) {
+        self.change = change
+        self.create = create
+    }
+}
+
 /// A schedule to pause or to resume.
 public struct ScheduleChange: Sendable, Hashable {
     public var isPaused: Bool

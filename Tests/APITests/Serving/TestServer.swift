@@ -65,6 +65,25 @@ struct TestServer: Sendable {
         }
     }
 
+    /// Serves another control beside this one, on a socket of its own.
+    func serve(_ control: any JobControl, _ body: @Sendable (SocketControl) async throws -> Void) async throws {
+        let path = directory + "/other.sock"
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let server = ControlServer(control: control, socket: try ControlSocket(path: path), logger: logger)
+        let running = Task { try await server.run() }
+        let outcome: Result<Void, any Error>
+        do {
+            try await body(SocketControl(path: path))
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        running.cancel()
+        try await running.value
+        try outcome.get()
+    }
+
     static func temporaryDirectory() throws -> String {
         var template = Array((FileManager.default.temporaryDirectory.path + "/halyard-api-XXXXXX").utf8CString)
         return try #require(
@@ -79,6 +98,8 @@ extension TestServer {
         fields: [
             InputField("text", .string, isRequired: true, isFromDependency: true, summary: "What is given back."),
             InputField("file", .string, summary: "A file."),
+            InputField("size", .integer, range: 0...9, summary: "A number."),
+            InputField("link", .string, schemes: ["https"], summary: "An address."),
         ])
 
     static func prepare(_ store: SQLiteJobStore) async throws {

@@ -9,19 +9,37 @@ import Testing
 
 /// A daemon that has gone while its jobs were followed: nobody answers on its socket, and its database is there.
 @Suite struct LastingWatchTests {
-    private func session(_ shop: Workshop, canRead: Bool = true) -> Session {
+    /// - Parameter failures: What opening the database says, before it opens.
+    private func session(_ shop: Workshop, failures: Failures = Failures()) async throws -> Session {
         let control = SocketControl(path: shop.socket)
+        // Its answer names the database.
+        try await RunningDaemon.with(shop) { _ in _ = try await control.queues() }
         return Session(
             control: control, place: .daemon(socket: shop.socket),
             waitForDaemon: { () throws(ControlProblem) in try await control.waitForDaemon() },
             openStored: { (path) throws(StoreOpenError) in
-                guard canRead else { throw .unreadableFile(path: path) }
+                if let failure = failures.next() { throw failure }
                 let store = try SQLiteJobStore.openReadOnly(at: path, options: .brief)
                 return Session(
                     control: StoreControl(store: store, database: path, version: "", now: { Samples.now }),
                     place: .daemon(socket: shop.socket), waitForDaemon: { () throws(ControlProblem) in },
                     openStored: nil, close: { await store.close() })
-            }, daemonDatabase: shop.database, close: {})
+            }, close: {})
+    }
+
+    private final class Failures: Sendable {
+        private let state: Mutex<(left: [StoreOpenError], opened: Int)>
+
+        init(_ failures: StoreOpenError...) { state = Mutex((failures, 0)) }
+
+        var opened: Int { state.withLock(\.opened) }
+
+        func next() -> StoreOpenError? {
+            state.withLock { state in
+                state.opened += 1
+                return state.left.isEmpty ? nil : state.left.removeFirst()
+            }
+        }
     }
 
     /// What a watch of the scope tells, with how it fails.
@@ -52,13 +70,13 @@ import Testing
         _ = try await shop.run("enqueue", "save-link", "http://a/", "http://b/", "store.file=/srv/x")
         _ = try await shop.run("cancel", "graph:1")
         try await shop.runReadyJobs { _ in .failed(JobFailure(code: "broken", message: "It broke.")) }
-        #expect(try await told(session(shop), .job(JobID(1))).lines == ["1 failed", "final"])
-        let graph = try await told(session(shop), .graph(GraphID(1)))
+        #expect(try await told(try await session(shop), .job(JobID(1))).lines == ["1 failed", "final"])
+        let graph = try await told(try await session(shop), .graph(GraphID(1)))
         #expect(graph.lines == ["2 cancelled", "3 cancelled", "final"])
         // Why it failed is read there, too.
         let errors = Capture()
         let surroundings = Surroundings.captured(output: Capture(), errors: errors)
-        try await FailureNotes(session: session(shop), surroundings: surroundings).tell([JobID(1): .failed])
+        try await FailureNotes(session: try await session(shop), surroundings: surroundings).tell([JobID(1): .failed])
         try surroundings.errors.flush()
         #expect(errors.text.contains("job 1 failed: broken: It broke. See: halyard show 1"))
     }
@@ -66,10 +84,10 @@ import Testing
     @Test func whatIsOpenWaitsForTheNextDaemon() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
-        let atOnce = try await told(session(shop), .job(JobID(1)))
+        let atOnce = try await told(try await session(shop), .job(JobID(1)))
         #expect(atOnce.lines.isEmpty)
         #expect(atOnce.failure?.exit == .temporary)
-        let later = try await told(session(shop), .job(JobID(1)), patience: .milliseconds(1))
+        let later = try await told(try await session(shop), .job(JobID(1)), patience: .milliseconds(1))
         #expect(
             later.lines == [
                 "the daemon is gone and job 1 is not final; waiting up to 1ms for it to come back. Start it with: halyardd --database \(shop.database)"
@@ -81,8 +99,53 @@ import Testing
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
         _ = try await shop.run("cancel", "1")
-        let told = try await told(session(shop, canRead: false), .job(JobID(1)), patience: .milliseconds(1))
+        let session = try await session(shop, failures: Failures(.unreadableFile(path: shop.database)))
+        let told = try await told(session, .job(JobID(1)), patience: .milliseconds(1))
         #expect(told.lines.count == 1 && told.lines[0].hasPrefix("the daemon is gone; waiting up to 1ms"))
         #expect(told.failure?.exit == .temporary)
+    }
+
+    @Test func onlyADatabaseInUseIsTriedAgain() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        let path = shop.database
+        func read(_ failures: Failures, patience: Duration) async throws -> JobID? {
+            try await session(shop, failures: failures).readStored(patience: patience) {
+                try await $0.job(JobID(1)).job.id
+            }
+        }
+        let busy = Failures(.busy(path: path), .locked(path: path, pid: nil))
+        #expect(try await read(busy, patience: .seconds(60)) == JobID(1))
+        let impatient = Failures(.busy(path: path))
+        #expect(try await read(impatient, patience: .zero) == nil)
+        let missing = Failures(.missingFile(path: path))
+        #expect(try await read(missing, patience: .seconds(60)) == nil)
+        #expect([busy, impatient, missing].map(\.opened) == [3, 1, 1])
+    }
+
+    /// What only helps must not end what it helps.
+    @Test(arguments: ControlProblem.Code.allCases)
+    func aDatabaseThatCannotBeReadLeavesItToTheNextDaemon(code: ControlProblem.Code) async throws {
+        let shop = try await Workshop()
+        let session = try await session(shop)
+        func read() async throws -> JobID? {
+            try await session.readStored(patience: .zero) { _ in throw ControlProblem(code, "It cannot be read.") }
+        }
+        if code == .notFound {
+            await #expect(throws: ControlProblem.self) { try await read() }
+        } else {
+            #expect(try await read() == nil)
+        }
+    }
+
+    /// The outcome is known, and so is the exit code.
+    @Test func anUnreadableReasonIsNoError() async throws {
+        let shop = try await Workshop()
+        let session = try await session(shop, failures: Failures(.missingFile(path: shop.database)))
+        let errors = Capture()
+        let surroundings = Surroundings.captured(output: Capture(), errors: errors)
+        try await FailureNotes(session: session, surroundings: surroundings).tell([JobID(1): .failed])
+        try surroundings.errors.flush()
+        #expect(errors.text.contains("what failed is told without its reason: No daemon listens"))
     }
 }

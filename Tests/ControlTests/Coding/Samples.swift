@@ -63,7 +63,8 @@ enum Samples {
                 name: "unfurl", summary: "s", inputType: "I", outputType: "O", accepts: "Link", offers: "Link",
                 fields: [
                     InputField(
-                        "method", .string, choices: ["GET", "HEAD"], isRequired: true, isFromDependency: true,
+                        "method", .string, choices: ["GET", "HEAD"], range: -1...Int64.max, schemes: ["https"],
+                        isRequired: true, isFromDependency: true,
                         summary: "m")
                 ])
         ],

@@ -73,11 +73,17 @@ import Testing
             CancelAnswer(job: JobID(1), result: .cancelled), CancelAnswer(job: JobID(1), result: .requested),
             CancelAnswer(job: JobID(1), result: .alreadyFinal(.failed)), CancelAnswer(job: JobID(1), result: .unknown))
         try expectRoundTrip(PruneRequest(finishedBefore: Samples.moment, outcomes: [.failed, .skipped]))
-        try expectRoundTrip(QueueChange(name: "q", limit: 2, weight: 3, isPaused: false), QueueChange(name: "q"))
+        try expectRoundTrip(
+            QueueRequest(QueueChange(name: "q", limit: 2, weight: 3, isPaused: false), create: true),
+            QueueRequest(QueueChange(name: "q")))
     }
 
     @Test func definitionsComeBack() throws {
         try expectRoundTrip(Samples.definitions, DefinitionSet())
+    }
+
+    @Test(arguments: ["[1]", "[2,1]", "[1,2,3]", "1"]) func noRangeIsRefused(json: String) {
+        #expect(throws: ShapeProblem.self) { try ClosedRange<Int64>(json: JSONText(trusted: Array(json.utf8))) }
     }
 
     @Test(arguments: ControlProblem.Code.allCases) func everyProblemComesBack(code: ControlProblem.Code) throws {

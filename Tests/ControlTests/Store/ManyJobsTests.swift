@@ -143,7 +143,7 @@ import Testing
             _ = try await control.apply(document(0..<999), dryRun: false)
             _ = try await control.change(QueueChange(name: "q7", limit: 2))
             await #expect(throws: ControlProblem.self) {
-                _ = try await control.change(QueueChange(name: "another", limit: 2))
+                _ = try await control.change(QueueChange(name: "another", limit: 2), create: true)
             }
             #expect(try await files.store.queues().count == 1000)
         }

@@ -46,6 +46,26 @@ import Testing
         }
     }
 
+    @Test func aRepeatWhoseQueueWasRemovedSaysWhatToDo() async throws {
+        try await Bench.with { bench in
+            _ = try await bench.control.change(QueueChange(name: "gone"), create: true)
+            let submission = Submission(.definition("echo"), queue: "gone")
+            let receipt = try await bench.control.enqueue(submission)
+            try await bench.endAll(.succeeded(.emptyObject))
+            try await bench.control.removeQueue("gone")
+            let problem = await #expect(throws: ControlProblem.self) {
+                _ = try await bench.control.retry(receipt.jobs[0], dependents: false)
+            }
+            #expect(problem?.code == .unknownQueue)
+            #expect(
+                problem?.message
+                    == "The queue \"gone\" was removed. Make it anew: halyard queues set gone --create")
+            // And that helps.
+            _ = try await bench.control.change(QueueChange(name: "gone"), create: true)
+            #expect(try await bench.control.retry(receipt.jobs[0], dependents: false).jobs.count == 1)
+        }
+    }
+
     @Test func aFailedJobKeepsItsInputsWhenWhatSucceededIsPruned() async throws {
         try await Bench.with { bench in
             let receipt = try await bench.halfFailed()
