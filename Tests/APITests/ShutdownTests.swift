@@ -12,14 +12,14 @@ import Testing
 @Suite struct ShutdownTests {
     /// A second server over the same control, in a group of its own.
     private func withGroup(
-        _ server: TestServer, limits: ServerLimits = ServerLimits(),
+        _ server: TestServer, _ control: (any JobControl)? = nil, limits: ServerLimits = ServerLimits(),
         _ body: @Sendable (_ path: String, _ group: ServiceGroup) async throws -> Void
     ) async throws {
         let path = server.directory + "/group.sock"
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let second = ControlServer(
-            control: server.control, socket: try ControlSocket(path: path), limits: limits, logger: logger)
+            control: control ?? server.control, socket: try ControlSocket(path: path), limits: limits, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [second], logger: logger))
         let running = Task { try await group.run() }
         do {
@@ -117,11 +117,46 @@ import Testing
         }
     }
 
-    /// A race, so several times.
-    @Test(arguments: 1...10) func whatEndsJustBeforeTheStopIsTold(round: Int) async throws {
+    /// The store's control, whose streams tell no more than so many events until the server has asked what is final.
+    private func holdingBack(_ server: TestServer, after count: Int) -> PartialControl {
+        let hasAsked = StopSignal()
+        var control = PartialControl()
+        control.watching = { scope throws(ControlProblem) in
+            let events = try await server.control.watch(scope)
+            return AsyncThrowingStream { told in
+                let telling = Task {
+                    var number = 0
+                    do {
+                        for try await event in events {
+                            if number == count { await hasAsked.wait() }
+                            number += 1
+                            told.yield(event)
+                        }
+                        told.finish()
+                    } catch {
+                        told.finish(throwing: error)
+                    }
+                }
+                told.onTermination = { _ in telling.cancel() }
+            }
+        }
+        control.readingResult = { id throws(ControlProblem) in
+            let result = try await server.control.result(id)
+            hasAsked.fire()
+            return result
+        }
+        control.listingGraphs = { limit, before throws(ControlProblem) in
+            let graphs = try await server.control.graphs(limit: limit, before: before)
+            hasAsked.fire()
+            return graphs
+        }
+        return control
+    }
+
+    @Test func whatEndsJustBeforeTheStopIsTold() async throws {
         try await TestServer.with { server in
             let id = try await server.enqueue(.echo("a")).jobs[0]
-            try await withGroup(server) { path, group in
+            try await withGroup(server, holdingBack(server, after: 1)) { path, group in
                 var events = try await SocketControl(path: path).watch(.job(id)).makeAsyncIterator()
                 _ = try await events.next()
                 let claimed = try await server.claim()
@@ -130,6 +165,46 @@ import Testing
                 var last: WatchEvent?
                 while let event = try await events.next() { last = event }
                 #expect(last == .final)
+            }
+        }
+    }
+
+    /// Of a graph of 100,000 jobs nothing is told twice, and for each of its watchers only its record is read.
+    @Test func onlyWhatWasNotToldIsToldAtTheStop() async throws {
+        try await TestServer.with { server in
+            let jobs = (0..<3).map { JobRequest(node: "n\($0)", definition: "echo", input: json(#"{"text":"a"}"#)) }
+            // Newer than the one that is watched.
+            let receipt = try await server.enqueue(Submission(.jobs(jobs, name: "watched")))
+            _ = try await server.enqueue(Submission(.jobs(jobs, name: "open")))
+            let graph = try #require(receipt.graph)
+            let claimed = try await server.claim().filter { receipt.jobs.contains($0.lease.job) }
+            for job in claimed[...1] { try await server.finish(job.lease, .succeeded(json("{}"))) }
+            try await withGroup(server, holdingBack(server, after: 3)) { path, group in
+                var events = try await SocketControl(path: path).watch(.graph(graph)).makeAsyncIterator()
+                for _ in 1...3 { _ = try await events.next() }
+                try await server.finish(claimed[2].lease, .succeeded(json("{}")))
+                await group.triggerGracefulShutdown()
+                guard case .job(let job)? = try await events.next() else {
+                    throw TestFailure("no event of the last job")
+                }
+                #expect(job.id == claimed[2].lease.job && job.state == .succeeded)
+                #expect(try await events.next() == .final)
+                #expect(try await events.next() == nil)
+            }
+        }
+    }
+
+    @Test func aWatcherIsToldOfTheStopAlsoWhereNothingCanBeRead() async throws {
+        try await TestServer.with { server in
+            let id = try await server.enqueue(.echo("a")).jobs[0]
+            var control = PartialControl()
+            control.watching = { scope throws(ControlProblem) in try await server.control.watch(scope) }
+            try await withGroup(server, control) { path, group in
+                var events = try await SocketControl(path: path).watch(.job(id)).makeAsyncIterator()
+                _ = try await events.next()
+                await group.triggerGracefulShutdown()
+                let problem = await #expect(throws: ControlProblem.self) { try await events.next() }
+                #expect(problem == .stopping)
             }
         }
     }

@@ -60,11 +60,12 @@ struct JobRoutes: Sendable {
 /// Does long work until the peer goes away or the server stops, either of which cancels it.
 func untilClosed<Value: Sendable>(
     _ request: Request, _ context: ControlContext, _ stop: StopSignal,
+    orWhen endsItself: @escaping @Sendable () async -> Bool = { false },
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let value = try await request.body.consumeWithCancellationOnInboundClose { _ in
         // Who looks for the end of what is sent sees no more once another request has come.
-        try await context.closed.whileRunning { try await stop.whileRunning(work) }
+        try await context.closed.whileRunning { try await stop.whileRunning(orWhen: endsItself, work) }
     }
     guard let value = value ?? nil else { throw ControlProblem.stopping }
     return value

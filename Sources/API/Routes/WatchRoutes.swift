@@ -24,30 +24,30 @@ struct WatchRoutes: Sendable {
         return Response.lines { writer in
             let lines = EventWriter(writer)
             do {
-                try await untilClosed(request, context, stop) {
+                try await untilClosed(request, context, stop, orWhen: { await isFinal(scope) }) {
                     for try await event in events { try await lines.write(event) }
                 }
             } catch let problem as ControlProblem {
-                guard stop.isFired, let jobs = try await finalJobs(of: scope) else {
-                    return try await writer.write(line: problem)
-                }
-                for job in jobs { try await writer.write(line: WatchEvent.job(job)) }
-                try await writer.write(line: WatchEvent.final)
+                try await writer.write(line: problem)
             }
         }.lastOfItsConnection
     }
-}
 
-extension WatchRoutes {
-    /// What ends last in a drain may not have been told when the server stops. Nil while something is open.
-    private func finalJobs(of scope: WatchScope) async throws -> [JobRecord]? {
-        let jobs: [JobRecord]
-        switch scope {
-        case .job(let id): jobs = [try await control.job(id).job]
-        case .graph(let id): jobs = try await control.graph(id).jobs
-        case .all: return nil
+    /// What ends last in a drain may not have been told when the server stops: then the rest is told, which has an end.
+    private func isFinal(_ scope: WatchScope) async -> Bool {
+        do {
+            switch scope {
+            case .job(let id): return try await control.result(id) != nil
+            case .graph(let id):
+                // The record alone, which a listing from it on begins with.
+                let graphs = try await control.graphs(limit: 1, before: GraphID(id.rawValue + 1))
+                return graphs.contains { $0.id == id && $0.finishedAt != nil }
+            case .all: return false
+            }
+        } catch {
+            // Then the watcher is told of the stop, as when something is open.
+            return false
         }
-        return jobs.allSatisfy(\.state.isFinal) ? jobs : nil
     }
 }
 

@@ -43,14 +43,18 @@ final class StopSignal: Sendable {
 
     /// Runs `work` until it ends or the signal fires, which cancels it.
     ///
+    /// - Parameter endsItself: Asked when the signal fires: whether the work has an end by itself, so that it may go on.
     /// - Returns: Nil when the signal came first.
     func whileRunning<Value: Sendable>(
+        orWhen endsItself: @escaping @Sendable () async -> Bool = { false },
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await work() }
             group.addTask {
                 await self.wait()
+                // Until the work has ended, which cancels this.
+                if !Task.isCancelled, await endsItself() { await StopSignal().wait() }
                 return nil
             }
             defer { group.cancelAll() }
