@@ -1,6 +1,7 @@
 import Client
 import Control
 import Jobs
+import Synchronization
 import Testing
 
 @testable import API
@@ -42,6 +43,35 @@ import Testing
             }
             #expect(try await server.client.status().counts.total == 2000)
         }
+    }
+
+    /// Else a caller that sends again from the first line without a receipt would enqueue some twice.
+    @Test func nothingIsAcceptedBehindALineThatTheDaemonCouldNotTake() async throws {
+        let pieces = Mutex(0)
+        var control = PartialControl()
+        control.enqueueing = { submissions throws(ControlProblem) in
+            let piece = pieces.withLock { pieces in
+                pieces += 1
+                return pieces
+            }
+            return submissions.indices.map { index in
+                piece == 1 && index > 0
+                    ? .refused(ControlProblem(.unavailable, "The disk is full."))
+                    : .enqueued(EnqueueReceipt(graph: nil, jobs: [JobID(1)]))
+            }
+        }
+        try await TestServer.with { [control] server in
+            try await server.serve(control) { client in
+                let answers = try await client.enqueue((0..<10_000).map { Submission.echo("\($0)") })
+                #expect(answers.count == 10_000)
+                guard case .enqueued? = answers.first else { throw TestFailure("the first was accepted") }
+                for answer in answers.dropFirst() {
+                    guard case .refused(let problem) = answer else { throw TestFailure("\(answer)") }
+                    #expect(problem.message == "The disk is full.")
+                }
+            }
+        }
+        #expect(pieces.withLock(\.self) == 1)
     }
 
     @Test func badLinesAreAnsweredInPlace() async throws {

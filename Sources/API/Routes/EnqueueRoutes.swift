@@ -77,6 +77,10 @@ struct EnqueueRoutes: Sendable {
         let submissions = parsed.compactMap { try? $0.get() }  // the failures are answered below
         do {
             accepted = try await control.enqueue(submissions)[...]
+            // What follows such a line of the same call is refused, too; what is accepted later would be sent again.
+            canGoOn = !accepted.contains { answer in
+                if case .refused(let problem) = answer { !problem.isRefusal } else { false }
+            }
         } catch {
             accepted = Array(repeating: .refused(error), count: submissions.count)[...]
             canGoOn = false

@@ -18,13 +18,6 @@ struct LineSubmission {
         var reader = LineReader(file.reader, limit: Self.lineLimit)
         var refusals = 0
         var accepted = 0
-        func stopped(at line: Int, _ problem: ControlProblem) -> CommandFailure {
-            CommandFailure(
-                ExitCode(problem.code), "line \(line) and what follows: \(problem.message)",
-                details: problem.details + [
-                    "\(AmountText.count(accepted, "line")) before it enqueued, \(refusals) refused. When the daemon runs, send again from line \(line)."
-                ])
-        }
         while let lines = try reader.next() {
             var rest = lines[...]
             while !rest.isEmpty {
@@ -34,7 +27,9 @@ struct LineSubmission {
                 for (line, answer) in try await answers(to: batch) {
                     if case .refused(let problem) = answer {
                         // Not about this line: it was not answered, and neither are those behind it.
-                        if !problem.isRefusal { throw stopped(at: line.number, problem) }
+                        if !problem.isRefusal {
+                            throw Self.stopped(at: line.number, problem, after: (accepted, refusals))
+                        }
                         refusals += 1
                     } else {
                         accepted += 1
@@ -51,6 +46,21 @@ struct LineSubmission {
             "\(AmountText.count(refusals, "line")) refused, \(accepted) enqueued; correct the refused lines and send only those again"
         )
         return .data
+    }
+
+    /// Nothing behind the line was accepted, unless the daemon went without an answer.
+    static func stopped(
+        at line: Int, _ problem: ControlProblem, after before: (accepted: Int, refused: Int)
+    ) -> CommandFailure {
+        let again =
+            problem.code == .unknownOutcome
+            ? "Whether line \(line) and what follows were enqueued is not known: look before you send them again."
+            : "When the daemon runs, send again from line \(line)."
+        return CommandFailure(
+            ExitCode(problem.code), "line \(line) and what follows: \(problem.message)",
+            details: problem.details + [
+                "\(AmountText.count(before.accepted, "line")) before it enqueued, \(before.refused) refused. \(again)"
+            ])
     }
 
     /// One for each line, in order.
