@@ -264,6 +264,14 @@ import Testing
         #expect(problem?.descriptions.count == 20)
     }
 
+    @Test(arguments: [(1, 2), (300_000, 1)])
+    func whatIsLargeIsReadOnce(bytes: Int, problems: Int) {
+        let text = String(repeating: "x", count: bytes)
+        let document = "definitions:\n  a: {kind: x, colour: red, size: 3, input: {text: \(text)}}\n"
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(document) }
+        #expect(problem?.descriptions.count == problems)
+    }
+
     @Test func smallDocumentThatGrowsWithoutBoundsIsRefused() {
         var text = "definitions:\n  a: {kind: x, input: {l0: &l0 [x, x, x, x, x, x, x, x, x, x]"
         for level in 1...8 {

@@ -5,6 +5,9 @@ struct PatientReader {
     /// More are of no use to anybody.
     static let maxProblems = 20
 
+    /// Something larger is read once: what is wrong with it beyond its first problem is told the next time.
+    static let maxBytesToReadAgain = 256 << 10
+
     private(set) var problems: [ShapeProblem] = []
 
     /// Reads something again and again, each time without what the last problem was about, until nothing new comes up.
@@ -28,7 +31,7 @@ struct PatientReader {
                 told.append(problem.path)
                 problems.append(problem)
             }
-            if guessed.contains(problem.path) { return nil }
+            if guessed.contains(problem.path) || json.bytes.count > Self.maxBytesToReadAgain { return nil }
             var place = problem.path.dropFirst(base.count)
             // What the fields of a policy mean depends on the others.
             if place.first == "retry" { place = place.prefix(1) }
