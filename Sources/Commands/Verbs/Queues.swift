@@ -81,7 +81,7 @@ extension Halyard {
 
             func validate() throws {
                 if limit == nil && weight == nil && !create {
-                    throw ValidationError("Give --limit, --weight or both.")
+                    throw ValidationError("Give --limit, --weight or both, or --create to make the queue.")
                 }
                 if let limit, !(1...QueueSettings.maxLimit).contains(limit) {
                     throw ValidationError(
@@ -104,7 +104,7 @@ extension Halyard {
                 commandName: "remove", abstract: "Remove queues that nothing uses; their final jobs stay.",
                 discussion: """
                     Refused while jobs that are not final, definitions, graph definitions or schedules name the queue. The queue \
-                    default is always there.
+                    default is always there. A job that an operation enqueues by code makes its queue again.
                     """)
 
             @Argument(help: "The queue's name.")
