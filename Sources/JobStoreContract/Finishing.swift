@@ -41,7 +41,7 @@ extension Check {
         Check("theConnectionsOfAnAttemptAreKeptWhateverItsEnd") { source in
             var bench = try await Workbench(source)
             let later = bench.now + .seconds(30)
-            let refused = NewGraph(isGraph: false, jobs: [bench.job(queue: "nowhere")])
+            let refused = NewGraph(isGraph: false, jobs: [bench.job(after: [bench.dependencyThatIsNot])])
             let endings: [AttemptEnd.Ending] = [
                 .succeeded(JSONText("1")), .succeeded(JSONText("1"), children: [refused]), .failed(.broken),
                 .failed(.broken, timedOut: true), .retry(.broken, at: later),
@@ -159,11 +159,41 @@ extension Check {
             let bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())
             let lease = try await bench.claimOne().lease
-            let children = [bench.job(), bench.job(queue: "nowhere")].map { NewGraph(isGraph: false, jobs: [$0]) }
+            let children = [bench.job(), bench.job(after: [bench.dependencyThatIsNot])].map {
+                NewGraph(isGraph: false, jobs: [$0])
+            }
             try expectEqual(
                 try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.failed))
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.childrenRefused)
             try expectEqual(try await bench.store.jobs(JobFilter()).map(\.id), [job])
+        },
+        Check("p4AQueueThatWasRemovedIsMadeForAChild") { source in
+            var bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "net", limit: 1, isPaused: true), now: bench.now)
+            let parent = try await bench.enqueue(bench.job())
+            let lease = try await bench.claimOne().lease
+            try expectEqual(try await bench.store.removeQueue("net", now: bench.now), .removed)
+            let children = ["net", "code", "net"].map { NewGraph(isGraph: false, jobs: [bench.job(queue: $0)]) }
+            try expectEqual(
+                try await bench.end(lease, .succeeded(JSONText("1"), children: children)), .recorded(.succeeded))
+            try expectEqual(try await bench.state(parent), .succeeded)
+            bench = try await bench.restarted()
+            try expectEqual(
+                try await bench.store.queues().map(\.settings),
+                ["code", "default", "net"].map { QueueSettings(name: $0) })
+            try expectEqual(try await bench.claim().count, 3)
+        },
+        Check("onlyTheLastAttemptsAreReadWithTheirConnections") { source in
+            let bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            let made = (1...AttemptRecord.maxWithConnections + 3).map { JSONText(trusted: Array("[\($0)]".utf8)) }
+            for connections in made {
+                try await bench.end(
+                    try await bench.claimOne().lease, .retry(.broken, at: bench.now), connections: connections)
+            }
+            try expectEqual(
+                try await bench.store.attempts(of: job).map(\.connections),
+                Array(repeating: nil, count: 3) + made.dropFirst(3).map(Optional.some))
         },
         Check("p3AChildOfALostLeaseIsNotEnqueued") { source in
             let bench = try await Workbench(source)

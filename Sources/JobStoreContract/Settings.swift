@@ -164,6 +164,7 @@ extension Check {
                 try await bench.store.removeQueue("mail", now: bench.now), .used(QueueUsers(openJobs: 1)))
             _ = try await bench.store.cancel([job], now: bench.now)
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
+            try expectEqual(try await bench.store.counts()[.cancelled], 1)
             // What was stays as it was, and comes back with a queue of the same name.
             try expectEqual(try await bench.record(job).queue, "mail")
             _ = try await bench.store.change(QueueChange(name: "other"), now: bench.now)

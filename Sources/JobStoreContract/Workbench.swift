@@ -47,6 +47,8 @@ final class Workbench: Sendable {
             dependencies: dependencies)
     }
 
+    var dependencyThatIsNot: NewDependency { NewDependency(on: .existing(JobID(999_999))) }
+
     func enqueue(_ job: NewJob) async throws -> JobID {
         let receipt = try await enqueue(NewGraph(isGraph: false, jobs: [job]))
         return receipt.jobs[0]

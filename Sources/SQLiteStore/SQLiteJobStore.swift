@@ -163,6 +163,10 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.allSchedules() }
     }
 
+    public func schedule(_ name: String) async throws(StoreError) -> ScheduleRecord? {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.schedule(name) }
+    }
+
     public func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord] {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.schedules(due: now, limit: limit) }
     }
@@ -264,6 +268,10 @@ public final class SQLiteJobStore: JobStore {
 
     public func queues() async throws(StoreError) -> [QueueRecord] {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.queues() }
+    }
+
+    public func counts() async throws(StoreError) -> StateCounts {
+        try await reading.perform { (reader) throws(SQLiteError) in try reader.counts() }
     }
 
     public func nextDueAt() async throws(StoreError) -> Timestamp? {

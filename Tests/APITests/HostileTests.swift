@@ -239,8 +239,12 @@ import Testing
             for path in ["/v1/definitions", "/v1/schedules"] {
                 #expect(try await curl(path).body.utf8.count > 1_200_000)
             }
+            let exported = try await curl("/v1/definitions?format=yaml").body
+            #expect(try await server.control.exportDefinitions() == exported)
             let peers = try await server.leaveLargeAnswersUnread(2)
-            for path in ["/v1/definitions", "/v1/schedules"] { #expect(try await curl(path).status == 503) }
+            for path in ["/v1/definitions", "/v1/definitions?format=yaml", "/v1/schedules"] {
+                #expect(try await curl(path).status == 503)
+            }
             for peer in peers { #expect(try await peer.readToEnd().utf8.count > 1_600_000) }
         }
     }

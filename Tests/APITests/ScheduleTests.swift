@@ -34,6 +34,20 @@ import Testing
         }
     }
 
+    @Test func oneScheduleIsShownAsInTheListing() async throws {
+        try await TestServer.with { server in
+            let document = "schedules: {tick: {calendar: hourly, definition: echo, input: {text: a}}}"
+            _ = try await server.client.apply(document, dryRun: false)
+            #expect(try await [server.control.schedule("tick")] == server.control.schedules())
+            let curl = Curl(socket: server.socket)
+            #expect(try await curl("/v1/schedules/tick").body == server.control.schedule("tick").json.string + "\n")
+            let gone = try await curl("/v1/schedules/tik")
+            #expect(gone.status == 404 && gone.body.contains("did you mean"), "\(gone.body)")
+            let unknown = try await curl("/v1/definitions/ecko")
+            #expect(unknown.status == 404 && unknown.body.contains("did you mean"), "\(unknown.body)")
+        }
+    }
+
     @Test(arguments: [
         ("{calendar: hourly, definition: ehco}", "did you mean \"echo\"?"),
         ("{calendar: hourly, definition: echo, input: {txt: a}}", "did you mean \"text\"?"),

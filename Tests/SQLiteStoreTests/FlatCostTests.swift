@@ -76,6 +76,28 @@ import Testing
         return steps
     }
 
+    @Test func p9QueuesThatWereRemovedAreNotLookedAt() throws {
+        let directory = try TemporaryDirectory()
+        let writer = try writer(directory, others: 3)
+        for name in ["a", "b"] {
+            try writer.begin(isObserved: false)
+            _ = try writer.change(QueueChange(name: name), now: Self.now)
+            let job = NewJob(definition: DefinitionID(1), queue: name)
+            let outcome = try writer.enqueue([NewGraph(isGraph: false, jobs: [job])], now: Self.now)[0]
+            guard case .enqueued(let receipt) = outcome else { throw Unexpected(description: "\(outcome)") }
+            _ = try writer.cancel(receipt.jobs, now: Self.now)
+            #expect(try writer.removeQueue(name, now: Self.now) == .removed)
+            try writer.flush()
+            try writer.commit()
+        }
+        #expect(writer.memory.queues.count == 3)
+        #expect(writer.memory.liveQueues == [0])
+        #expect(writer.memory.changedTallies.isEmpty)
+        try writer.remember()
+        #expect(writer.memory.liveQueues == [0])
+        #expect(writer.memory.queues[2].tally[.cancelled] == 1)
+    }
+
     @Test func p9StepsDoNotGrowWithTheOtherRows() throws {
         let small = try TemporaryDirectory()
         let large = try TemporaryDirectory()

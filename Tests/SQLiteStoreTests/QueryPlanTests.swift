@@ -81,7 +81,12 @@ import Testing
                 "SEARCH idempotency USING COVERING INDEX sqlite_autoindex_idempotency_2 (first_job_id<?)",
                 "CORRELATED SCALAR SUBQUERY", "SEARCH job USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             ]),
-        Plan("attempts", RecordStatements.attemptsSQL, ["SEARCH attempt USING PRIMARY KEY (job_id=?)"]),
+        Plan(
+            "attempts", RecordStatements.attemptsSQL,
+            [
+                "SEARCH attempt USING PRIMARY KEY (job_id=?)", "SCALAR SUBQUERY",
+                "SEARCH attempt USING PRIMARY KEY (job_id=?)",
+            ]),
         Plan(
             "dependencies", NeighbourStatements.dependenciesSQL,
             [

@@ -16,10 +16,9 @@ struct DefinitionRoutes: Sendable {
             switch query["format"] ?? "json" {
             case "json": return try await large.answer(context) { try await control.definitions().json }
             case "yaml":
-                let document = try await control.exportDefinitions()
-                return Response(
-                    status: .ok, headers: [.contentType: "application/yaml"],
-                    body: ResponseBody(byteBuffer: ByteBuffer(string: document)))
+                return try await large.answer(context, type: "application/yaml") {
+                    try await Array(control.exportDefinitions().utf8)
+                }
             case let other: throw ControlProblem(.invalidRequest, "\"format\" is json or yaml, not \"\(other)\".")
             }
         }
@@ -39,7 +38,8 @@ struct DefinitionRoutes: Sendable {
             if let found = set.graphs.first(where: { $0.definition.name == context.name }) { return Response(found) }
             let known = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
             throw ControlProblem(
-                .notFound, "There is no definition \"\(context.name)\". There are \(known.joined(separator: ", ")).")
+                .notFound,
+                sentence(NearestName.unknown("definition", context.name, among: known, listing: "there are")))
         }
         routes.delete("definitions/{name}") { _, context in
             try await control.removeDefinition(context.name)

@@ -14,7 +14,10 @@ struct JobRoutes: Sendable {
             let filter = try filter(items)
             return try await large.answer(context) { try await control.jobs(filter).json }
         }
-        routes.get("jobs/{id}") { _, context in Response(try await control.job(context.job())) }
+        routes.get("jobs/{id}") { _, context in
+            let id = try context.job()
+            return try await large.answer(context) { try await control.job(id).json }
+        }
         routes.get("jobs/{id}/result") { request, context in
             let wait = try Query(request, known: "wait").duration("wait", atMost: .seconds(3600))
             return try await result(of: context.job(), waiting: wait, request, context)

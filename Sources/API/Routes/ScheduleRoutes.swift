@@ -11,14 +11,7 @@ struct ScheduleRoutes: Sendable {
         routes.get("schedules") { _, context in
             try await large.answer(context) { try await control.schedules().json }
         }
-        routes.get("schedules/{name}") { _, context in
-            let schedules = try await control.schedules()
-            guard let schedule = schedules.first(where: { $0.schedule.name == context.name }) else {
-                throw ControlProblem(
-                    .notFound, "There is no schedule \"\(context.name)\". GET /v1/schedules shows all.")
-            }
-            return Response(schedule)
-        }
+        routes.get("schedules/{name}") { _, context in Response(try await control.schedule(context.name)) }
         routes.patch("schedules/{name}") { _, context in
             let change: ScheduleChange = try await read(context.body.json())
             return Response(try await control.setPaused(change.isPaused, schedule: context.name))

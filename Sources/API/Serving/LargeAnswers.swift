@@ -20,15 +20,28 @@ final class LargeAnswers: Sendable {
     func answer(
         _ context: ControlContext, _ read: @escaping @Sendable () async throws -> JSONText
     ) async throws -> Response {
+        try await answer(context, type: "application/json") {
+            // The last byte of JSON for people, who see it in a terminal.
+            try await read().bytes + [UInt8(ascii: "\n")]
+        }
+    }
+
+    func answer(
+        _ context: ControlContext, type: String, _ read: @escaping @Sendable () async throws -> [UInt8]
+    ) async throws -> Response {
         let work: @Sendable () async throws -> Response = {
             [turns, unread, user = context.limitedUser, eventLoop = context.eventLoop] in
             guard await turns.take() else { throw CancellationError() }
             defer { turns.give() }
-            let json = try await read().bytes
-            guard json.count > Self.bytes else { return Response(json: json) }
-            guard let user else { return Response(json, on: eventLoop, holding: nil) }
+            let bytes = try await read()
+            guard bytes.count > Self.bytes else {
+                return Response(
+                    status: .ok, headers: [.contentType: type],
+                    body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            }
+            guard let user else { return Response(bytes, type: type, on: eventLoop, holding: nil) }
             guard let permit = unread.take(for: user) else { throw Self.busy }
-            return Response(json, on: eventLoop, holding: permit)
+            return Response(bytes, type: type, on: eventLoop, holding: permit)
         }
         let response = try await context.closed.whileRunning { [stop] in try await stop.whileRunning(work) }
         guard let response = response ?? nil else { throw ControlProblem.stopping }
@@ -40,18 +53,19 @@ final class LargeAnswers: Sendable {
 }
 
 extension Response {
-    /// Keeps a permit, where there is one, until the JSON is written, as fast as it is read: each piece waits for those before it.
-    fileprivate init(_ json: [UInt8], on eventLoop: any EventLoop, holding permit: Permits.Permit?) {
+    /// Keeps a permit, where there is one, until the bytes are written, as fast as it is read: each piece waits for those before it.
+    fileprivate init(
+        _ bytes: [UInt8], type: String, on eventLoop: any EventLoop, holding permit: Permits.Permit?
+    ) {
         self.init(
-            status: .ok, headers: [.contentType: "application/json"],
-            body: ResponseBody(contentLength: json.count + 1) { writer in
-                for start in stride(from: 0, to: json.count, by: 64 << 10) {
-                    try await writer.write(ByteBuffer(bytes: json[start..<min(start + (64 << 10), json.count)]))
+            status: .ok, headers: [.contentType: type],
+            body: ResponseBody(contentLength: bytes.count) { writer in
+                for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
+                    try await writer.write(ByteBuffer(bytes: bytes[start..<min(start + (64 << 10), bytes.count)]))
                     // A piece is handed over without waiting; only when the event loop has it is it known whether the
                     // peer reads.
                     try await eventLoop.submit {}.get()
                 }
-                try await writer.write(ByteBuffer(string: "\n"))
                 try await writer.finish(nil)
                 withExtendedLifetime(permit) {}
             })

@@ -85,7 +85,7 @@ struct LastingWatch {
     /// 3. Nil where that cannot be read; of all jobs nothing is read, since they have no end.
     private func storedJobs() async throws -> [JobRecord]? {
         switch scope {
-        case .job(let id): try await session.readStored(patience: patience) { [try await $0.job(id).job] }
+        case .job(let id): try await session.readStored(patience: patience) { [try await $0.record(id)] }
         case .graph(let id): try await session.readStored(patience: patience) { try await $0.graph(id).jobs }
         case .all: nil
         }
@@ -100,7 +100,7 @@ struct LastingWatch {
         try tell(.event(.missed))
         for id in told.keys.sorted() {
             do {
-                let job = try await session.control.job(id).job
+                let job = try await session.control.record(id)
                 if isChange(job) { try tell(.event(.job(job))) }
             } catch let problem as ControlProblem where problem.code == .notFound {
                 // Pruned meanwhile.

@@ -32,7 +32,7 @@ extension StoreControl {
 
     private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         let definitions = try await definitions()
-        let problems = Catalog(definitions).check(document.change, now: now()).map(document.describe)
+        let problems = Catalog(definitions).check(document.change).map(document.describe)
         if !problems.isEmpty { throw .wrongDefinitions(problems) }
         let lines = definitions.differences(after: document.change).map(DefinitionLine.init)
         if !dryRun, lines.contains(where: { $0.change != .unchanged }) {

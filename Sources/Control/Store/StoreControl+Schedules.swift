@@ -4,19 +4,36 @@ import Jobs
 extension StoreControl {
     public func schedules() async throws(ControlProblem) -> [ScheduleRecord] {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
-        let problems = Dictionary(
-            catalog.scheduleProblems.map { ($0.subject.name, sentence($0.reason.description)) },
-            uniquingKeysWith: { "\($0) \($1)" })
-        var records = try await asked { () throws(StoreError) in try await store.schedules() }
-        let local = Zone.local()
-        for index in records.indices {
-            let record = records[index]
-            records[index].problem =
-                record.unreadable.map { "What is stored cannot be read (\($0)). Apply the schedule anew." }
-                ?? problems[record.schedule.name] ?? record.problem
-            records[index].nextAt = record.nextAt ?? unplannedNext(record, local)
+        let records = try await asked { () throws(StoreError) in try await store.schedules() }
+        return completed(records, catalog.scheduleProblems)
+    }
+
+    public func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
+        guard let record = try await asked({ () throws(StoreError) in try await store.schedule(name) }) else {
+            throw try await noSchedule(name)
         }
-        return records
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        return completed([record], catalog.problems(of: [record.schedule]))[0]
+    }
+
+    static func storedProblem(of record: ScheduleRecord) -> String? {
+        record.unreadable.map { "What is stored cannot be read (\($0)). Apply the schedule anew." } ?? record.problem
+    }
+
+    /// With what can be known besides what is stored.
+    private func completed(_ records: [ScheduleRecord], _ problems: [DefinitionProblem]) -> [ScheduleRecord] {
+        let problems = Dictionary(
+            problems.map { ($0.subject.name, sentence($0.reason.description)) },
+            uniquingKeysWith: { "\($0) \($1)" })
+        let local = Zone.local()
+        return records.map { record in
+            var completed = record
+            completed.problem =
+                record.unreadable == nil
+                ? problems[record.schedule.name] ?? record.problem : Self.storedProblem(of: record)
+            completed.nextAt = record.nextAt ?? unplannedNext(record, local)
+            return completed
+        }
     }
 
     /// Of a schedule that no daemon has planned yet.
@@ -33,11 +50,11 @@ extension StoreControl {
             try await store.setPaused(isPaused, schedule: name, now: now())
         }
         guard record != nil else { throw try await noSchedule(name) }
-        return try await named(name)
+        return try await schedule(name)
     }
 
     public func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt {
-        let schedule = try await named(name).schedule
+        let schedule = try await schedule(name).schedule
         guard await manyJobs.take() else { throw .endedBeforeItsTurn }
         defer { manyJobs.give() }
         let graph: NewGraph
@@ -53,7 +70,7 @@ extension StoreControl {
     }
 
     public func removeSchedule(_ name: String) async throws(ControlProblem) {
-        _ = try await named(name)
+        _ = try await schedule(name)
         try await asked { () throws(StoreError) in
             try await store.change(DefinitionChange(scheduleRemovals: [name]), now: now())
         }
@@ -78,11 +95,6 @@ extension StoreControl {
             return .refused(problem.message)
         }
         return .enqueue(graph)
-    }
-
-    private func named(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
-        if let record = try await schedules().first(where: { $0.schedule.name == name }) { return record }
-        throw try await noSchedule(name)
     }
 
     private func noSchedule(_ name: String) async throws(ControlProblem) -> ControlProblem {

@@ -154,14 +154,15 @@ public final class StoreControl: JobControl {
 
     public func status() async throws(ControlProblem) -> StatusReport {
         let condition = await daemon?.condition()
-        let scheduleProblems = try await schedules().compactMap { record in
-            record.problem.map { "schedule \"\(record.schedule.name)\": \($0)" }
-        }
         do throws(StoreError) {
             let queues = try await store.queues()
+            // As stored: to plan each anew takes long, and this is asked often.
+            let scheduleProblems = try await store.schedules().compactMap { record in
+                Self.storedProblem(of: record).map { "schedule \"\(record.schedule.name)\": \($0)" }
+            }
             return StatusReport(
                 state: condition?.state ?? .stopped, pid: condition?.pid, version: version, database: database,
-                startedAt: condition?.startedAt, counts: queues.reduce(StateCounts()) { $0 + $1.counts },
+                startedAt: condition?.startedAt, counts: try await store.counts(),
                 queues: queues, nextDueAt: try await nextDueAt(),
                 problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description))
                     + scheduleProblems)

@@ -58,7 +58,7 @@ extension ControlProblem {
 }
 
 /// Problems of the model are clauses; a person reads a sentence.
-func sentence(_ clause: String) -> String {
+package func sentence(_ clause: String) -> String {
     guard let first = clause.first else { return clause }
     let ending = clause.hasSuffix(".") || clause.hasSuffix("?") ? "" : "."
     return first.uppercased() + clause.dropFirst() + ending

@@ -48,7 +48,8 @@ public protocol JobControl: Sendable {
     func queues() async throws(ControlProblem) -> [QueueRecord]
     /// - Parameter create: Whether to make a queue that does not exist; else it is refused.
     func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord
-    /// Refused while jobs that are not final, definitions or schedules name it. Its final jobs stay.
+    /// Refused while jobs that are not final, definitions, graph definitions or schedules name it. Its final jobs stay. A
+    /// job that an operation enqueues by code makes it again.
     func removeQueue(_ name: String) async throws(ControlProblem)
     func definitions() async throws(ControlProblem) -> DefinitionSet
     /// Checks a document whole and, unless `dryRun`, writes it whole.
@@ -61,6 +62,7 @@ public protocol JobControl: Sendable {
 
     /// In order of name.
     func schedules() async throws(ControlProblem) -> [ScheduleRecord]
+    func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord
     /// While it is paused its times do not count, and are not made up for.
     func setPaused(_ isPaused: Bool, schedule name: String) async throws(ControlProblem) -> ScheduleRecord
     /// Enqueues now what the schedule would, paused or not, whatever of it still runs. Its times stay as they are.
@@ -86,6 +88,24 @@ extension JobControl {
     /// Changes a queue that exists.
     public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
         try await change(queue, create: false)
+    }
+
+    /// The job without its result, its attempts and its neighbours, of which there may be much.
+    public func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
+        // The first from this number on.
+        let found = try await jobs(JobFilter(after: JobID(id.rawValue &- 1), order: .oldestFirst, limit: 1)).first
+        guard let found, found.id == id else { throw .noJob(id) }
+        return found
+    }
+
+    public func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord {
+        let schedules = try await schedules()
+        if let found = schedules.first(where: { $0.schedule.name == name }) { return found }
+        throw ControlProblem(
+            .notFound,
+            sentence(
+                NearestName.unknown(
+                    "schedule", name, among: schedules.map(\.schedule.name), listing: "there are")))
     }
 }
 

@@ -34,7 +34,7 @@ struct StatusService: Service {
         // The store may be closed by now; the daemon says how it ended.
         if snapshot.phase == .ended { return false }
         do throws(StoreError) {
-            let counts = try await store.queues().reduce(StateCounts()) { $0 + $1.counts }
+            let counts = try await store.counts()
             // Ready in a moment, and what is true then must not wait for an interval.
             if snapshot.phase == .starting, counts[.running] == 0 { return false }
             let refused = try await store.refusedScheduleCount()

@@ -1,15 +1,11 @@
 import CalendarEvents
-import FoundationEssentials
 
 extension Catalog {
     /// Checks a change before it is written. When nothing is returned, everything that could be used before or is part of
     /// the change can be used after it.
-    ///
-    /// - Parameter now: A schedule that is new or changed must come after it; the system's clock unless given.
-    public func check(_ change: DefinitionChange, now: Timestamp? = nil) -> [DefinitionProblem] {
-        let now = now ?? Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
         let after = Catalog(definitions.applying(change))
-        var problems = checkQueues(change) + checkNames(change) + checkSchedules(change, now: now)
+        var problems = checkQueues(change) + checkNames(change) + checkSchedules(change)
         problems += checkSize(change, after.definitions)
         let touched = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
         let refusedBefore = Set(self.problems.map(\.subject))
@@ -36,13 +32,12 @@ extension Catalog {
         return problems
     }
 
-    private func checkSchedules(_ change: DefinitionChange, now: Timestamp) -> [DefinitionProblem] {
+    private func checkSchedules(_ change: DefinitionChange) -> [DefinitionProblem] {
         var problems: [DefinitionProblem] = []
         var names: Set<String> = []
         let removals = Set(change.scheduleRemovals)
         var all = Set(definitions.schedules.map(\.name)).subtracting(removals)
         let local = Zone.local()
-        let stored = Set(definitions.schedules)
         for schedule in change.schedules {
             func report(_ reason: DefinitionProblem.Reason) {
                 problems.append(.init(.schedule(schedule.name), reason))
@@ -55,8 +50,8 @@ extension Catalog {
             }
             do throws(ZoneProblem) {
                 let times = try schedule.times(local: local)
-                // What is stored already may have come for the last time.
-                if !stored.contains(schedule), times.next(after: now) == nil { report(.neverComes) }
+                // One that has come for the last time is good: a document of it must be readable for ever.
+                if times.next(after: Timestamp(milliseconds: 0)) == nil { report(.neverComes) }
             } catch {
                 report(.unknownZone(error))
             }

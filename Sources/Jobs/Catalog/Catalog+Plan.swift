@@ -11,6 +11,12 @@ extension Catalog {
     public func plan(
         _ submission: Submission, kindsOfJobs: [JobID: String] = [:], now: Timestamp
     ) throws(RequestProblem) -> NewGraph {
+        try plan(submission, kindsOfJobs: kindsOfJobs, now: now, makesQueues: false)
+    }
+
+    private func plan(
+        _ submission: Submission, kindsOfJobs: [JobID: String], now: Timestamp, makesQueues: Bool
+    ) throws(RequestProblem) -> NewGraph {
         if case .after(let wait) = submission.start, wait < .zero || wait > Submission.longestWait {
             throw .waitOutOfRange
         }
@@ -28,18 +34,18 @@ extension Catalog {
         var planner = Planner(
             catalog: self, requests: jobs, start: start, kindsOfJobs: kindsOfJobs,
             existing: submission.after.map { NewDependency(on: .existing($0.job), condition: $0.condition) },
-            isLone: jobs.count == 1 && !isGraph)
+            isLone: jobs.count == 1 && !isGraph, makesQueues: makesQueues)
         return NewGraph(
             name: name, isGraph: isGraph, jobs: try planner.plan(),
             key: submission.idempotencyKey)
     }
 
-    /// Plans a job that a running job asks for.
+    /// Plans a job that a running job asks for. The store makes its queue where there is none.
     public func plan(_ child: ChildJob, now: Timestamp) throws(RequestProblem) -> NewGraph {
         try plan(
             Submission(
                 .definition(child.definition), input: child.input, queue: child.queue, priority: child.priority),
-            now: now)
+            kindsOfJobs: [:], now: now, makesQueues: true)
     }
 
     private func requests(

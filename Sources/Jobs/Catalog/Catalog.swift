@@ -72,7 +72,8 @@ public struct Catalog: Sendable {
     /// Why schedules could not enqueue what they name. Each is planned whole to find out, at the first call.
     public var scheduleProblems: [DefinitionProblem] { planned.problems { problems(of: definitions.schedules) } }
 
-    func problems(of schedules: [Schedule]) -> [DefinitionProblem] {
+    /// The same of some schedules, planned at each call.
+    public func problems(of schedules: [Schedule]) -> [DefinitionProblem] {
         schedules.compactMap { schedule -> DefinitionProblem? in
             do throws(RequestProblem) {
                 // When does not matter here.
@@ -88,11 +89,11 @@ public struct Catalog: Sendable {
         private let known = Mutex<[DefinitionProblem]?>(nil)
 
         func problems(_ find: () -> [DefinitionProblem]) -> [DefinitionProblem] {
-            known.withLock { known in
-                let problems = known ?? find()
-                known = problems
-                return problems
-            }
+            if let known = known.withLock(\.self) { return known }
+            // Not under the lock, where whoever asks meanwhile would block a thread.
+            let found = find()
+            known.withLock { $0 = found }
+            return found
         }
     }
 

@@ -36,7 +36,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         /// A schedule could not enqueue what it names.
         case badWork(RequestProblem)
         case unknownZone(ZoneProblem)
-        /// No time of the schedule lies in the future.
+        /// The schedule has no time at all, ever.
         case neverComes
     }
 
@@ -124,7 +124,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"
         case .badWork(let problem): problem.description
         case .unknownZone(let problem): "calendar: \(problem)"
-        case .neverComes: "calendar: it never comes; write a time that lies in the future"
+        case .neverComes: "calendar: there is no such day; write one that comes"
         case .unknownRemoval(let known):
             "there is no definition or graph of that name to remove"
                 + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))

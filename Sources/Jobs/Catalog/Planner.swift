@@ -8,12 +8,14 @@ struct Planner {
     /// What such jobs wait for besides.
     let existing: [NewDependency]
     let isLone: Bool
+    /// Whether a queue that there is not may be named.
+    let makesQueues: Bool
     private var indexes: [String: Int] = [:]
     private var entries: [Catalog.DefinitionEntry] = []
 
     init(
         catalog: Catalog, requests: [JobRequest], start: Timestamp?, kindsOfJobs: [JobID: String],
-        existing: [NewDependency], isLone: Bool
+        existing: [NewDependency], isLone: Bool, makesQueues: Bool
     ) {
         self.catalog = catalog
         self.requests = requests
@@ -21,6 +23,7 @@ struct Planner {
         self.kindsOfJobs = kindsOfJobs
         self.existing = existing
         self.isLone = isLone
+        self.makesQueues = makesQueues
     }
 
     mutating func plan() throws(RequestProblem) -> [NewJob] {
@@ -76,7 +79,7 @@ struct Planner {
         let request = requests[index]
         let definition = entries[index].stored.definition
         let queue = request.queue ?? definition.queue
-        if !catalog.queueNames.contains(queue) {
+        if !catalog.queueNames.contains(queue), !(makesQueues && Names.isName(queue)) {
             throw .unknownQueue(queue, job: label(index), known: catalog.sortedQueueNames)
         }
         if let bytes = request.input?.bytes.count, bytes > JSONText.maxBytes {

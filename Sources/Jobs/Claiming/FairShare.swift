@@ -20,6 +20,9 @@ public struct FairShare: Sendable, Hashable {
 
     public init() {}
 
+    /// Another queue takes the key: it owes nothing and nothing is owed to it.
+    public mutating func forget(_ key: Int) { credits[key] = nil }
+
     /// The slots of each lane, in the order of `lanes`; together `slots`, unless the lanes want fewer.
     public mutating func divide(_ slots: Int, among lanes: [Lane]) -> [Int] {
         let wanted = lanes.reduce(0) { $0 + $1.wanted }

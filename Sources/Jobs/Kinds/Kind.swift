@@ -132,6 +132,7 @@ public struct JobContext: Sendable {
 public struct ChildJob: Sendable, Hashable {
     public var definition: String
     public var input: JSONText?
+    /// Made when there is none, also when it was removed: nobody sees that code names a queue.
     public var queue: String?
     public var priority: Priority?
 

@@ -105,6 +105,9 @@ public struct AttemptRecord: Hashable, Sendable {
     /// A JSON array of ``ConnectionRecord``; nil when it made no connection, or crashed.
     public var connections: JSONText?
 
+    /// A job may have many attempts, and each many connections: they are read of so many of the last ones.
+    public static let maxWithConnections = 8
+
     public init(
         lease: Lease, outcome: AttemptOutcome, startedAt: Timestamp, endedAt: Timestamp, failure: JobFailure?,
         retryAt: Timestamp?, connections: JSONText? = nil
@@ -211,7 +214,7 @@ public struct QueueSettings: Hashable, Sendable {
     public static let defaultLimit = 16
     public static let maxLimit = 10_000
     public static let maxWeight = 1000
-    /// How many queues there may be: every claim looks at each.
+    /// How many queues there may be, without those that were removed: every claim looks at each.
     public static let maxCount = 1000
     /// The queue that every database has.
     public static let defaultName = "default"

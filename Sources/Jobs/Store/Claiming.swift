@@ -36,6 +36,7 @@ public struct ClaimedJob: Sendable, Hashable {
 /// How an attempt ended, under its lease.
 public struct AttemptEnd: Sendable, Hashable {
     public enum Ending: Sendable, Hashable {
+        /// A queue that only children name is made.
         case succeeded(JSONText, children: [NewGraph] = [])
         /// Final.
         case failed(JobFailure, timedOut: Bool = false)

@@ -49,7 +49,7 @@ public protocol JobStore: Sendable {
 
     func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
     /// Removes a queue that nothing uses; its final jobs stay and go on naming it. ``change(_:now:)-(QueueChange,_)``
-    /// makes one of the same name as if it were new.
+    /// makes one of the same name as if it were new, and so does the end of an attempt whose children name it.
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
     /// Records what the daemon's kinds are, for people and for checks where their code is not linked.
@@ -61,6 +61,7 @@ public protocol JobStore: Sendable {
 
     /// Every schedule, in order of name.
     func schedules() async throws(StoreError) -> [ScheduleRecord]
+    func schedule(_ name: String) async throws(StoreError) -> ScheduleRecord?
     /// Those whose next time has come, the longest ago first.
     func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord]
     /// When the next of them comes.
@@ -90,7 +91,7 @@ public protocol JobStore: Sendable {
     /// One page; see ``JobFilter/mayGoOn(after:)``.
     func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord]
     func result(of job: JobID) async throws(StoreError) -> JobResult?
-    /// Attempts that ended, first to last.
+    /// Attempts that ended, first to last; only the last ``AttemptRecord/maxWithConnections`` with their connections.
     func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
     /// What it depends on, in declared order.
     ///
@@ -108,6 +109,8 @@ public protocol JobStore: Sendable {
     /// Every edge whose dependent is in the graph.
     func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord]
     func queues() async throws(StoreError) -> [QueueRecord]
+    /// Of every job there is, also in queues that were removed.
+    func counts() async throws(StoreError) -> StateCounts
     /// When the next scheduled job is due.
     func nextDueAt() async throws(StoreError) -> Timestamp?
 

@@ -5,7 +5,8 @@ extension Writer {
     /// Selects, then updates; all in the caller's transaction.
     func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         var lanes: [FairShare.Lane] = []
-        for (index, queue) in memory.queues.enumerated() {
+        for index in memory.liveQueues {
+            let queue = memory.queues[index]
             let claimable = queue.claimable
             if claimable > 0 {
                 lanes.append(FairShare.Lane(key: index, weight: queue.settings.weight, wanted: claimable))

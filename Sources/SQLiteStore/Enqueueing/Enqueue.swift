@@ -166,8 +166,7 @@ extension Writer {
         enqueueing.insertJob.bind(12, start.state == .skipped ? now.milliseconds : nil)
         enqueueing.insertJob.bind(13, job.repeats?.rawValue)
         try enqueueing.insertJob.run()
-        memory.queues[queue].tally[start.state] += 1
-        memory.queues[queue].isTallyChanged = true
+        memory.count(queue: queue) { $0[start.state] += 1 }
         note(
             JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: start.state == .scheduled ? dueAt : nil,
             cause: .accepted, input: job.input)

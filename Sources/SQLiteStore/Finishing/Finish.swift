@@ -10,6 +10,7 @@ extension Writer {
         let next: Next
         switch end.ending {
         case .succeeded(let value, let children):
+            try makeQueues(of: children)
             if let refusal = try refusal(of: children, now: now) {
                 let failure = JobFailure(
                     code: JobFailure.Code.childrenRefused,

@@ -72,8 +72,7 @@ extension Writer {
             // The schema admits no other states.
             guard let state = JobState(rawValue: job.state) else { continue }
             let queue = memory.queueIndex(id: job.queue)
-            memory.queues[queue].tally[state] -= 1
-            memory.queues[queue].isTallyChanged = true
+            memory.count(queue: queue) { $0[state] -= 1 }
         }
         guard let first = jobs.first else { return }
         pruning.deleteKey.bind(1, first.job)

@@ -38,6 +38,11 @@ extension Reader {
         return queues
     }
 
+    func counts() throws(SQLiteError) -> StateCounts {
+        defer { definitions.counts.reset() }
+        return try definitions.counts.step() ? definitions.counts.tally(from: 0).counts : StateCounts()
+    }
+
     func nextDueAt() throws(SQLiteError) -> Timestamp? {
         guard try definitions.nextDue.step() else { return nil }
         defer { definitions.nextDue.reset() }
@@ -76,12 +81,18 @@ struct DefinitionStatements: ~Copyable {
         WHERE    removed_ms IS NULL
         ORDER BY name
         """
+    static let countsSQL: StaticString = """
+        SELECT sum(blocked), sum(scheduled), sum(ready), sum(running),
+               sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
+        FROM   tally
+        """
 
     let kinds: Statement
     let current: Statement
     let one: Statement
     let graphs: Statement
     let queues: Statement
+    let counts: Statement
     let nextDue: Statement
 
     init(_ connection: Connection) {
@@ -90,6 +101,7 @@ struct DefinitionStatements: ~Copyable {
         one = connection.prepare(Self.oneSQL)
         graphs = connection.prepare(Self.graphsSQL)
         queues = connection.prepare(Self.queuesSQL)
+        counts = connection.prepare(Self.countsSQL)
         nextDue = connection.prepare(ClaimStatements.nextDueSQL)
     }
 }

@@ -40,6 +40,7 @@ extension Reader {
     func attempts(of job: JobID) throws(SQLiteError) -> [AttemptRecord] {
         var attempts: [AttemptRecord] = []
         records.attempts.bind(1, job.rawValue)
+        records.attempts.bind(2, AttemptRecord.maxWithConnections)
         while try records.attempts.step() {
             attempts.append(
                 AttemptRecord(
@@ -78,9 +79,10 @@ struct RecordStatements: ~Copyable {
         WHERE  job_id = :job
         """
     static let attemptsSQL: StaticString = """
-        SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms, connections
+        SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms,
+                 iif(number > (SELECT max(number) FROM attempt WHERE job_id = ?1) - ?2, connections, NULL)
         FROM     attempt
-        WHERE    job_id = :job
+        WHERE    job_id = ?1
         ORDER BY number
         """
 

@@ -8,6 +8,13 @@ extension Reader {
         return records
     }
 
+    func schedule(_ name: String) throws(SQLiteError) -> ScheduleRecord? {
+        try schedules.one.bind(1, name)
+        guard try schedules.one.step() else { return nil }
+        defer { schedules.one.reset() }
+        return schedules.one.schedule()
+    }
+
     func schedules(due now: Timestamp, limit: Int) throws(SQLiteError) -> [ScheduleRecord] {
         var records: [ScheduleRecord] = []
         schedules.due.bind(1, now.milliseconds)
@@ -54,12 +61,14 @@ struct ScheduleReads: ~Copyable {
     let next: Statement
     let due: Statement
     let all: Statement
+    let one: Statement
     let refused: Statement
 
     init(_ connection: Connection) {
         next = connection.prepare(Self.nextSQL)
         due = connection.prepare(Self.dueSQL)
         all = connection.prepare(Self.allSQL)
+        one = connection.prepare(ScheduleStatements.oneSQL)
         refused = connection.prepare("SELECT COUNT(*) FROM schedule WHERE problem IS NOT NULL")
     }
 }

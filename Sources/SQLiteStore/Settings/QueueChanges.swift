@@ -25,6 +25,17 @@ extension Writer {
         return queue.record
     }
 
+    /// An operation's code, and what was planned before, may name a queue that was removed, or was never made. Their
+    /// success must not be lost for that: the queue is made, while there may be more.
+    func makeQueues(of children: [NewGraph]) throws(SQLiteError) {
+        for child in children {
+            for job in child.jobs
+            where memory.queueByName[job.queue] == nil && memory.liveQueues.count < QueueSettings.maxCount {
+                _ = try makeQueue(named: job.queue)
+            }
+        }
+    }
+
     /// A queue that was removed comes back, as new; its jobs are history, and one without any takes another name.
     private func makeQueue(named name: String) throws(SQLiteError) -> Int {
         let removed =
@@ -39,8 +50,8 @@ extension Writer {
         try settings.reviveQueue.run()
         memory.queues[index].settings = new
         memory.queues[index].pausedAt = nil
-        memory.queues[index].isRemoved = false
-        memory.queueByName[name] = index
+        memory.admit(queue: index)
+        shares.forget(index)
         queuesChanged = true
         return index
     }
@@ -61,8 +72,7 @@ extension Writer {
         settings.removeQueue.bind(1, memory.queues[index].id)
         settings.removeQueue.bind(2, now.milliseconds)
         try settings.removeQueue.run()
-        memory.queues[index].isRemoved = true
-        memory.queueByName[name] = nil
+        memory.dismiss(queue: index)
         queuesChanged = true
         return .removed
     }
@@ -79,7 +89,7 @@ extension Writer {
         settings.insertTally.bind(1, id)
         try settings.insertTally.run()
         memory.queues.append(QueueMemory(id: id, settings: new, pausedAt: nil, tally: Tally()))
-        memory.queueByName[name] = index
+        memory.admit(queue: index)
         queuesChanged = true
         return index
     }

@@ -37,6 +37,7 @@ struct SettingsStatements: ~Copyable {
             WHERE  id = ?1
             AND    removed_ms IS NOT NULL
             """)
+        // What cannot be read, since somebody wrote to the file, names nothing.
         queueUsers = connection.prepare(
             """
             SELECT   'definition', name
@@ -47,11 +48,13 @@ struct SettingsStatements: ~Copyable {
             SELECT   'graph', name
             FROM     graph_definition
             WHERE    replaced_ms IS NULL
-            AND      EXISTS (SELECT 1 FROM json_each(body, '$.nodes') AS node WHERE node.value ->> 'queue' = ?1)
+            AND      EXISTS (SELECT 1
+                             FROM   json_each(iif(json_valid(body), body, '{}'), '$.nodes') AS node
+                             WHERE  iif(node.type = 'object', node.value ->> 'queue', NULL) = ?1)
             UNION ALL
             SELECT   'schedule', name
             FROM     schedule
-            WHERE    body ->> 'queue' = ?1
+            WHERE    iif(json_valid(body), body ->> 'queue', NULL) = ?1
             ORDER BY 1, 2
             """)
         removeQueue = connection.prepare(

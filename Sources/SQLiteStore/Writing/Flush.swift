@@ -4,13 +4,13 @@ import SQLite
 extension Writer {
     /// Writes the counts that the transaction changed. Nothing may change between this and ``commit()``.
     func flush() throws(SQLiteError) {
-        for index in memory.queues.indices where memory.queues[index].isTallyChanged {
+        for index in memory.changedTallies {
             let queue = memory.queues[index]
             flushing.setTally.bind(1, queue.id)
             flushing.setTally.bind(counts: queue.tally, from: 2)
             try flushing.setTally.run()
-            memory.queues[index].isTallyChanged = false
         }
+        memory.talliesAreWritten()
         for (graph, change) in graphChanges where !change.tally.isZero {
             flushing.addToGraph.bind(1, graph.rawValue)
             flushing.addToGraph.bind(2, change.at.milliseconds)

@@ -3,9 +3,14 @@ import Jobs
 /// What the writer knows without asking the database. It is the only writer (P13), so this is always what the rows say;
 /// after a rollback it is read again.
 struct Memory {
+    /// Also those that were removed: there may be many, so nothing that is done often walks them (P9).
     var queues: [QueueMemory] = []
     /// Without those that were removed.
-    var queueByName: [String: Int] = [:]
+    private(set) var queueByName: [String: Int] = [:]
+    /// Indices of those that were not removed, in order.
+    private(set) var liveQueues: [Int] = []
+    /// Indices of those whose tally differs from its row.
+    private(set) var changedTallies: [Int] = []
     var definitions: Set<DefinitionID> = []
     /// By job. Complete: a job that is not here is not running.
     var running: [JobID: RunningJob] = [:]
@@ -17,7 +22,34 @@ struct Memory {
         Int(id) - 1
     }
 
-    var scheduled: Int64 { queues.reduce(0) { $0 + $1.tally[.scheduled] } }
+    var scheduled: Int64 { liveQueues.reduce(0) { $0 + queues[$1].tally[.scheduled] } }
+
+    /// The queue is not, or no longer, removed.
+    mutating func admit(queue index: Int) {
+        queues[index].isRemoved = false
+        queueByName[queues[index].settings.name] = index
+        liveQueues.append(index)
+        liveQueues.sort()
+    }
+
+    mutating func dismiss(queue index: Int) {
+        queues[index].isRemoved = true
+        queueByName[queues[index].settings.name] = nil
+        liveQueues.removeAll { $0 == index }
+    }
+
+    @inline(__always)
+    mutating func count(queue index: Int, _ change: (inout Tally) -> Void) {
+        change(&queues[index].tally)
+        if queues[index].isTallyChanged { return }
+        queues[index].isTallyChanged = true
+        changedTallies.append(index)
+    }
+
+    mutating func talliesAreWritten() {
+        for index in changedTallies { queues[index].isTallyChanged = false }
+        changedTallies.removeAll(keepingCapacity: true)
+    }
 }
 
 struct QueueMemory {
@@ -27,7 +59,6 @@ struct QueueMemory {
     /// None of its jobs is open, and nothing names it.
     var isRemoved = false
     var tally: Tally
-    /// The tally differs from its row.
     var isTallyChanged = false
 
     var record: QueueRecord { QueueRecord(settings: settings, pausedAt: pausedAt, counts: tally.counts) }

@@ -6,9 +6,9 @@ extension Writer {
     func remember() throws(SQLiteError) {
         var memory = Memory()
         while try remembering.queues.step() {
-            let row = remembering.queues.queue()
-            if !row.isRemoved { memory.queueByName[row.settings.name] = memory.queues.count }
-            memory.queues.append(row)
+            memory.queues.append(remembering.queues.queue())
+            let index = memory.queues.count - 1
+            if !memory.queues[index].isRemoved { memory.admit(queue: index) }
         }
         for (index, queue) in memory.queues.enumerated() where memory.queueIndex(id: queue.id) != index {
             throw SQLiteError(

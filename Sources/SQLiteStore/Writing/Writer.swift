@@ -98,8 +98,7 @@ final class Writer {
     /// Counts a job's move from one state to another.
     @inline(__always)
     func count(queue: Int, graph: GraphID?, from old: JobState, to new: JobState, now: Timestamp) {
-        memory.queues[queue].tally.move(from: old, to: new)
-        memory.queues[queue].isTallyChanged = true
+        memory.count(queue: queue) { $0.move(from: old, to: new) }
         if let graph { graphChanges[graph, default: GraphChange(at: now)].move(from: old, to: new, now: now) }
     }
 

@@ -1,3 +1,4 @@
+import CalendarEvents
 import Jobs
 import SQLiteStore
 import Testing
@@ -32,6 +33,83 @@ import Testing
             let status = try await control.status()
             #expect(status.state == .stopped && status.pid == nil && status.counts[.ready] == 2)
         }
+    }
+
+    @Test func statusCountsTheJobsOfAQueueThatWasRemoved() async throws {
+        try await withControl { control in
+            _ = try await control.change(QueueChange(name: "net", limit: 1), create: true)
+            let answers = try await control.enqueue([Submission(.definition("echo"), queue: "net")])
+            guard case .enqueued(let receipt)? = answers.first else { throw Unexpected(answers) }
+            _ = try await control.cancel(.jobs(receipt.jobs))
+            try await control.removeQueue("net")
+            #expect(try await control.status().counts[.cancelled] == 1)
+        }
+    }
+
+    /// Each would have to be planned to know more, and the status is asked for often.
+    @Test func statusTellsOfSchedulesWhatIsStored() async throws {
+        try await withControl { control in
+            let lost = Schedule(name: "lost", calendar: [try CalendarExpression("hourly")], definition: "nothing")
+            try await control.store.change(DefinitionChange(schedules: [lost]), now: Samples.moment)
+            #expect(try await control.schedules()[0].problem?.contains("nothing") == true)
+            #expect(try await control.status().problems == [])
+            var timing = ScheduleTiming(
+                try #require(try await control.store.schedule("lost")), after: Samples.moment,
+                nextAt: Samples.moment + .seconds(60))
+            timing.problem = .write("It is lost.")
+            try await control.store.plan([timing])
+            #expect(try await control.status().problems == [#"schedule "lost": It is lost."#])
+        }
+    }
+
+    @Test func aDocumentWithASpentScheduleIsTaken() async throws {
+        try await withControl { control in
+            let document = "schedules: {once: {calendar: 2020-01-01, definition: echo}}"
+            #expect(try await control.apply(document, dryRun: false).map(\.change) == [.added])
+            let record = try await control.schedule("once")
+            #expect(record.nextAt == nil && record.problem == nil)
+            let again = try await control.exportDefinitions()
+            try await control.removeSchedule("once")
+            #expect(try await control.apply(again, dryRun: false).map(\.change).contains(.added))
+        }
+    }
+
+    @Test func aJobAloneIsFoundByItsNumber() async throws {
+        try await withControl { storeControl in
+            let control: any JobControl = storeControl
+            let ids = try await control.enqueue([Submission(.definition("echo")), Submission(.definition("echo"))])
+                .flatMap { try $0.receipt().jobs }
+            for id in ids { #expect(try await control.record(id) == control.job(id).job) }
+            let error = await #expect(throws: ControlProblem.self) { try await control.record(JobID(99)) }
+            #expect(error?.code == .notFound)
+            _ = try await control.cancel(.jobs([ids[0]]))
+            _ = try await control.prune(PruneRequest(finishedBefore: Samples.moment + .seconds(1)))
+            let pruned = await #expect(throws: ControlProblem.self) { try await control.record(ids[0]) }
+            #expect(pruned?.code == .notFound)
+        }
+    }
+
+    @Test func rowsThatNobodyCanReadKeepNoQueue() async throws {
+        try await TestStore.with { files in
+            let node = GraphDefinition.Node(name: "a", definition: "echo")
+            try await files.store.change(
+                DefinitionChange(
+                    queues: [QueueChange(name: "net")],
+                    graphs: ["a", "b"].map { GraphDefinition(name: $0, nodes: [node]) },
+                    schedules: [Schedule(name: "s", calendar: [], definition: "echo")]), now: Samples.moment)
+            try files.tamper(
+                """
+                UPDATE graph_definition SET body = '{' WHERE name = 'a';
+                UPDATE graph_definition SET body = '{"nodes":["x"]}' WHERE name = 'b';
+                UPDATE schedule SET body = '{';
+                """)
+            #expect(try await files.store.removeQueue("net", now: Samples.moment) == .removed)
+        }
+    }
+
+    private struct Unexpected: Error {
+        let answers: [SubmissionAnswer]
+        init(_ answers: [SubmissionAnswer]) { self.answers = answers }
     }
 
     @Test func whatNeedsADaemonSaysSo() async throws {

@@ -112,6 +112,17 @@ import Testing
             ])
     }
 
+    /// What code names, nobody sees when a queue is removed.
+    @Test func aChildMayNameAQueueThatIsNotThereButNotAnyText() throws {
+        func child(_ queue: String) -> ChildJob {
+            ChildJob(definition: "find", input: json(#"{"query":"x"}"#), queue: queue)
+        }
+        #expect(try catalog.plan(child("removed"), now: now).jobs.map(\.queue) == ["removed"])
+        #expect(throws: RequestProblem.self) { try catalog.plan(child("No Name"), now: now) }
+        let asked = Submission(.definition("find"), input: json(#"{"query":"x"}"#), queue: "removed")
+        #expect(throws: RequestProblem.self) { try catalog.plan(asked, now: now) }
+    }
+
     @Test func kindOfAnExistingJobIsLookedAtWhereItIsKnown() throws {
         let submission = Submission(.definition("fetch"), after: [.init(job: JobID(5))])
         #expect(throws: Never.self) { try catalog.plan(submission, now: now) }

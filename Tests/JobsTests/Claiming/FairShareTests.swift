@@ -13,6 +13,16 @@ import Testing
         #expect(shares.divide(10, among: []) == [])
     }
 
+    @Test func aKeyThatAnotherQueueTakesBeginsAnew() {
+        let lanes = [Lane(key: 1, weight: 1, wanted: 9), Lane(key: 2, weight: 1, wanted: 9)]
+        var shares = FairShare()
+        let new = shares
+        #expect(shares.divide(1, among: lanes) == [1, 0])
+        #expect(shares != new)
+        for key in [1, 2] { shares.forget(key) }
+        #expect(shares == new)
+    }
+
     @Test(arguments: [
         (12, [(3, 100), (1, 100)], [9, 3]),
         (10, [(1, 100), (1, 100)], [5, 5]),
