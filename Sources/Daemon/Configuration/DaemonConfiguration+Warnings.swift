@@ -1,6 +1,13 @@
+import Dispatch
 import Glibc
+import Logging
 
 extension DaemonConfiguration {
+    /// Does not wait for it: a root on a server that does not answer holds up whoever looks at it.
+    func logWarnings(to logger: Logger) {
+        DispatchQueue.global().async { for warning in warnings { logger.warning("\(warning)") } }
+    }
+
     /// What is no reason not to start, but worth a word: a root that is no folder, since it may come with a disk that is
     /// mounted later.
     var warnings: [String] {

@@ -4,14 +4,12 @@ import Glibc
 struct FileFailure: Error, CustomStringConvertible {
     var path: String
     var code: Int32
-    var description: String {
-        "\(path) cannot be read: \(String(cString: strerror(code))). Check the path and its permissions."
-    }
+    var reason: String { String(cString: strerror(code)) }
+    var description: String { "\(path) cannot be read: \(reason). Check the path and its permissions." }
 }
 
-/// Reads a regular file of at most 1 MiB as text.
-func readText(_ path: String) -> Result<String, FileFailure> {
-    let limit = 1 << 20
+/// Reads a regular file as text, unless it is larger than `limit` bytes.
+func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileFailure> {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { return .failure(FileFailure(path: path, code: errno)) }
     defer { close(descriptor) }

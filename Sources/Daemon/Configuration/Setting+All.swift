@@ -1,4 +1,3 @@
-import Foundation
 import Jobs
 import Kinds
 import Logging
@@ -128,11 +127,14 @@ extension Setting {
     /// Reads the file; empty for none.
     @Sendable private static func trackingList(_ text: String) throws(Refusal) -> TrackingList? {
         guard let path = try optionalPath(text) else { return nil }
-        let bytes: Data
-        do { bytes = try Data(contentsOf: URL(filePath: path)) } catch {
-            throw Refusal(reason: "names \"\(path)\", which cannot be read; check that it exists and its rights")
+        let list: String
+        do { list = try readText(path, upTo: 16 << 20).get() } catch {
+            throw Refusal(
+                reason:
+                    "names \"\(path)\", which cannot be read (\(error.reason)); write the path of a text file of at most 16 MiB"
+            )
         }
-        do throws(TrackingList.Problem) { return try TrackingList(String(decoding: bytes, as: UTF8.self)) } catch {
+        do throws(TrackingList.Problem) { return try TrackingList(list) } catch {
             throw Refusal(
                 reason:
                     "names \"\(path)\", whose line \(error.line) is no rule; write NAME or HOST NAME, or a rule with $removeparam=NAME"

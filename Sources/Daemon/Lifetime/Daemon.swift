@@ -22,7 +22,11 @@ public enum Daemon {
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
         let notifier = surroundings.notifier
-        for warning in configuration.warnings { surroundings.logger.warning("\(warning)") }
+        if surroundings.runsOnce {
+            for warning in configuration.warnings { surroundings.logger.warning("\(warning)") }
+        } else {
+            configuration.logWarnings(to: surroundings.logger)
+        }
         let kinds = KindSet(configuration.kinds)
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         configuration.tellOfTrackingList(surroundings.logger)

@@ -77,7 +77,7 @@ actor Reloader {
 
     private func take(_ configuration: DaemonConfiguration) {
         let old = live.value
-        for warning in configuration.warnings { logger.warning("\(warning)") }
+        configuration.logWarnings(to: logger)
         live.value = configuration
         threshold.level = configuration.logLevel
         runner.apply(configuration.runner)

@@ -23,18 +23,18 @@ public final class ConnectionLog: Sendable {
     }
 
     private struct State {
-        var first: [Entry] = []
-        var leftOut = 0
-        var last: [Entry] = []
+        var first: [(number: Int, entry: Entry)] = []
+        var last: [(number: Int, entry: Entry)] = []
+        var count = 0
 
         mutating func append(_ entry: Entry) {
-            if first.count < ConnectionLog.firstKept, leftOut == 0, last.isEmpty { return first.append(entry) }
-            last.append(entry)
-            if last.count > ConnectionLog.lastKept {
-                last.removeFirst()
-                leftOut += 1
-            }
+            count += 1
+            if count <= ConnectionLog.firstKept { return first.append((count, entry)) }
+            last.append((count, entry))
+            if last.count > ConnectionLog.lastKept { last.removeFirst() }
         }
+
+        var kept: [(number: Int, entry: Entry)] { first + last }
     }
 
     public let now: @Sendable () -> Timestamp
@@ -54,18 +54,20 @@ public final class ConnectionLog: Sendable {
     public func add(_ other: ConnectionLog) {
         let others = other.state.withLock(\.self)
         state.withLock { state in
-            for entry in others.first { state.append(entry) }
-            state.leftOut += others.leftOut
-            for entry in others.last { state.append(entry) }
+            let start = state.count
+            for (number, entry) in others.kept {
+                // What the other one left out is left out here.
+                state.count = start + number - 1
+                state.append(entry)
+            }
         }
     }
 
     /// As they stand now; empty when there was none.
     public var records: [ConnectionRecord] {
-        let state = state.withLock(\.self)
-        return (state.first + state.last).enumerated().map { index, entry in
+        state.withLock(\.kept).map { number, entry in
             var record = entry.record
-            record.number = 1 + index + (index < state.first.count ? 0 : state.leftOut)
+            record.number = number
             return record
         }
     }

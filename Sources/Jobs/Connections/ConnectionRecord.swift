@@ -25,7 +25,7 @@ public struct ConnectionRecord: Hashable, Sendable {
     public var firstByteMs: Int64?
     /// To the last byte of the answer that came, or to the failure.
     public var totalMs: Int64?
-    /// Of the bodies, as they are on the wire.
+    /// Of the bodies, as handed to the connection and taken from it.
     public var sentBytes: Int64 = 0
     public var receivedBytes: Int64 = 0
     public var status: Int?

@@ -87,8 +87,12 @@ extension Ranking {
         return LinkedData.types(publisher).contains("Person") ? linked.names(.object([("x", publisher)]), "x") : []
     }
 
-    /// The owner of a site of one's own: named beside its `©`, and its address is that name.
+    /// The owner of a site of one's own: named beside its `©`, and its address is that name. A company's site looks the same
+    /// but for what it says of itself, and that its pages are no posts.
     private var owner: [String] {
+        let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
+        let isPost = Self.date(in: url) != nil || facts.moments.contains { WildDate.iso($0.text) != nil }
+        guard isPost, LinkedData.types(publisher).isEmpty, facts.meta("og:site_name") == nil else { return [] }
         for line in facts.shown.rights {
             let words = Entities.decode(line).split { !$0.isLetter && $0 != "-" }.filter {
                 $0.contains(where: \.isLetter)

@@ -14,7 +14,7 @@ struct ShownText: Sendable {
     static let maxLines = 60
 
     private(set) var lines: [Line] = []
-    /// Lines that say whose the page is, wherever they stand; at most three.
+    /// Lines that say whose the page is, wherever they stand; the last three.
     private(set) var rights: [String] = []
     /// The first after the heading, else the first of all.
     private(set) var paragraph: String?
@@ -57,7 +57,10 @@ struct ShownText: Sendable {
         }
         guard isTooLong || line.contains(where: { !$0.isSpace }) else { return }
         number += 1
-        if !isTooLong, rights.count < 3, Self.namesOwner(line) { rights.append(String(decoding: line, as: UTF8.self)) }
+        if !isTooLong, Self.namesOwner(line) {
+            if rights.count == 3 { rights.removeFirst() }
+            rights.append(String(decoding: line, as: UTF8.self))
+        }
         if isBeside { return }
         if isInParagraph, !isParagraphAfterHeading, line.count >= 80, paragraph == nil || heading != nil {
             paragraph = Self.whole(line, isCut: isTooLong)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Runs `work`, and cancels it when it takes longer than `limit`. Returns or throws only when `work` has ended.
 ///
 /// - Parameter limit: Nil for no limit.
@@ -17,15 +19,19 @@ func withLimit<T: Sendable>(
     _ limit: @escaping @Sendable () async -> Void, failure: KindFailure,
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
 ) async throws(KindFailure) -> T {
+    let overrun = Overrun()
     let result = await withTaskGroup(of: Result<T, KindFailure>?.self) { group in
         group.addTask {
-            do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
+            await Overrun.$current.withValue(overrun) {
+                do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
+            }
         }
         group.addTask {
             await limit()
             return nil
         }
         let first = await group.next() ?? nil
+        if first == nil, !Task.isCancelled { overrun.happened(failure) }
         group.cancelAll()
         if first != nil { return first }
         let work = await group.next() ?? nil
@@ -35,4 +41,24 @@ func withLimit<T: Sendable>(
     }
     guard let result else { throw failure }
     return try result.get()
+}
+
+/// Why work was cancelled, when that was for a limit of ours: what is cancelled cannot tell by itself.
+final class Overrun: Sendable {
+    @TaskLocal static var current: Overrun?
+
+    private let outer = Overrun.current
+    private let failure = Mutex<KindFailure?>(nil)
+
+    /// Of the work that this task is part of; a plain cancellation unless a limit was reached.
+    static var cause: KindFailure {
+        var next = current
+        while let overrun = next {
+            if let failure = overrun.failure.withLock(\.self) { return failure }
+            next = overrun.outer
+        }
+        return .cancelled
+    }
+
+    fileprivate func happened(_ failure: KindFailure) { self.failure.withLock { $0 = failure } }
 }

@@ -154,7 +154,7 @@ public final class OutgoingClient: Sendable {
                 return response
             } catch {
                 let failure = failure(error, at: request.url)
-                trace?.failed(failure)
+                trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
                 // A kept connection may have been closed by the server at the moment it was used again.
                 let isHarmless = [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
                 let isWorthAgain = failure.reason == .connectionLost && isHarmless && !isSecondTry

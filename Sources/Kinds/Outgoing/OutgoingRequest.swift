@@ -62,12 +62,20 @@ struct OutgoingResponse: Sendable {
                 piece = try await pieces.next()
             } catch {
                 let failure = Task.isCancelled ? KindFailure.cancelled : KindFailure(error, at: url, limits: limits)
-                trace?.failed(failure)
-                throw failure
+                throw noted(failure)
             }
-            if Task.isCancelled { throw .cancelled }
-            guard let piece, try await use(piece) else { return }
+            if Task.isCancelled { throw noted(.cancelled) }
+            do throws(KindFailure) {
+                guard let piece, try await use(piece) else { return }
+            } catch {
+                throw noted(error)
+            }
         }
+    }
+
+    private func noted(_ failure: KindFailure) -> KindFailure {
+        trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
+        return failure
     }
 
     /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body.

@@ -3,6 +3,9 @@
 /// A line is `NAME`, or `HOST NAME` for one site and what is beneath it; `*` at the end of a name stands for any ending. Lines of
 /// filter lists are understood too: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and both after `@@` for what is kept. What
 /// begins with `#`, `!` or `[` says nothing.
+///
+/// A rule that cannot be followed exactly drops less than it says, never more: one that drops is left out, and one that keeps
+/// keeps at least what it says.
 public struct TrackingList: Sendable, Hashable {
     struct Rule: Sendable, Hashable {
         var host: String?
@@ -12,7 +15,8 @@ public struct TrackingList: Sendable, Hashable {
     }
 
     private(set) var rules: [Rule] = []
-    /// Lines of filter lists that say more than a name and a host (regular expressions, kinds of requests), and so drop nothing.
+    /// Lines of filter lists that were left out: they are about something else, or say more than a name and a host (regular
+    /// expressions, kinds of requests).
     public private(set) var skipped = 0
 
     public var count: Int { rules.count }
@@ -23,10 +27,11 @@ public struct TrackingList: Sendable, Hashable {
     }
 
     public init(_ text: String) throws(Problem) {
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let line = line.tidied
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let line = (line.first == "\u{FEFF}" ? line.dropFirst() : line).tidied
             guard let first = line.first, !"#![".contains(first) else { continue }
-            if line.contains("$") {
+            if ["$", "##", "#@#", "#?#", "||", "@@", "^"].contains(where: line.contains) {
                 if let rule = Self.filter(line) { rules.append(rule) } else { skipped += 1 }
                 continue
             }
@@ -39,35 +44,51 @@ public struct TrackingList: Sendable, Hashable {
     }
 
     private static func filter(_ line: String) -> Rule? {
-        guard let dollar = line.lastIndex(of: "$") else { return nil }
+        // A regular expression may hold a `$` of its own.
+        guard
+            let mark = ["$removeparam", "$queryprune", ",removeparam", ",queryprune"].compactMap({
+                line.firstRange(of: $0)
+            }).first,
+            let dollar = line[..<mark.upperBound].lastIndex(of: "$")
+        else { return nil }
         var place = line[..<dollar]
-        let isException = place.hasPrefix("@@")
+        var isException = place.hasPrefix("@@")
         if isException { place = place.dropFirst(2) }
         var name: Substring?
+        var isExact = true
         for option in line[line.index(after: dollar)...].split(separator: ",") {
             let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             switch parts[0] {
-            case "removeparam", "queryprune": name = parts.count == 2 ? parts[1] : isException ? "*" : nil
+            case "removeparam", "queryprune": name = parts.count == 2 ? parts[1] : "*"
             case "doc", "document", "important": break
-            default: return nil
+            // It takes back a rule; that its parameter is kept there is at least that.
+            case "badfilter": isException = true
+            default: isExact = false
             }
         }
-        guard let name, isName(name) || name == "*" else { return nil }
-        if place.isEmpty || place == "*" { return Rule(name: String(name), isException: isException) }
-        guard place.hasPrefix("||"), place.hasSuffix("^"), let host = domain(place.dropFirst(2).dropLast()) else {
-            return nil
+        guard let name else { return nil }
+        let host = place.hasPrefix("||") && place.hasSuffix("^") ? domain(place.dropFirst(2).dropLast()) : nil
+        if isException {
+            let beginning = place.hasPrefix("||") ? place.dropFirst(2).prefix { !"^/:?*|".contains($0) } : ""
+            let isWhole = place.dropFirst(2 + beginning.count).first != "*"
+            return Rule(
+                host: host ?? (isWhole ? domain(beginning) : nil), name: isName(name) ? String(name) : "*",
+                isException: true)
         }
-        return Rule(host: host, name: String(name), isException: isException)
+        guard isExact, isName(name), host != nil || place.isEmpty || place == "*" else { return nil }
+        return Rule(host: host, name: String(name))
     }
 
-    /// Not a regular expression, and not all but one.
+    /// Not a regular expression, not all but one, and not all.
     private static func isName(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.count <= 100 && !"/~".contains(text.first ?? "/") && text != "*"
-            && !text.dropLast().contains("*") && !text.contains { "&=#?".contains($0) }
+            && !text.dropLast().contains("*") && !text.contains { "&=#?|^".contains($0) }
     }
 
+    /// `*.` before it says nothing more.
     private static func domain(_ text: some StringProtocol) -> String? {
-        guard case .domain(let domain)? = WebHost(parsing: String(text)) else { return nil }
-        return domain
+        let bare = text.hasPrefix("*.") ? String(text.dropFirst(2)) : String(text)
+        guard !bare.contains("*"), let host = WebHost(parsing: bare), case .domain = host else { return nil }
+        return host.lookupName
     }
 }

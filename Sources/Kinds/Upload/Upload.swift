@@ -99,9 +99,12 @@ public struct Upload: Kind {
         guard isCleaned.isFirst else { return }
         // Cancelled is as well done later: the folder is there, and nothing waits for what is stale.
         let stale = try? await client.threads.runAbandoningOnCancel { CheckpointFile.takeStale(in: folder) }
-        // Side by side, so that this takes no longer than one of them.
-        await withTaskGroup(of: Void.self) { group in
-            for checkpoint in stale ?? [] { group.addTask { await abandonment.abandon(checkpoint) } }
+        // They are nothing of this attempt's.
+        await ConnectionLog.$current.withValue(nil) {
+            // Side by side, so that this takes no longer than one of them.
+            await withTaskGroup(of: Void.self) { group in
+                for checkpoint in stale ?? [] { group.addTask { await abandonment.abandon(checkpoint) } }
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Kinds
 import Systemd
 import Testing
 
@@ -158,6 +159,23 @@ import Testing
         #expect(found.contains { $0.hasPrefix("halyard.yaml:2: grace") })
         #expect(found.contains { $0.hasPrefix("HALYARD_AGEING: ageing") })
         #expect(found.contains { $0.hasPrefix("--set: unknown key \"slot\"") })
+    }
+
+    @Test func aTrackingListIsReadWithTheConfiguration() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("# ours\nref\nshop.example src\n", to: "good.txt")
+        try folder.write("ref\na b c\n", to: "bad.txt")
+        #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        let key = "unfurl.tracking_list"
+        #expect(try load(flags: [key: folder.path + "/good.txt"]).unfurl.trackingList?.count == 2)
+        #expect(try load(flags: [key: ""]).unfurl.trackingList == nil)
+        for (name, reason) in [
+            ("bad.txt", "whose line 2 is no rule"), ("none.txt", "No such file or directory"),
+            ("pipe", "which cannot be read"), (".", "which cannot be read"),
+        ] {
+            let problem = try #require(problems(flags: [key: folder.path + "/" + name]).first)
+            #expect(problem.contains(key) && problem.contains(reason), "\(problem)")
+        }
     }
 
     @Test func brokenYAMLIsRefusedWithItsLine() throws {

@@ -38,10 +38,15 @@ import Testing
     @Test func ownerOfASiteOfOnesOwnIsItsAuthor() throws {
         let page =
             "<h1>A story</h1><p>It goes on.</p><div id=footer><p>Copyright (c) 2012- Ada Lovelace. All rights reserved.</p></div>"
-        let own = try describe(page, url: "https://www.ada-lovelace.example/story")
+        let own = try describe(page, url: "https://www.ada-lovelace.example/2012/03/04/story")
         #expect(own.author == "Ada Lovelace")
         #expect(own.sources["author"] == "copyright")
-        #expect(try describe(page, url: "https://lovelace-press.example/story").author == nil)
+        #expect(try describe(page, url: "https://lovelace-press.example/2012/03/04/story").author == nil)
+        // Nor is a shop an author.
+        let shop = "<h1>Lamp</h1><p>It shines.</p><footer><p>© 2024 Best Buy. All rights reserved.</p></footer>"
+        #expect(try describe(shop, url: "https://www.bestbuy.example/lamp").author == nil)
+        let named = "<meta property=og:site_name content=\"Best Buy\">" + shop
+        #expect(try describe(named, url: "https://www.bestbuy.example/2024/01/02/news").author == nil)
     }
 
     @Test func brokenScriptDoesNotSpoilTheNextOne() throws {

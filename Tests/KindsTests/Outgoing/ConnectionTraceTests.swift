@@ -128,8 +128,56 @@ import Testing
         }
     }
 
+    @Test func limitOfOursIsNoCancellation() async throws {
+        try await LoopbackServer.with { _ in
+            .silence
+        } _: { server in
+            let (log, url) = (log, server.origin)
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    let late = KindFailure.timeout("the page", after: .zero, at: try WebURL(input: url, field: "url"))
+                    // The inner limit is the one that is reached.
+                    return try await withDeadline(.seconds(600), failure: .cancelled) { () async throws(KindFailure) in
+                        try await withDeadline(.milliseconds(200), failure: late) { () async throws(KindFailure) in
+                            try await ConnectionLog.$current.withValue(log) { () async -> Result<Void, KindFailure> in
+                                do throws(KindFailure) { return .success(try await get(url, client)) } catch {
+                                    return .failure(error)
+                                }
+                            }.get()
+                        }
+                    }
+                }
+                #expect(failure?.code == "timeout")
+            }
+            #expect(log.records.map(\.failure) == ["timeout"])
+        }
+    }
+
+    @Test func bodyThatIsRefusedIsNoWholeAnswer() async throws {
+        try await LoopbackServer.with { _ in
+            .text("a body")
+        } _: { server in
+            try await withClient { client in
+                let url = try WebURL(input: server.origin, field: "url")
+                _ = try await recording {
+                    await failure { () async throws(KindFailure) in
+                        try await client.exchange(OutgoingRequest(method: .GET, url: url)) {
+                            response throws(KindFailure) in
+                            try await response.forEachPiece { _ throws(KindFailure) in
+                                throw .headersTooLarge(url, limit: 0)
+                            }
+                        }
+                    }
+                }
+            }
+            #expect(log.records.map(\.failure) == ["headers_too_large"])
+            #expect(log.records.map(\.status) == [200])
+        }
+    }
+
     @Test func whoWaitsForTheSameLinkHasTheSameRecord() async throws {
         let mayAnswer = Signal()
+        let hasBegun = Signal()
         let resolutions = Resolutions(UnfurlConfiguration())
         let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true)
         let output = Unfurl.Output(
@@ -140,6 +188,7 @@ import Testing
                 try await ConnectionLog.$current.withValue(log) {
                     try await resolutions.answer(key) {
                         _ = ConnectionLog.current?.begin(method: "HEAD", origin: "http://h", address: "192.0.2.1:80")
+                        hasBegun.send()
                         await mayAnswer.wait()
                         return .success(output)
                     }
@@ -147,6 +196,7 @@ import Testing
             }
         }
         while resolutions.waiting(for: key) < 2 { await Task.yield() }
+        await hasBegun.wait()
         // Who leaves keeps what there was.
         tasks[0].cancel()
         _ = await tasks[0].result
@@ -163,7 +213,7 @@ import Testing
             try await withClient(configuration) { client in
                 try await recording { try await get("https://localhost:\(nginx.tlsPort)/x", client) }
             }
-            #expect(log.records.map(\.tls) == ["1.2"])
+            #expect(log.records.map(\.tls) == ["1.3"])
             #expect(log.records.map(\.origin) == ["https://localhost:\(nginx.tlsPort)"])
         }
     }

@@ -76,6 +76,7 @@ struct Nginx {
           server {
             listen 127.0.0.1:\(port);
             listen 127.0.0.1:\(tlsPort) ssl;
+            ssl_protocols TLSv1.3;
             ssl_certificate \(folder)/server.pem;
             ssl_certificate_key \(folder)/key.pem;
             root \(files);

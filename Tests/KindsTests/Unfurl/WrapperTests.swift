@@ -118,12 +118,41 @@ import Testing
             ||third.example^$removeparam=y,third-party
             ||shop.example/path$removeparam=z
             $removeparam
+            $removeparam=*
+            $removeparam=a|b
+            ||google.*^$removeparam=own2
+            ||tracker.example^
+            shop.example##.advert
             """)
         #expect(list.count == 8)
-        #expect(list.skipped == 4)
+        #expect(list.skipped == 9)
         var rules = TrackingRules()
         rules.add(list)
         #expect(try rules.clean(WebURL(parsing: text)).description == cleaned)
+    }
+
+    /// An exception that cannot be followed exactly keeps more than it says.
+    @Test(
+        arguments: [
+            "@@||shop.example/path^$removeparam=ref", "@@||shop.example^$removeparam=ref,xmlhttprequest",
+            "@@$removeparam=ref,domain=news.example", "@@||shop.*^$removeparam=ref",
+            "@@||shop.example^$removeparam=/^r/",
+            "$removeparam=ref,badfilter", "@@||*.shop.example^$removeparam=~x", "@@||example^$removeparam",
+        ])
+    func exceptionOfAListIsNeverLost(line: String) throws {
+        var rules = TrackingRules()
+        rules.add(try TrackingList("$removeparam=ref\r\nown\r\n\(line)\r\n"))
+        #expect(try rules.clean(WebURL(parsing: "http://a.shop.example/path?ref=1")).description.hasSuffix("?ref=1"))
+        let other = line.contains("/^r/") || line.hasSuffix("~x") || line.hasSuffix("removeparam") ? "?own=1" : ""
+        #expect(try rules.clean(WebURL(parsing: "http://a.shop.example/?own=1")).description.hasSuffix("/" + other))
+    }
+
+    @Test(arguments: ["*.shop.example ref", "shop.example. ref", "\u{FEFF}shop.example ref"])
+    func hostOfAListIsMeantWithWhatIsBeneath(line: String) throws {
+        var rules = TrackingRules()
+        rules.add(try TrackingList(line))
+        #expect(
+            try rules.clean(WebURL(parsing: "http://a.shop.example/?ref=1")).description == "http://a.shop.example/")
     }
 
     @Test(arguments: ["a b c", "a=b", "10.0.0.1 x", "x*y", "/re/"])
