@@ -6,23 +6,27 @@ struct Abandonment: Sendable {
     let configuration: UploadConfiguration
 
     /// Asks the server to delete it. Best effort, for at most three seconds: what led here is what is told.
-    func abandon(_ checkpoint: Checkpoint) async {
-        let work: @Sendable () async throws(KindFailure) -> Void = { () async throws(KindFailure) in
-            guard let request = try request(for: checkpoint) else { return }
+    ///
+    /// - Returns: Whether the server no longer has it.
+    @discardableResult func abandon(_ checkpoint: Checkpoint) async -> Bool {
+        let work: @Sendable () async throws(KindFailure) -> Bool = { () async throws(KindFailure) in
+            guard let request = try request(for: checkpoint) else { return false }
             while true {
                 let status = try await client.exchange(request) { response throws(KindFailure) in
                     await response.discard()
                     return response.status
                 }
                 // The server may not have noticed yet that the connection of the last piece is gone.
-                guard status == 409 || status == 423 || status >= 500 else { return }
+                guard status == 409 || status == 423 || status >= 500 else {
+                    return status < 400 || status == 404 || status == 410
+                }
                 do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             }
         }
         // Not a child: it runs although the upload was cancelled. Awaited right here.
-        await Task {
+        return await Task {
             // Best effort: the upload is over either way, and the server forgets what nobody goes on with.
-            try? await withDeadline(.seconds(3), failure: .cancelled, work)
+            (try? await withDeadline(.seconds(3), failure: .cancelled, work)) ?? false
         }.value
     }
 

@@ -31,18 +31,19 @@ public struct Upload: Kind {
     }
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
-        try await run(input, context: context, checkpoint: nil, isForGood: { true })
+        try await run(input, context: context, checkpoint: nil, isForGood: { _ in true })
     }
 
     public func run(_ input: Input, job: JobContext) async throws(KindFailure) -> Output {
         let checkpoint = configuration.checkpoints.map { CheckpointFile(folder: $0, job: job.lease.job) }
         return try await run(
-            input, context: job.operation, checkpoint: checkpoint, isForGood: { job.isJobCancelled })
+            input, context: job.operation, checkpoint: checkpoint,
+            isForGood: { $0.reason == .cancelled ? job.isJobCancelled : job.wouldEnd(with: $0) })
     }
 
-    /// - Parameter isForGood: Whether nobody goes on with the upload after a cancellation.
+    /// - Parameter isForGood: Whether nobody goes on with the upload after this failure.
     private func run(
-        _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: () -> Bool
+        _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: (KindFailure) -> Bool
     ) async throws(KindFailure) -> Output {
         try Self.check(input.timeoutMs, of: "timeout_ms")
         try Self.check(input.maxBytesPerSecond, of: "max_bytes_per_second")
@@ -58,12 +59,11 @@ public struct Upload: Kind {
             return output
         } catch {
             // What was sent of a file that has changed, or for a name that is taken, is of no use either.
-            let isOver =
-                error.reason == .sourceChanged || error.reason == .alreadyExists
-                || error.reason == .cancelled && isForGood()
+            let isOver = error.reason == .sourceChanged || error.reason == .alreadyExists || isForGood(error)
             if isOver, let unfinished = transfer.unfinished {
-                await abandonment.abandon(unfinished)
-                transfer.forget()
+                let isGone = await abandonment.abandon(unfinished)
+                // Another attempt starts over. Without one, what is not taken back now is when it is stale.
+                if isGone || !isForGood(error) { transfer.forget() }
             }
             throw error
         }

@@ -38,6 +38,9 @@ extension JobRunner {
         }
         let context = JobContext(
             lease: attempt.lease, operation: operation, isCancelled: { attempt.isJobCancelled },
+            isLast: { [retry = definition.definition.retry, tries = attempt.job.tries] code, isRetryable in
+                retry.decide(afterTry: tries + 1, code: code, isRetryable: isRetryable, random: 0) == .stop
+            },
             onEnqueue: { children.add($0) })
         let outcome = await ConnectionLog.$current.withValue(attempt.connections) { [payload] in
             await kind.run(payload, job: context, kinds: kinds)

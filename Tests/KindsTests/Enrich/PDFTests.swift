@@ -2,8 +2,7 @@ import Testing
 
 @testable import Kinds
 
-/// What the golden documents cannot hold: files that mean harm, and each of the documents changed at random. A trap ends the
-/// test process.
+/// What the golden documents cannot hold: files that mean harm. A trap ends the test process.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PDFTests {
     private static let halfMebibyte = 512 << 10
     /// A file that says two pages and a title, but for what is put into it.
@@ -54,8 +53,8 @@ import Testing
     @Test func crossReferenceStreamIsReadWithTIFFPredictor() {
         let file = Self.withCrossReferenceStream(
             "/Size 9/Index[1 3]", rows: { places in places.flatMap { Self.row($0) } })
-        #expect(PDFSections.read(file)?.places.count == 3)
         var budget = PDFBudget(for: 0)
+        #expect(PDFSections.read(file, &budget)?.places.count == 3)
         // Of `1 2 3` and `4 5 6`, by a deflate block that is only stored.
         let stored: [UInt8] = [0x01, 6, 0, 0xF9, 0xFF, 1, 1, 1, 4, 1, 1]
         let keys: PDFDictionary = [
@@ -128,6 +127,7 @@ import Testing
             previous = next
         }
         #expect(PDFFacts.read(bytes + Array("startxref \(previous)".utf8))?.pages == 2)
+        Self.expectLinearWork(bytes + Array("startxref \(previous)".utf8))
     }
 
     @Test func placesThatLieAreNotBelieved() {
@@ -171,7 +171,17 @@ import Testing
         #expect(PDFFacts.read(file)?.title == "From XMP")
     }
 
+    /// No clock: the work is counted. Of what is dense with values each byte counts for some 20.
+    private static func expectLinearWork(_ bytes: [UInt8]) {
+        var budget = PDFBudget(for: bytes.count)
+        #expect(PDFFacts.read(bytes, &budget) != nil)
+        #expect(budget.work <= 40 * bytes.count)
+    }
+
     @Test(arguments: [
+        "9 0 obj<<>>%", "1 0 obj 5%", "9 0 obj/#ff", "trailer 5%", "trailer<</Root 1 0 R>>%", "9 0 obj 5 5 %",
+        "1 0 obj[0 ",
+        "1 0 obj[[0][0][0][0][0]]", "5 0 obj<</Type/ObjStm/First 0>>stream\n",
         "[", "<<", "<</A", "(", "<", "/", "[<</A", "%", "1 0 R ", "1 0 obj", "1 0 obj<<", "1 0 obj(", "stream\n",
         "1 0 obj<</Length 9>>stream\n", "1 0 obj<</Type/ObjStm/First 0/Length 5 0 R>>stream\nendstream ", "trailer",
         "trailer<<",
@@ -180,9 +190,59 @@ import Testing
     ])
     func wordsWithoutEndAreReadToTheEnd(word: String) {
         let many = String(repeating: word, count: Self.halfMebibyte / word.utf8.count)
-        let bytes = Self.file(objects: many)
-        #expect(PDFFacts.read(bytes) != nil)
-        #expect(PDFFacts.read(Array("%PDF-1.7\n1 0 obj".utf8) + Array(many.utf8)) != nil)
+        Self.expectLinearWork(Self.file(objects: many))
+        Self.expectLinearWork(Array("%PDF-1.7\n1 0 obj".utf8) + Array(many.utf8))
+    }
+
+    @Test(arguments: [" ", "5"])
+    func filtersThatReferToWhatIsLongAreNotReadEach(byte: String) {
+        let long = String(repeating: byte, count: Self.halfMebibyte / 2)
+        let filters = String(repeating: "9 0 R ", count: Self.halfMebibyte / 12)
+        Self.expectLinearWork(
+            Self.file(
+                objects: """
+                    1 0 obj<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>endobj
+                    9 0 obj 5\(long)endobj
+                    4 0 obj<</Filter[\(filters)]/Length 3>>stream\nabc\nendstream endobj
+                    """, information: "<<>>"))
+        let stream = "obj<</Type/ObjStm/First 0/Filter[9 0 R 9 0 R]/Length 9 0 R>>stream\nx endstream endobj\n"
+        let streams = (10..<2000).map { "\($0) 0 \(stream)" }.joined()
+        Self.expectLinearWork(Self.file(objects: streams + "9 0 obj 5\(long)endobj"))
+    }
+
+    /// Each begins within the one before, and all end where the last does.
+    @Test func objectStreamsWithinEachOtherThatOnlyNameDecryptionAreNotAllKept() {
+        var bytes = Array("%PDF-1.7\n".utf8)
+        var starts: [Int] = []
+        for number in 1000..<2000 {
+            // A comment hides it from those that it is in.
+            let keys = "/Type/ObjStm/Filter/Crypt/First \(Self.halfMebibyte)/Length \(number + 1000) 0 R"
+            bytes += Array("%\(number) 0 obj<<\(keys)>>stream\n".utf8)
+            starts.append(bytes.count)
+        }
+        bytes += Array(String(repeating: "1 ", count: Self.halfMebibyte / 2).utf8)
+        let end = bytes.count
+        bytes += Array("endstream endobj\n".utf8)
+        for (index, start) in starts.enumerated() {
+            bytes += Array("\(2000 + index) 0 obj \(end - start) endobj\n".utf8)
+        }
+        Self.expectLinearWork(bytes + Self.file().dropFirst(9))
+    }
+
+    @Test func whatOnlyNamesDecryptionCountsAsOutput() {
+        var budget = PDFBudget(for: 0)
+        budget.output = 5
+        let keys: PDFDictionary = ["Filter": .name("Crypt")]
+        #expect(PDFFilter.decode([1, 2, 3], by: keys, &budget) == [1, 2, 3])
+        #expect(PDFFilter.decode([1, 2, 3], by: keys, &budget) == nil)
+    }
+
+    @Test func lookingAheadIsCounted() {
+        var lexer = PDFLexer(Array("5 7 %comment\n8".utf8))
+        #expect(lexer.value()?.integer == 5)
+        #expect(lexer.at == 1)
+        #expect(lexer.furthest == 13)
+        #expect(lexer.work == 1 + 12 + 32)
     }
 
     @Test func whatIsPackedTightlyIsUnpackedToALimit() throws {
@@ -225,6 +285,7 @@ import Testing
         let objects = (10..<2000).map { "\($0) 0 \(stream)" }.joined()
         let huge = "9 0 obj[" + String(repeating: "1 ", count: 100_000) + "]endobj"
         #expect(PDFFacts.read(Self.file(objects: objects + huge))?.title == "T")
+        Self.expectLinearWork(Self.file(objects: objects + huge))
     }
 
     @Test func countBelowItsOwnBranchesIsNotTold() {
@@ -239,6 +300,17 @@ import Testing
         #expect(PDFCipher.decrypt([UInt8](repeating: 1, count: 40)[...], key: key, mayBeCut: false) == nil)
         #expect(PDFCipher.decrypt([UInt8](repeating: 1, count: 40)[...], key: key, mayBeCut: true)?.count == 16)
         #expect(PDFCipher.decrypt([UInt8](repeating: 1, count: 48)[...], key: [1, 2, 3], mayBeCut: true) == nil)
+        // With the last byte right by chance: the padding before must be too.
+        let block = [UInt8](repeating: 3, count: 16)
+        let zeros = [UInt8](repeating: 0, count: 16)
+        let opened = PDFCipher.decryptBlocks(block[...], key: key, start: zeros) ?? []
+        func sealed(_ plain: [UInt8]) -> [UInt8] { zip(opened, plain).map { $0 ^ $1 } + block }
+        let (right, wrong) = (
+            sealed([UInt8](repeating: 65, count: 12) + [4, 4, 4, 4]), sealed([UInt8](0..<12) + [9, 4, 4, 4])
+        )
+        #expect(PDFCipher.decrypt(right[...], key: key, mayBeCut: false) == [UInt8](repeating: 65, count: 12))
+        #expect(PDFCipher.decrypt(wrong[...], key: key, mayBeCut: false) == nil)
+        #expect(PDFCipher.decrypt(wrong[...], key: key, mayBeCut: true)?.count == 16)
         // Without a key nothing is told, but for what is not encrypted at all.
         let unknown = PDFDecryption(["Filter": .name("Standard"), "V": .integer(2), "R": .integer(3)], id: [])
         #expect(unknown.decrypt(string: [1, 2, 3], of: id) == nil)
@@ -281,62 +353,11 @@ import Testing
         arguments: [
             ([0xFE, 0xFF], ""), ([0xFE, 0xFF, 0x00], ""), ([0xFE, 0xFF, 0xD8, 0x00], "\u{FFFD}"),
             ([0xFF, 0xFE, 0x41, 0x00], "A"), ([0xEF, 0xBB, 0xBF, 0xC3], "\u{FFFD}"),
-            ([0x18, 0x1F, 0x80, 0x9E, 0xA0, 0xA1, 0xFF], "˘˜•ž€¡ÿ"), ([0x41, 0x7F, 0x9F, 0xAD, 0x42], "AB"),
+            ([0x18, 0x1F, 0x80, 0x9E, 0xA0, 0xA1, 0xFF], "˘˜•ž€¡ÿ"), ([0x41, 0x09, 0x0D, 0x42, 0, 0], "A\t\rB"),
+            ([0x41, 0x7F], nil), ([0x9F, 0x41], nil), ([0xAD], nil), ([0x41, 0, 0x42], nil), ([0x41, 0x17], nil),
             ([0xFE, 0xFF, 0, 0x1B, 0, 0x41], "\u{1B}A"),
-        ] as [([UInt8], String)])
-    func textIsDecodedAsItIsMarked(bytes: [UInt8], text: String) {
-        #expect(PDFText.decode(bytes).filter { $0 != "\u{1B}" } == text.filter { $0 != "\u{1B}" })
+        ] as [([UInt8], String?)])
+    func textIsDecodedAsItIsMarked(bytes: [UInt8], text: String?) {
+        #expect(PDFText.decode(bytes)?.filter { $0 != "\u{1B}" } == text?.filter { $0 != "\u{1B}" })
     }
-
-    // MARK: Changed at random
-
-    @Test func changedDocumentsAreReadToTheEnd() async {
-        var random = SplitMix(seed: 20_260_101)
-        let documents = GoldenTests.all.filter { $0.name.hasPrefix("pdf-") }.map(\.document)
-        #expect(documents.count >= 30)
-        for round in 0..<2000 {
-            // The threads that all tests share are few.
-            await Task.yield()
-            guard var bytes = documents.randomElement(using: &random) else { return }
-            for _ in 0...Int.random(in: 0...6, using: &random) { Self.change(&bytes, documents, &random) }
-            guard let facts = PDFFacts.read(bytes) else { continue }
-            #expect(facts.pages.map { (1...10_000_000).contains($0) } ?? true, "round \(round)")
-            #expect(facts.title.map { !$0.isEmpty && $0.tidied == $0 } ?? true, "round \(round)")
-            #expect((facts.authors ?? []).count <= 20, "round \(round)")
-        }
-    }
-
-    private static func change(_ bytes: inout [UInt8], _ documents: [[UInt8]], _ random: inout SplitMix) {
-        let at = Int.random(in: 0...bytes.count, using: &random)
-        let end = min(bytes.count, at + Int.random(in: 1...40, using: &random))
-        switch Int.random(in: 0..<8, using: &random) {
-        case 0 where at < bytes.count: bytes[at] = UInt8.random(in: 0...255, using: &random)
-        case 1 where at < bytes.count: bytes[at] ^= 1 << UInt8.random(in: 0...7, using: &random)
-        case 2: bytes.removeSubrange(at..<end)
-        case 3 where Int.random(in: 0..<4, using: &random) == 0: bytes.removeSubrange(at...)
-        case 4:
-            // Another number in place of one.
-            guard let digit = bytes[at...].firstIndex(where: { (0x30...0x39).contains($0) }) else { return }
-            let rest = bytes[digit...].firstIndex { !(0x30...0x39).contains($0) } ?? bytes.count
-            bytes.replaceSubrange(digit..<rest, with: (numbers.randomElement(using: &random) ?? "").utf8)
-        case 5: bytes.insert(contentsOf: (words.randomElement(using: &random) ?? "").utf8, at: at)
-        case 6:
-            guard let other = documents.randomElement(using: &random), !other.isEmpty else { return }
-            let start = Int.random(in: other.indices, using: &random)
-            bytes.insert(contentsOf: other[start..<min(other.count, start + 300)], at: at)
-        default: bytes.insert(contentsOf: bytes[at..<end], at: at)
-        }
-    }
-
-    private static let numbers = [
-        "0", "1", "2", "3", "5", "6", "9", "16", "-1", "255", "65535", "8388607", "8388608", "4294967295", "2147483647",
-        "9223372036854775807", "9223372036854775808", "-9223372036854775808", "99999999999999999999", "1.5", "",
-    ]
-    private static let words = [
-        "<<", ">>", "[", "]", "(", ")", "<", ">", "/", "%", "\\", "/Type/ObjStm", "/Type/XRef", "/Filter/FlateDecode",
-        "/Filter/Crypt", "/Length 5 0 R", "/Prev 9", "/XRefStm 20", "/Encrypt 3 0 R", "/Extends 1 0 R", "/First 99999",
-        "/W[8 8 8]", "/Index[0 99999999]", "/Predictor 15", "/Predictor 2", "/Columns 1048576", "/Colors 32",
-        "/BitsPerComponent 16", "/Kids[]", "/Count -1", "/V 4", "/R 6", "/StmF/Identity", "endobj", "endstream",
-        "stream\r\n", "5 0 obj", "trailer", "startxref 0", "xref 0 9", "1 0 R", "null", "true", "\u{0}", "<FEFF",
-    ]
 }

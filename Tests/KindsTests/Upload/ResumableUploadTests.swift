@@ -313,6 +313,55 @@ import Testing
         }
     }
 
+    @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
+    func onlyAJobThatFailsForGoodTakesItsUploadBack(style: Upload.Input.Style, isLast: Bool) async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with { request in
+            let isFull = request.method == "PATCH" && store.state.withLock { $0.stored.count } >= 1 << 20
+            return isFull ? .respond(403) : store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let context = JobContext(
+                        lease: Lease(job: JobID(14), attempt: 1), operation: OperationContext(),
+                        isLast: { code, isRetryable in isLast && code == "http_status" && !isRetryable },
+                        onEnqueue: { _ in })
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await upload.run(
+                            Upload.Input(file: file, to: server.origin + "/files", style: style), job: context)
+                    }
+                    #expect(failure?.code == "http_status")
+                    #expect(store.state.withLock { $0.isForgotten } == isLast)
+                    let folder = try #require(upload.configuration.checkpoints)
+                    #expect((CheckpointFile(folder: folder, job: JobID(14)).load() == nil) == isLast)
+                }
+            }
+        }
+    }
+
+    /// What the server does not let go now is asked for again when it is stale.
+    @Test func uploadThatCannotBeTakenBackIsNotForgotten() async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with { request in
+            ["PATCH", "DELETE"].contains(request.method) ? .respond(403) : store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let context = JobContext(
+                        lease: Lease(job: JobID(15), attempt: 1), operation: OperationContext(),
+                        isLast: { _, _ in true }, onEnqueue: { _ in })
+                    _ = await failure { () async throws(KindFailure) in
+                        try await upload.run(
+                            Upload.Input(file: file, to: server.origin + "/files", style: .tus), job: context)
+                    }
+                    #expect(server.requests.contains { $0.method == "DELETE" })
+                    let folder = try #require(upload.configuration.checkpoints)
+                    #expect(CheckpointFile(folder: folder, job: JobID(15)).load() != nil)
+                }
+            }
+        }
+    }
+
     /// The daemon was killed after the last piece and before the job's end.
     @Test(arguments: [Upload.Input.Style.tus, .resumable])
     func uploadThatWasCompleteIsNotSentAgain(style: Upload.Input.Style) async throws {

@@ -47,11 +47,11 @@ enum PDFCipher {
         let blocks = bytes.dropFirst(16)
         guard var plain = decryptBlocks(blocks.prefix(blocks.count & ~15), key: key, start: Array(bytes.prefix(16)))
         else { return nil }
-        if let padding = plain.last, (1...16).contains(padding) {
-            plain.removeLast(Int(padding))
-            return plain
-        }
-        return mayBeCut ? plain : nil
+        guard let padding = plain.last, (1...16).contains(padding),
+            plain.suffix(Int(padding)).allSatisfy({ $0 == padding })
+        else { return mayBeCut ? plain : nil }
+        plain.removeLast(Int(padding))
+        return plain
     }
 
     /// - Parameter blocks: Whole ones, of 16 bytes.

@@ -9,6 +9,8 @@ struct PDFCrossReference {
 
     /// A file of the standard has none beyond.
     static let maxNumber = 1 << 23
+    /// How many are told; that takes 24 MiB in memory.
+    static let maxCount = 1 << 19
 
     var places: [Int: Place] = [:]
     var trailer: PDFDictionary = [:]

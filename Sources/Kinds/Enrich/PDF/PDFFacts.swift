@@ -5,29 +5,40 @@ enum PDFFacts {
     private static let maxPages = 10_000_000
     /// Of a title or a name, in bytes; what is longer is none.
     private static let maxText = 4096
+    /// In bytes; what comes behind is not looked at.
+    private static let maxMetadata = 512 << 10
 
     static func read(_ bytes: [UInt8]) -> MediaFacts? {
+        var budget = PDFBudget(for: bytes.count)
+        return read(bytes, &budget)
+    }
+
+    static func read(_ bytes: [UInt8], _ budget: inout PDFBudget) -> MediaFacts? {
         // Places are counted from the mark.
         guard let mark = bytes.prefix(1024).firstPlace(of: Array("%PDF-".utf8)) else { return nil }
         let bytes = mark == 0 ? bytes : Array(bytes[mark...])
-        if let crossReference = PDFSections.read(bytes) {
-            var file = PDFFile(bytes, crossReference)
+        if let crossReference = PDFSections.read(bytes, &budget) {
+            var file = PDFFile(bytes, crossReference, budget)
             let facts = facts(of: &file)
+            budget = file.budget
             if facts.pages != nil, !file.isDamaged { return facts }
         }
-        var file = PDFFile(scanning: bytes)
-        return facts(of: &file)
+        var file = PDFFile(scanning: bytes, budget)
+        let facts = facts(of: &file)
+        budget = file.budget
+        return facts
     }
 
     private static func facts(of file: inout PDFFile) -> MediaFacts {
         var facts = MediaFacts(contentType: "application/pdf")
-        let information = file.resolve(file.trailer["Info"]).dictionary ?? [:]
-        let catalog = file.resolve(file.trailer["Root"]).dictionary ?? [:]
+        let information = file.resolve(file.trailer["Info"])
+        let catalog = file.resolve(file.trailer["Root"])
         facts.title = text(information["Title"], in: &file)
         facts.authors = text(information["Author"], in: &file).map { [$0] }
         if facts.title == nil || facts.authors == nil,
-            let stream = file.resolve(catalog["Metadata"]).stream, let metadata = file.data(of: stream)
+            let stream = file.resolve(catalog["Metadata"]).value.stream, let data = file.data(of: stream)
         {
+            let metadata = Charset.decode(Array(data.prefix(maxMetadata)), contentType: nil).utf8
             facts.title = facts.title ?? texts("dc:title", in: metadata).first
             let creators = texts("dc:creator", in: metadata)
             facts.authors = facts.authors ?? (creators.isEmpty ? nil : creators)
@@ -36,18 +47,19 @@ enum PDFFacts {
         return facts
     }
 
-    private static func text(_ value: PDFObject?, in file: inout PDFFile) -> String? {
-        let text = file.resolve(value).string.map(PDFText.decode)?.tidied ?? ""
+    private static func text(_ value: PDFFile.Found, in file: inout PDFFile) -> String? {
+        let text = file.string(of: value).flatMap(PDFText.decode)?.tidied ?? ""
         return text.isEmpty || text.utf8.count > maxText ? nil : text
     }
 
-    private static func pages(_ catalog: PDFDictionary, in file: inout PDFFile) -> Int? {
-        guard let tree = file.resolve(catalog["Pages"]).dictionary, tree["Kids"] != nil, tree["Parent"] == nil,
-            let count = file.resolve(tree["Count"]).integer, (1...maxPages).contains(count)
+    private static func pages(_ catalog: PDFFile.Found, in file: inout PDFFile) -> Int? {
+        guard let tree = file.resolve(catalog["Pages"]).value.dictionary, tree["Kids"] != nil, tree["Parent"] == nil,
+            let count = file.resolve(PDFFile.Found(value: tree["Count"] ?? .null)).value.integer,
+            (1...maxPages).contains(count)
         else { return nil }
         // Each branch has a page at least, and each page is an object.
         if let branches = tree["Kids"]?.array, branches.count > count { return nil }
-        if let size = file.trailer["Size"]?.integer, count >= size { return nil }
+        if let size = file.trailer["Size"].value.integer, count >= size { return nil }
         return count
     }
 
@@ -63,8 +75,10 @@ enum PDFFacts {
     }
 
     /// The texts of an XMP property: of its list, or its own.
+    ///
+    /// - Parameter metadata: Valid UTF-8.
     private static func texts(_ name: String, in metadata: [UInt8]) -> [String] {
-        Charset.decode(metadata, contentType: nil).utf8.withUnsafeBufferPointer { bytes in
+        metadata.withUnsafeBufferPointer { bytes in
             var reader = TagReader(bytes)
             var texts: [String] = []
             var isInside = false

@@ -1,5 +1,16 @@
-/// The objects of a file, decrypted; where the empty password does not open it, strings are null.
+/// The objects of a file. Strings are as they are written until ``string(of:)`` decrypts one.
 struct PDFFile {
+    /// A value, and the object that it was written in, whose strings may be encrypted; nil where they are not.
+    struct Found {
+        var value: PDFObject
+        var owner: PDFObjectID?
+
+        static var nothing: Found { Found(value: .null) }
+
+        /// A value of the dictionary that this is.
+        subscript(key: String) -> Found { Found(value: value.dictionary?[key] ?? .null, owner: owner) }
+    }
+
     /// Its decoded bytes, and where in them each object begins.
     private struct ObjectStream {
         var bytes: [UInt8]
@@ -10,51 +21,62 @@ struct PDFFile {
     private var crossReference: PDFCrossReference
     private var decryption: PDFDecryption?
     private var objectStreams: [Int: ObjectStream] = [:]
-    private var budget: PDFBudget
+    private(set) var budget: PDFBudget
     /// Whether something was not where the cross-reference says.
     private(set) var isDamaged = false
 
-    var trailer: PDFDictionary { crossReference.trailer }
+    var trailer: Found { Found(value: .dictionary(crossReference.trailer)) }
 
-    init(_ bytes: [UInt8], _ crossReference: PDFCrossReference) {
+    init(_ bytes: [UInt8], _ crossReference: PDFCrossReference, _ budget: PDFBudget) {
         self.bytes = bytes
         self.crossReference = crossReference
-        budget = PDFBudget(for: bytes.count)
+        self.budget = budget
+        self.budget.renew()
         unlock()
     }
 
     /// Without a cross-reference.
-    init(scanning bytes: [UInt8]) {
+    init(scanning bytes: [UInt8], _ budget: PDFBudget) {
         var scan = PDFScan(bytes)
-        self.init(bytes, scan.crossReference)
+        self.init(bytes, scan.crossReference, budget)
+        self.budget.note(scan.work)
         for stream in scan.objectStreams.reversed() {
             guard let numbers = objectStream(stream.number)?.starts.keys else { continue }
             scan.add(numbers, of: stream)
         }
         crossReference = scan.crossReference
-        budget = PDFBudget(for: bytes.count)
+        self.budget.renew()
     }
 
     private mutating func unlock() {
-        guard let encryption = trailer["Encrypt"] else { return }
-        let value = resolve(encryption)
+        let encryption = trailer["Encrypt"]
+        if case .null = encryption.value { return }
         // What cannot be found does encrypt, but nobody knows how.
-        if case .null = encryption { return }
-        let id = resolve(trailer["ID"]).array?.first?.string ?? []
-        decryption = PDFDecryption(value.dictionary ?? [:], id: id)
+        let dictionary = resolve(encryption).value.dictionary ?? [:]
+        decryption = PDFDecryption(dictionary, id: resolve(trailer["ID"]).value.array?.first?.string ?? [])
     }
 
     /// What a value is, or refers to; null when there is nothing.
-    mutating func resolve(_ value: PDFObject?) -> PDFObject {
-        var value = value ?? .null
+    mutating func resolve(_ found: Found) -> Found {
+        var found = found
         for _ in 0..<8 {
-            guard case .reference(let number) = value else { return value }
-            value = object(number) ?? .null
+            guard case .reference(let number) = found.value else { return found }
+            found = object(number) ?? .nothing
         }
-        return .null
+        return .nothing
     }
 
-    private mutating func object(_ number: Int) -> PDFObject? {
+    /// The bytes of a string, decrypted; nil when that is not possible.
+    mutating func string(of found: Found) -> [UInt8]? {
+        let found = resolve(found)
+        guard let string = found.value.string, let decryption, let owner = found.owner else {
+            return found.value.string
+        }
+        budget.read(string.count)
+        return decryption.decrypt(string: string, of: owner)
+    }
+
+    private mutating func object(_ number: Int) -> Found? {
         switch crossReference.places[number] {
         case nil, .free: return nil
         case .offset(let offset):
@@ -62,22 +84,23 @@ struct PDFFile {
                 isDamaged = true
                 return nil
             }
-            guard let decryption else { return value }
-            return value.mapStrings { decryption.decrypt(string: $0, of: id) }
+            return Found(value: value, owner: id)
         case .packed(in: let container):
             guard let stream = objectStream(container), let start = stream.starts[number] else {
                 isDamaged = true
                 return nil
             }
+            guard budget.input > 0 else { return nil }
             var lexer = PDFLexer(stream.bytes, at: start)
-            return lexer.value()
+            defer { budget.read(lexer.work) }
+            return lexer.value().map { Found(value: $0) }
         }
     }
 
     private mutating func plainObject(_ number: Int, at offset: Int) -> (PDFObject, PDFObjectID)? {
         guard bytes.indices.contains(offset), budget.input > 0 else { return nil }
         var lexer = PDFLexer(bytes, at: offset)
-        defer { budget.input -= lexer.at - offset }
+        defer { budget.read(lexer.work) }
         guard let id = lexer.objectID(), id.number == number, let value = lexer.value() else { return nil }
         guard case .dictionary(let dictionary) = value, let start = lexer.streamStart() else { return (value, id) }
         return (.stream(PDFStream(dictionary: dictionary, start: start, id: id)), id)
@@ -92,6 +115,7 @@ struct PDFFile {
         else { return nil }
         var found = ObjectStream(bytes: data, starts: [:])
         var lexer = PDFLexer(data)
+        defer { budget.read(lexer.work) }
         while lexer.at < first, let number = lexer.integer(), let offset = lexer.integer() {
             guard offset >= 0, offset < data.count - first else { continue }
             found.starts[number] = first + offset
@@ -107,15 +131,17 @@ struct PDFFile {
         for key in ["Filter", "DecodeParms"] {
             dictionary[key] = direct(dictionary[key])
             if case .array(let values) = dictionary[key] {
+                guard values.count <= PDFFilter.maxCount else { return nil }
                 dictionary[key] = .array(values.map { direct($0) ?? .null })
             }
         }
-        var data = bytes[range]
+        // What is decoded is hardly ever shorter.
+        var data = bytes[range].prefix(max(0, budget.output))
         if let decryption {
             guard data.count <= budget.input, let plain = decryption.decrypt(data, of: stream.id, dictionary) else {
                 return nil
             }
-            budget.input -= data.count
+            budget.read(data.count)
             data = plain[...]
         }
         return PDFFilter.decode(data, by: dictionary, &budget)
@@ -127,7 +153,7 @@ struct PDFFile {
         if let range = bytes.streamData(from: stream.start, length: length) { return range }
         let end = min(bytes.count, stream.start + max(0, budget.input))
         let mark = bytes[stream.start..<end].firstPlace(of: Array("endstream".utf8))
-        budget.input -= (mark ?? end) - stream.start
+        budget.read((mark ?? end) - stream.start)
         return mark == nil && end < bytes.count ? nil : stream.start..<(mark ?? end)
     }
 

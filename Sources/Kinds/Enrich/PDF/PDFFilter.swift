@@ -1,13 +1,17 @@
 /// Undoes what a stream's data went through (ISO 32000-2, 7.4), as far as the streams go that facts are in.
 enum PDFFilter {
+    /// Of one stream.
+    static let maxCount = 4
+
     /// - Parameter dictionary: The stream's, without references in its filters.
     /// - Returns: Nil for filters that are not known, and when the budget is used up; of damaged data what comes before the
     ///   damage.
     static func decode(_ data: ArraySlice<UInt8>, by dictionary: PDFDictionary, _ budget: inout PDFBudget) -> [UInt8]? {
         let filters = list(dictionary["Filter"])
         let parameters = list(dictionary["DecodeParms"])
-        guard filters.count <= 4 else { return nil }
+        guard filters.count <= maxCount else { return nil }
         var data = data
+        var isCopied = false
         for (index, filter) in filters.enumerated() {
             switch filter.name {
             // Undone already, where it says something.
@@ -17,13 +21,13 @@ enum PDFFilter {
                 let parameter = index < parameters.count ? parameters[index].dictionary : nil
                 guard let plain = parameter.map({ unpredict(decoded, $0) }) ?? decoded else { return nil }
                 data = plain[...]
+                isCopied = true
             default: return nil
             }
         }
-        if filters.isEmpty {
-            guard data.count <= budget.output else { return nil }
-            budget.output -= data.count
-        }
+        if isCopied { return Array(data) }
+        guard data.count <= budget.output else { return nil }
+        budget.write(data.count)
         return Array(data)
     }
 
@@ -36,12 +40,12 @@ enum PDFFilter {
     }
 
     private static func inflate(_ data: ArraySlice<UInt8>, _ budget: inout PDFBudget) -> [UInt8]? {
-        guard data.count <= budget.input, budget.output > 0 else { return nil }
-        budget.input -= data.count
+        guard data.count <= min(budget.input, budget.compressed), budget.output > 0 else { return nil }
+        budget.inflate(data.count)
         var decoded: [UInt8] = []
         // What comes before damage is used.
         data.withUnsafeBytes { _ = try? InflateDecoder(gzip: false).decode($0, into: &decoded, limit: budget.output) }
-        budget.output -= decoded.count
+        budget.write(decoded.count)
         return decoded
     }
 

@@ -2,20 +2,22 @@
 extension PDFLexer {
     /// In bytes; what is longer is an error.
     private static let maxString = 64 << 10
+    /// In bytes; of a longer name that is the beginning. The standard has none beyond 127.
+    private static let maxName = 1024
 
     mutating func name() -> String {
         at += 1
         var text: [UInt8] = []
         while let byte, !Self.isDelimiter(byte) {
             at += 1
+            var letter = byte
             if byte == UInt8(ascii: "#"), at + 1 < bytes.count, let high = hexDigit(bytes[at]),
                 let low = hexDigit(bytes[at + 1])
             {
-                text.append(high << 4 | low)
+                letter = high << 4 | low
                 at += 2
-            } else {
-                text.append(byte)
             }
+            if text.count < Self.maxName { text.append(letter) }
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -1,17 +1,36 @@
 /// Reads values out of bytes (ISO 32000-2, 7.2 and 7.3).
 ///
-/// Never goes back further than the two numbers that a reference begins with, so its work is bounded by the bytes that it passes.
+/// Goes back only over what stands behind a number that might begin a reference, so one lexer looks at each byte three times at
+/// most. Who starts another where this one has been charges its ``work``, or goes on at ``furthest``.
 struct PDFLexer {
     private static let maxDepth = 32
 
     let bytes: [UInt8]
     var at: Int
+    private let start: Int
+    /// How many bytes it went back in all, and up to where it had been.
+    private var again = 0
+    private var mark: Int
     /// Of one lexer; more are an error.
-    private var valuesLeft = 1 << 18
+    private static let maxValues = 1 << 16
+    private var values = 0
 
     init(_ bytes: [UInt8], at start: Int = 0) {
         self.bytes = bytes
-        at = start
+        self.start = start
+        (at, mark) = (start, start)
+    }
+
+    /// Up to where it has looked.
+    var furthest: Int { max(at, mark) }
+
+    /// What it did: the bytes that it looked at, and 32 for each value, which costs about as much.
+    var work: Int { at - start + again + 32 * values }
+
+    private mutating func goBack(to place: Int) {
+        mark = furthest
+        again += at - place
+        at = place
     }
 
     var byte: UInt8? { at < bytes.count ? bytes[at] : nil }
@@ -61,7 +80,7 @@ struct PDFLexer {
         skipSpace()
         let start = at
         guard let value = number()?.integer else {
-            at = start
+            goBack(to: start)
             return nil
         }
         return value
@@ -90,15 +109,15 @@ struct PDFLexer {
     /// Nil when what stands here is no value, or one that is too large.
     mutating func value(depth: Int = 0) -> PDFObject? {
         skipSpace()
-        valuesLeft -= 1
-        guard let byte, depth < Self.maxDepth, valuesLeft > 0 else { return nil }
+        values += 1
+        guard let byte, depth < Self.maxDepth, values <= Self.maxValues else { return nil }
         switch byte {
         case UInt8(ascii: "/"): return .name(name())
         case UInt8(ascii: "("): return literal().map(PDFObject.string)
         case UInt8(ascii: "["): return array(depth)
         case UInt8(ascii: "<"):
             return has("<<", at: at) ? dictionary(depth) : hexadecimal().map(PDFObject.string)
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return reference() ?? number()
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return numberOrReference()
         case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): return number()
         default:
             if take("true") { return .boolean(true) }
@@ -139,13 +158,13 @@ struct PDFLexer {
         return .dictionary(values)
     }
 
-    private mutating func reference() -> PDFObject? {
-        let start = at
-        if let number = number()?.integer, let generation = integer(), generation >= 0, take("R") {
-            return .reference(number)
-        }
-        at = start
-        return nil
+    private mutating func numberOrReference() -> PDFObject? {
+        guard let number = number() else { return nil }
+        guard let value = number.integer else { return number }
+        let end = at
+        if let generation = integer(), generation >= 0, take("R") { return .reference(value) }
+        goBack(to: end)
+        return number
     }
 
     private mutating func number() -> PDFObject? {

@@ -8,7 +8,7 @@ enum PDFObject {
     case name(String)
     case array([PDFObject])
     case dictionary(PDFDictionary)
-    case stream(PDFStream)
+    indirect case stream(PDFStream)
     /// The number of another object.
     case reference(Int)
 
@@ -24,16 +24,6 @@ enum PDFObject {
         case .dictionary(let value): value
         case .stream(let stream): stream.dictionary
         default: nil
-        }
-    }
-
-    /// With each string that is in it changed; those that become nil are null.
-    func mapStrings(_ change: ([UInt8]) -> [UInt8]?) -> PDFObject {
-        switch self {
-        case .string(let bytes): change(bytes).map(PDFObject.string) ?? .null
-        case .array(let values): .array(values.map { $0.mapStrings(change) })
-        case .dictionary(let values): .dictionary(values.mapValues { $0.mapStrings(change) })
-        default: self
         }
     }
 }

@@ -1,7 +1,6 @@
 /// The objects of a file whose cross-reference is damaged, or lost with its end: one pass over the bytes, in which the last
 /// definition wins.
 struct PDFScan {
-    private static let maxRetries = 16
     private static let maxObjectStreams = 2000
 
     private(set) var crossReference = PDFCrossReference()
@@ -9,9 +8,14 @@ struct PDFScan {
     private(set) var objectStreams: [(number: Int, offset: Int)] = []
     private var catalog: Int?
     private var information: Int?
-    private var retries = 0
+    /// Left to look at again, behind damage.
+    private var againLeft: Int
+    /// What all its lexers did.
+    private(set) var work: Int
 
     init(_ bytes: [UInt8]) {
+        againLeft = max(1 << 20, bytes.count)
+        work = bytes.count
         var at = 0
         while let (mark, isTrailer) = Self.mark(in: bytes, from: at) {
             at = isTrailer ? trailer(bytes, mark) : object(bytes, mark)
@@ -43,9 +47,10 @@ struct PDFScan {
     /// - Returns: Where to go on.
     private mutating func trailer(_ bytes: [UInt8], _ mark: Int) -> Int {
         var lexer = PDFLexer(bytes, at: mark + 7)
+        defer { work += lexer.work }
         guard let dictionary = lexer.value()?.dictionary else { return next(after: mark + 7, lexer) }
         take(trailer: dictionary)
-        return lexer.at
+        return lexer.furthest
     }
 
     /// The last trailer of a linearized file need not have a root, and then says nothing.
@@ -56,19 +61,21 @@ struct PDFScan {
     private mutating func object(_ bytes: [UInt8], _ mark: Int) -> Int {
         guard let start = Self.headStart(bytes, mark) else { return mark + 3 }
         var lexer = PDFLexer(bytes, at: start)
+        defer { work += lexer.work }
         guard let id = lexer.objectID(), id.number < PDFCrossReference.maxNumber else { return mark + 3 }
-        crossReference.places[id.number] = .offset(start)
+        add(id.number, .offset(start))
         guard let value = lexer.value() else { return next(after: mark + 3, lexer) }
-        guard let dictionary = value.dictionary else { return lexer.at }
+        guard let dictionary = value.dictionary else { return lexer.furthest }
         switch dictionary["Type"]?.name {
         case "Catalog": catalog = id.number
         case "XRef": take(trailer: dictionary)
-        case "ObjStm": objectStreams.append((id.number, start))
+        case "ObjStm":
+            if objectStreams.count >= 2 * Self.maxObjectStreams { objectStreams.removeFirst(Self.maxObjectStreams) }
+            objectStreams.append((id.number, start))
         case nil where Self.isInformation(dictionary): information = id.number
         default: break
         }
-        let end = lexer.at
-        guard let data = lexer.streamStart() else { return end }
+        guard let data = lexer.streamStart() else { return lexer.furthest }
         // Where its end is not certain, its data are looked at like anything else.
         return bytes.streamData(from: data, length: dictionary["Length"]?.integer)?.upperBound ?? data
     }
@@ -83,8 +90,16 @@ struct PDFScan {
 
     /// What follows damage is looked at from its beginning, but not without end.
     private mutating func next(after mark: Int, _ lexer: PDFLexer) -> Int {
-        retries += 1
-        return retries <= Self.maxRetries ? mark : max(mark, lexer.at)
+        guard lexer.work <= againLeft else { return max(mark, lexer.furthest) }
+        againLeft -= lexer.work
+        return mark
+    }
+
+    private mutating func add(_ number: Int, _ place: PDFCrossReference.Place) {
+        guard crossReference.places.count < PDFCrossReference.maxCount || crossReference.places[number] != nil else {
+            return
+        }
+        crossReference.places[number] = place
     }
 
     /// Where the two numbers before an `obj` begin.
@@ -106,7 +121,7 @@ struct PDFScan {
             switch crossReference.places[number] {
             case .packed: continue
             case .offset(let offset) where offset > stream.offset: continue
-            default: crossReference.places[number] = .packed(in: stream.number)
+            default: add(number, .packed(in: stream.number))
             }
         }
     }

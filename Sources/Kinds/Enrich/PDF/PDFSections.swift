@@ -1,30 +1,31 @@
 /// Reads the cross-reference of a file: tables and streams, each of which leads to an older one (ISO 32000-2, 7.5.4 and 7.5.8).
 struct PDFSections {
     private static let maxSections = 1000
-    private static let maxEntries = 1 << 20
 
     private let bytes: [UInt8]
     private var places: [Int: PDFCrossReference.Place] = [:]
     private var entries = 0
     private var budget: PDFBudget
 
-    private init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        budget = PDFBudget(for: bytes.count)
+    /// - Returns: What the sections say that the last `startxref` leads to; nil when one of them cannot be read.
+    static func read(_ bytes: [UInt8], _ budget: inout PDFBudget) -> PDFCrossReference? {
+        var sections = PDFSections(bytes: bytes, budget: budget)
+        defer { budget = sections.budget }
+        return sections.read()
     }
 
-    /// - Returns: What the sections say that the last `startxref` leads to; nil when one of them cannot be read.
-    static func read(_ bytes: [UInt8]) -> PDFCrossReference? {
+    private mutating func read() -> PDFCrossReference? {
         guard let start = bytes.lastPlace(of: Array("startxref".utf8)) else { return nil }
         var lexer = PDFLexer(bytes, at: start + 9)
-        guard let first = lexer.integer() else { return nil }
-        var sections = PDFSections(bytes)
+        let first = lexer.integer()
+        budget.read(bytes.count - start + lexer.work)
+        guard let first else { return nil }
         var trailer: PDFDictionary = [:]
         var next = [first]
         var seen: Set<Int> = []
         while let offset = next.popLast() {
             guard seen.insert(offset).inserted else { continue }
-            guard seen.count <= maxSections, let section = sections.add(at: offset) else { return nil }
+            guard seen.count <= Self.maxSections, let section = add(at: offset) else { return nil }
             if seen.count == 1 { trailer = section }
             if let previous = section["Prev"] {
                 guard let offset = previous.integer else { return nil }
@@ -33,7 +34,7 @@ struct PDFSections {
             // What it says counts before the previous sections.
             if let hidden = section["XRefStm"]?.integer { next.append(hidden) }
         }
-        return trailer["Root"] == nil ? nil : PDFCrossReference(places: sections.places, trailer: trailer)
+        return trailer["Root"] == nil ? nil : PDFCrossReference(places: places, trailer: trailer)
     }
 
     /// Adds a section; what newer ones say stays.
@@ -42,7 +43,7 @@ struct PDFSections {
     private mutating func add(at offset: Int) -> PDFDictionary? {
         guard bytes.indices.contains(offset), budget.input > 0 else { return nil }
         var lexer = PDFLexer(bytes, at: offset)
-        defer { budget.input -= lexer.at - offset }
+        defer { budget.read(lexer.work) }
         return lexer.take("xref") ? addTable(&lexer) : addStream(&lexer)
     }
 
@@ -51,7 +52,7 @@ struct PDFSections {
         while !lexer.take("trailer") {
             guard let start = lexer.integer(), let count = lexer.integer(), start >= 0, count >= 0 else { return nil }
             for index in 0..<count {
-                guard let offset = lexer.integer(), lexer.integer() != nil, entries < Self.maxEntries,
+                guard let offset = lexer.integer(), lexer.integer() != nil, entries < PDFCrossReference.maxCount,
                     start + index < PDFCrossReference.maxNumber
                 else { return nil }
                 entries += 1
@@ -92,7 +93,7 @@ struct PDFSections {
                 // Shorter than it says: what is there counts.
                 guard at + widths[0] + widths[1] + widths[2] <= data.count else { return dictionary }
                 guard index[pair] < PDFCrossReference.maxNumber, offset < PDFCrossReference.maxNumber,
-                    entries < Self.maxEntries
+                    entries < PDFCrossReference.maxCount
                 else { return nil }
                 entries += 1
                 let (kind, first) = (field(widths[0]) ?? 1, field(widths[1]) ?? 0)

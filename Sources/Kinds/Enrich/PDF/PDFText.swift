@@ -1,14 +1,23 @@
 /// Text strings (ISO 32000-2, 7.9.2.2).
 enum PDFText {
     /// UTF-16 or UTF-8 with its mark; else PDFDocEncoding, where it is not clearly UTF-8 without one.
-    static func decode(_ bytes: [UInt8]) -> String {
+    ///
+    /// - Returns: Nil for what is no text, as what was decrypted but had not been encrypted.
+    static func decode(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0xFE, 0xFF]) { return utf16(bytes.dropFirst(2), isBig: true) }
         if bytes.starts(with: [0xFF, 0xFE]) { return utf16(bytes.dropFirst(2), isBig: false) }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return withoutLanguages(String(decoding: bytes.dropFirst(3), as: UTF8.self))
         }
+        // Some writers end it as C does.
+        let bytes = bytes.prefix((bytes.lastIndex { $0 != 0 } ?? -1) + 1)
         if bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) { return text }
-        return String(String.UnicodeScalarView(bytes.compactMap(scalar)))
+        var text = String.UnicodeScalarView()
+        for byte in bytes {
+            guard let scalar = scalar(byte) else { return nil }
+            text.append(scalar)
+        }
+        return String(text)
     }
 
     private static func utf16(_ bytes: ArraySlice<UInt8>, isBig: Bool) -> String {
@@ -30,14 +39,17 @@ enum PDFText {
         return String(String.UnicodeScalarView(kept.map(\.element).joined()))
     }
 
+    private static let accents = Array("˘ˇˆ˙˝˛˚˜".unicodeScalars)
+    private static let signs = Array("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž".unicodeScalars)
+
     /// Annex D.3; nil for what is no character.
     private static func scalar(_ byte: UInt8) -> Unicode.Scalar? {
         switch byte {
-        case 0x18...0x1F: Array("˘ˇˆ˙˝˛˚˜".unicodeScalars)[Int(byte) - 0x18]
-        case 0x80...0x9E:
-            Array("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž".unicodeScalars)[Int(byte) - 0x80]
+        case 0x18...0x1F: accents[Int(byte) - 0x18]
+        case 0x80...0x9E: signs[Int(byte) - 0x80]
         case 0xA0: "€"
-        case 0x7F, 0x9F, 0xAD: nil
+        case 0x09...0x0D: Unicode.Scalar(byte)
+        case 0x00..<0x18, 0x7F, 0x9F, 0xAD: nil
         default: Unicode.Scalar(byte)
         }
     }
