@@ -84,7 +84,7 @@ def hasVerbs: (subverbs | length) > 0;
       ".TP\n.B STATE_DIRECTORY\\fR, \\fBRUNTIME_DIRECTORY\\fR, \\fBCONFIGURATION_DIRECTORY\\fR, \\fBCREDENTIALS_DIRECTORY\nSet by \\fBsystemd.exec\\fR(5): where the database, the socket, the configuration and the tokens of uploads are.",
       ".TP\n.B NOTIFY_SOCKET\\fR, \\fBWATCHDOG_USEC\\fR, \\fBLISTEN_FDS\nThe service manager is told of readiness, progress and the end, as \\fBsd_notify\\fR(3) describes; a socket that it passes is used.",
       ".SH SECURITY", ".PP",
-      "Who may connect to the socket (the group of the service) can make the daemon fetch public addresses, send files beneath upload.roots with the tokens it was given, cancel any job, change queues and definitions, and delete finished jobs. As a token goes to the server that the job names, such a user can learn it. Such a user cannot run programs, read other files, or write to the database file."
+      "Who may connect to the socket (the group of the service) can make the daemon fetch public addresses, send files beneath upload.roots with the tokens it was given, cancel any job, change queues and definitions, and delete finished jobs. A token goes only to the servers that upload.credential_origins names for it. Such a user cannot run programs, read other files, or write to the database file."
    end),
   ".SH SEE ALSO",
   ".PP",

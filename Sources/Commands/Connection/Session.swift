@@ -27,9 +27,11 @@ struct Session: Sendable {
         var start: String { Session.start(for: path) }
     }
 
-    /// What a person types to have a daemon.
+    /// What a person does to have a daemon. Without the configuration it had, jobs might fail that it would have run.
     static func start(for database: String) -> String {
-        database == StandardPaths.database ? "systemctl start halyard" : "halyardd --database \(database)"
+        database == StandardPaths.database
+            ? "Start it with: systemctl start halyard"
+            : "Start halyardd as it was started before, with its --config; its database is \(database)"
     }
 
     let control: any JobControl
@@ -120,7 +122,7 @@ struct Session: Sendable {
         throw CommandFailure(
             .unavailable,
             offline.daemon.map { "\(what) needs the daemon; \($0)." }
-                ?? "\(what) needs the daemon, and none runs for \(offline.path). Start it with: \(offline.start)")
+                ?? "\(what) needs the daemon, and none runs for \(offline.path). \(offline.start)")
     }
 
     /// Tells who must know that the change waits in the database.

@@ -149,7 +149,7 @@ struct LastingWatch {
             case .graph(let id) where isOpen: " and graph \(id) is not final"
             default: ""
             }
-        let start = session.daemonDatabase.map { ". Start it with: \(Session.start(for: $0))" } ?? ""
+        let start = session.daemonDatabase.map { ". \(Session.start(for: $0))" } ?? ""
         return "\(open); waiting up to \(patience.human) for it to come back\(start)"
     }
 }

@@ -27,7 +27,7 @@ enum WaitText {
             ready == 0
                 ? "starts as soon as the daemon comes to it"
                 : "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
-        case .noDaemon: "no daemon runs; start it with: \(start)"
+        case .noDaemon: "no daemon runs. \(start)"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
         case .final(_, let failure?): failure.text
         case .final(let outcome, nil):

@@ -53,7 +53,7 @@ extension ControlProblem {
 
     static func noGraph(_ id: GraphID) -> ControlProblem {
         ControlProblem(
-            .notFound, "There is no graph \(id); it may have been pruned. \"halyard list\" shows what there is.")
+            .notFound, "There is no graph \(id); it may have been pruned. \"halyard graph\" shows what there is.")
     }
 }
 

@@ -47,8 +47,8 @@ extension Enrich {
                 "url", .string, schemes: InputField.webSchemes, isRequired: true, isFromDependency: true,
                 summary: "Page to describe (http or https)"),
             InputField(
-                "max_bytes", .integer, range: 1...Int64.max,
-                summary: "Decoded bytes read of the page; 2097152 unless set"),
+                "max_bytes", .integer, range: 1...(2 << 20),
+                summary: "Decoded bytes read of the page; 2097152 unless set, which is also the most"),
             InputField(
                 "max_redirects", .integer, range: 0...50, summary: "Redirects to follow; 20 unless set, at most 50"),
             InputField(

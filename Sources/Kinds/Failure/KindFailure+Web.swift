@@ -133,7 +133,7 @@ extension KindFailure {
                     status: status, url: url)
                 : KindFailure(
                     .unauthorized,
-                    "\(url.redacted): the server refuses access (\(status)); check the credential and its rights.",
+                    "\(url.redacted): the server refuses access (\(status)); the address is not public. Of an upload, check the credential and its rights.",
                     status: status, url: url)
         case 408, 425, 429, 500, 502, 503, 504:
             return KindFailure(

@@ -93,6 +93,8 @@ public final class OutgoingClient: Sendable {
     /// permits the first.
     func vettedAddresses(for url: WebURL) async throws(KindFailure) -> ([IPAddress], isOwn: Bool) {
         let host = url.host.lookupName
+        // As a rule of `network.allow` names it.
+        let place = host.contains(":") ? "[\(host)]:\(url.port)" : "\(host):\(url.port)"
         let all: [IPAddress] =
             if case .address(let address) = url.host {
                 [address]
@@ -117,11 +119,11 @@ public final class OutgoingClient: Sendable {
             ? KindFailure(
                 .portRefused,
                 "\(url.redacted): port \(url.port) is not in the list of allowed ports; "
-                    + "the administrator can add it, or allow `\(host):\(url.port)`.", url: url)
+                    + "the administrator can add it, or allow `\(place)`.", url: url)
             : KindFailure(
                 .addressRefused,
                 "\(url.redacted): the host is in a private or otherwise special network; "
-                    + "the administrator can allow `\(host):\(url.port)`.", url: url)
+                    + "the administrator can allow `\(place)`.", url: url)
     }
 
     private func head(

@@ -88,7 +88,6 @@ public struct TrackingList: Sendable, Hashable {
     /// `*.` before it says nothing more.
     private static func domain(_ text: some StringProtocol) -> String? {
         let bare = text.hasPrefix("*.") ? String(text.dropFirst(2)) : String(text)
-        guard !bare.contains("*"), let host = WebHost(parsing: bare), case .domain = host else { return nil }
-        return host.lookupName
+        return bare.contains("*") ? nil : WebHost(parsing: bare)?.lookupName
     }
 }

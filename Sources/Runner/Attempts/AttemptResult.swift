@@ -58,7 +58,9 @@ extension AttemptEnd.Ending {
             failedTry = FailedTry(
                 JobFailure(
                     code: JobFailure.Code.timedOut,
-                    message: "the attempt took longer than \(limit.human), the timeout of the definition"),
+                    message:
+                        "the attempt took longer than \(limit.human), the timeout of the definition \(definition.name); raise that, or let it do less."
+                ),
                 isRetryable: true)
             timedOut = true
         case (.threw(let thrown), nil):

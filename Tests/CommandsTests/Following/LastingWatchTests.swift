@@ -90,7 +90,7 @@ import Testing
         let later = try await told(try await session(shop), .job(JobID(1)), patience: .milliseconds(1))
         #expect(
             later.lines == [
-                "the daemon is gone and job 1 is not final; waiting up to 1ms for it to come back. Start it with: halyardd --database \(shop.database)"
+                "the daemon is gone and job 1 is not final; waiting up to 1ms for it to come back. Start halyardd as it was started before, with its --config; its database is \(shop.database)"
             ])
         #expect(later.failure?.exit == .temporary)
     }

@@ -58,7 +58,7 @@ import Testing
             run.errors
                 == "halyard: no daemon runs; what is shown as running was when it ended, and runs again when halyardd starts\n"
         )
-        if verb.first == "why" { #expect(run.output.contains("start it with: halyardd --database")) }
+        if verb.first == "why" { #expect(run.output.contains("Start halyardd as it was started before")) }
     }
 
     // MARK: Why something failed
@@ -116,7 +116,7 @@ import Testing
             "Unknown definition \"unfrl\"; did you mean \"unfurl\"? See: halyard definitions list"
         ),
         (["--kind", "uplaod"], "Unknown kind \"uplaod\"; did you mean \"upload\"? See: halyard definitions list"),
-        (["--graph", "9"], "There is no graph 9; it may have been pruned. \"halyard list\" shows what there is."),
+        (["--graph", "9"], "There is no graph 9; it may have been pruned. \"halyard graph\" shows what there is."),
     ])
     func aMistypedNameIsNoEmptyList(arguments: [String], message: String) async throws {
         let shop = try await Workshop()

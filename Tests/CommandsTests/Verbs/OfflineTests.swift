@@ -354,7 +354,7 @@ import Testing
         #expect(run.code == .unavailable)
         // A database of one's own is nothing that systemctl knows.
         #expect(
-            run.errors.contains("needs the daemon") && run.errors.contains("halyardd --database DIRECTORY/halyard.db"))
+            run.errors.contains("needs the daemon") && run.errors.contains("its database is DIRECTORY/halyard.db"))
     }
 
     @Test func aHeldLockIsNoMystery() async throws {

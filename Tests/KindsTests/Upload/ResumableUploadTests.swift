@@ -324,13 +324,13 @@ import Testing
                 try await withUpload(client) { upload, file, _ in
                     let context = JobContext(
                         lease: Lease(job: JobID(14), attempt: 1), operation: OperationContext(),
-                        isLast: { code, isRetryable in isLast && code == "http_status" && !isRetryable },
+                        isLast: { code, isRetryable in isLast && code == "unauthorized" && !isRetryable },
                         onEnqueue: { _ in })
                     let failure = await failure { () async throws(KindFailure) in
                         try await upload.run(
                             Upload.Input(file: file, to: server.origin + "/files", style: style), job: context)
                     }
-                    #expect(failure?.code == "http_status")
+                    #expect(failure?.code == "unauthorized")
                     #expect(store.state.withLock { $0.isForgotten } == isLast)
                     let folder = try #require(upload.configuration.checkpoints)
                     #expect((CheckpointFile(folder: folder, job: JobID(14)).load() == nil) == isLast)

@@ -11,7 +11,12 @@ enum Charset {
         var utf8 = decode(bytes[skip...], from: name)
         // libxml2 ends at a NUL; the standard replaces it.
         if utf8.withUnsafeBytes({ bytes in bytes.baseAddress.flatMap { memchr($0, 0, bytes.count) } != nil }) {
-            utf8 = utf8.flatMap { $0 == 0 ? [0xEF, 0xBF, 0xBD] : [$0] }
+            var whole: [UInt8] = []
+            whole.reserveCapacity(utf8.count * 2)
+            for byte in utf8 {
+                if byte == 0 { whole += [0xEF, 0xBF, 0xBD] } else { whole.append(byte) }
+            }
+            utf8 = whole
         }
         return (utf8, name)
     }
