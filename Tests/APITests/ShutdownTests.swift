@@ -65,7 +65,7 @@ import Testing
                 #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
                 await group.triggerGracefulShutdown()
                 // The listener is closed by the same stop.
-                while (try? RawPeer(path)) != nil {}
+                await RawPeer.waitUntilNobodyListens(path)
                 try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 #expect(try await peer.readToEnd().contains("HTTP/1.1 200"))
             }
@@ -87,7 +87,7 @@ import Testing
                 #expect(try await peer.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100"))
                 await group.triggerGracefulShutdown()
                 // The listener is closed by the same stop.
-                while (try? RawPeer(path)) != nil {}
+                await RawPeer.waitUntilNobodyListens(path)
                 try peer.send(body)
                 #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 503"))
             }

@@ -43,7 +43,7 @@ import Testing
         ("unfurl", #"{"max_redirects":51}"#, "\"max_redirects\" must be from 0 to 50, found 51"),
         ("unfurl", #"{"timeout_ms":0}"#, "\"timeout_ms\" must be at least 1, found 0"),
         ("enrich", #"{"url":"ftp://h/"}"#, "\"url\" must be an address"),
-        ("enrich", #"{"max_bytes":-5}"#, "\"max_bytes\" must be at least 1, found -5"),
+        ("enrich", #"{"max_bytes":-5}"#, "\"max_bytes\" must be from 1 to 2097152, found -5"),
         ("enrich", #"{"max_redirects":-1}"#, "\"max_redirects\" must be from 0 to 50, found -1"),
         ("enrich", #"{"timeout_ms":0}"#, "\"timeout_ms\" must be at least 1, found 0"),
         ("upload", #"{"to":"example.org"}"#, "\"to\" must be an address"),

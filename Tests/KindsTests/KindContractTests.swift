@@ -15,7 +15,7 @@ import Testing
         let upload = Upload.Input(
             file: "f", to: "t", style: .s3, method: .put, contentType: "c", credential: "c", headers: [:],
             createOnly: true, formField: "f",
-            region: "r", maxBytesPerSecond: 1, timeoutMs: 1, body: "b")
+            region: "r", maxBytesPerSecond: 1, timeoutMs: 1, sha256: "s", body: "b")
         #expect(try names(upload) == Set(Upload.inputFields.map(\.name)))
         let unfurl = Unfurl.Input(url: "u", maxRedirects: 1, readPage: true, timeoutMs: 1)
         #expect(try names(unfurl) == Set(Unfurl.inputFields.map(\.name)))

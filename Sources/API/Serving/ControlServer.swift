@@ -7,6 +7,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import Synchronization
 
 /// Serves every verb on the control socket, in HTTP/1.1 with JSON.
 ///
@@ -58,9 +59,29 @@ public struct ControlServer: Service {
         }
     }
 
-    private struct Accepted: Sendable {
-        let channel: HTTP1Channel.Value
-        let http: HTTP1Channel
+    /// A connection on its way from the listener to the task that serves it. One that comes at the very end of the listener is
+    /// dropped there; NIO ends the process when what wraps a channel is released without having been used.
+    private final class Accepted: Sendable {
+        private let channel: HTTP1Channel.Value
+        private let http: HTTP1Channel
+        private let isServed = Mutex(false)
+
+        init(channel: HTTP1Channel.Value, http: HTTP1Channel) {
+            self.channel = channel
+            self.http = http
+        }
+
+        func serve(logger: Logger) async {
+            isServed.withLock { $0 = true }
+            await http.handle(value: channel, logger: logger)
+        }
+
+        deinit {
+            guard !isServed.withLock(\.self) else { return }
+            let channel = channel
+            // Awaited by nobody: the connection is closed, and a failure to do so means that it was.
+            Task { try? await channel.executeThenClose { _, _ in } }
+        }
     }
 
     private func listen() async throws -> NIOAsyncChannel<Accepted, Never> {
@@ -113,7 +134,7 @@ public struct ControlServer: Service {
         do {
             try await listener.executeThenClose { accepted in
                 for try await one in accepted {
-                    tasks.addTask { await one.http.handle(value: one.channel, logger: logger) }
+                    tasks.addTask { await one.serve(logger: logger) }
                 }
             }
         } catch {

@@ -5,16 +5,32 @@ final class RawPeer: Sendable {
     private let descriptor: CInt
 
     init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        let (descriptor, code) = Self.connect(to: path, kind: CInt(SOCK_STREAM.rawValue))
+        self.descriptor = descriptor
+        guard code == 0 else { throw TestFailure("connect: \(code)") }
+    }
+
+    /// Returns when nobody listens there any more. Blocks no thread: the queue of a listener that no longer accepts may be full.
+    static func waitUntilNobodyListens(_ path: String) async {
+        while true {
+            let (descriptor, code) = connect(to: path, kind: CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue))
+            close(descriptor)
+            if code == ECONNREFUSED || code == ENOENT { return }
+            await Task.yield()
+        }
+    }
+
+    private static func connect(to path: String, kind: CInt) -> (descriptor: CInt, code: CInt) {
+        let descriptor = socket(AF_UNIX, kind, 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard result == 0 else { throw TestFailure("connect: \(errno)") }
+        return (descriptor, result == 0 ? 0 : errno)
     }
 
     deinit { close(descriptor) }

@@ -33,7 +33,7 @@ import Testing
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)
         try Golden.expect(
             Capture.text { output in
-                for line in WaitText.lines(explanation, start: "systemctl start halyard", now: now) {
+                for line in WaitText.lines(explanation, start: "Start it with: systemctl start halyard", now: now) {
                     try output.line(line)
                 }
             },
