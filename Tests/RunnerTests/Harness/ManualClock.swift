@@ -1,3 +1,4 @@
+import Dispatch
 import Jobs
 import Runner
 import Synchronization
@@ -12,10 +13,27 @@ final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
     final class ManualAlarm: Alarm {
         let ring: @Sendable () -> Void
         let moment = Mutex<Moment?>(nil)
+        private let now: @Sendable () -> Moment
 
-        init(ring: @escaping @Sendable () -> Void) { self.ring = ring }
+        init(now: @escaping @Sendable () -> Moment, ring: @escaping @Sendable () -> Void) {
+            self.now = now
+            self.ring = ring
+        }
 
-        func set(_ moment: Moment?) { self.moment.withLock { $0 = moment } }
+        /// One for a moment that has passed rings at once, elsewhere, as the kernel's would: the time may pass between the
+        /// start of what is limited and the setting of its alarm.
+        func set(_ moment: Moment?) {
+            self.moment.withLock { $0 = moment }
+            if takeIfDue(now()) { DispatchQueue.global().async { [ring] in ring() } }
+        }
+
+        func takeIfDue(_ now: Moment) -> Bool {
+            moment.withLock { set in
+                guard let due = set, due <= now else { return false }
+                set = nil
+                return true
+            }
+        }
     }
 
     private let state: Mutex<State>
@@ -28,7 +46,7 @@ final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
     var armed: [Moment] { state.withLock { $0.alarms }.compactMap { $0.moment.withLock { $0 } } }
 
     func alarm(_ ring: @escaping @Sendable () -> Void) -> any Alarm<Moment> {
-        let alarm = ManualAlarm(ring: ring)
+        let alarm = ManualAlarm(now: { self.now }, ring: ring)
         state.withLock { $0.alarms.append(alarm) }
         return alarm
     }
@@ -39,14 +57,7 @@ final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
             state.now = moment
             return state.alarms
         }
-        for alarm in alarms {
-            let isDue = alarm.moment.withLock { set in
-                guard let due = set, due <= moment else { return false }
-                set = nil
-                return true
-            }
-            if isDue { alarm.ring() }
-        }
+        for alarm in alarms where alarm.takeIfDue(moment) { alarm.ring() }
     }
 
     /// Somebody sets the clock: every alarm that is set rings, due or not, and stays set unless it was due.
