@@ -9,9 +9,9 @@ extension Enrich {
     /// A picture that cannot be fetched or measured leaves the output as it is.
     func measureImage(of output: inout Output, within left: Duration) async throws(KindFailure) {
         let limit = min(left, Self.imageTimeout)
-        // Its address was made by this parser.
-        guard let picture = output.images?.first, picture.width == nil || picture.height == nil,
-            let url = try? WebURL(parsing: picture.url), limit > .zero
+        guard limit > .zero, let picture = output.images?.first, picture.width == nil || picture.height == nil,
+            // Its address was made by this parser.
+            let url = try? WebURL(parsing: picture.url)
         else { return }
         let found: MediaFacts?
         do throws(KindFailure) {

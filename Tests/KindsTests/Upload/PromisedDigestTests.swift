@@ -72,6 +72,7 @@ import Testing
                     #expect(failure?.code == "source_changed")
                     #expect(failure?.isRetryable == false)
                     #expect(!servers.hasFinished(style))
+                    // One request is finished when it has arrived whole; such ones only are listed.
                     #expect(server.requests.allSatisfy { $0.body.count < bytes.count })
                     // What had begun is taken back.
                     if style == .tus || style == .resumable {

@@ -1,0 +1,92 @@
+import Crypto
+import Foundation
+import Jobs
+import OperationTypes
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// What nobody goes on with does not stay at the server.
+extension ResumableUploadTests {
+    /// Stopped with the daemon, the upload stays; stopped for good, it goes.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
+    func onlyACancelledJobTakesItsUploadBack(style: Upload.Input.Style, isCancelled: Bool) async throws {
+        let store = ResumableServer()
+        let stop = Signal()
+        try await LoopbackServer.with { request in
+            if request.method == "PATCH", store.state.withLock({ $0.stored.count }) >= 1 << 20 {
+                stop.send()
+                return .silence
+            }
+            return store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
+                    let context = JobContext(
+                        lease: Lease(job: JobID(12), attempt: 1), operation: OperationContext(),
+                        isCancelled: { isCancelled }, onEnqueue: { _ in })
+                    let first = Task {
+                        await failure { () async throws(KindFailure) in try await upload.run(input, job: context) }
+                    }
+                    await stop.wait()
+                    first.cancel()
+                    #expect(await first.value?.code == "cancelled")
+                    #expect(store.state.withLock { $0.isForgotten } == isCancelled)
+                    let folder = try #require(upload.configuration.checkpoints)
+                    #expect((CheckpointFile(folder: folder, job: JobID(12)).load() == nil) == isCancelled)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
+    func onlyAJobThatFailsForGoodTakesItsUploadBack(style: Upload.Input.Style, isLast: Bool) async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with { request in
+            let isFull = request.method == "PATCH" && store.state.withLock { $0.stored.count } >= 1 << 20
+            return isFull ? .respond(403) : store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let context = JobContext(
+                        lease: Lease(job: JobID(14), attempt: 1), operation: OperationContext(),
+                        isLast: { code, isRetryable in isLast && code == "unauthorized" && !isRetryable },
+                        onEnqueue: { _ in })
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await upload.run(
+                            Upload.Input(file: file, to: server.origin + "/files", style: style), job: context)
+                    }
+                    #expect(failure?.code == "unauthorized")
+                    #expect(store.state.withLock { $0.isForgotten } == isLast)
+                    let folder = try #require(upload.configuration.checkpoints)
+                    #expect((CheckpointFile(folder: folder, job: JobID(14)).load() == nil) == isLast)
+                }
+            }
+        }
+    }
+
+    /// What the server does not let go now is asked for again when it is stale.
+    @Test func uploadThatCannotBeTakenBackIsNotForgotten() async throws {
+        let store = ResumableServer()
+        try await LoopbackServer.with { request in
+            ["PATCH", "DELETE"].contains(request.method) ? .respond(403) : store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, file, _ in
+                    let context = JobContext(
+                        lease: Lease(job: JobID(15), attempt: 1), operation: OperationContext(),
+                        isLast: { _, _ in true }, onEnqueue: { _ in })
+                    _ = await failure { () async throws(KindFailure) in
+                        try await upload.run(
+                            Upload.Input(file: file, to: server.origin + "/files", style: .tus), job: context)
+                    }
+                    #expect(server.requests.contains { $0.method == "DELETE" })
+                    let folder = try #require(upload.configuration.checkpoints)
+                    #expect(CheckpointFile(folder: folder, job: JobID(15)).load() != nil)
+                }
+            }
+        }
+    }
+}
