@@ -26,10 +26,12 @@ import Jobs
 /// ```
 ///
 /// The YAML is read by the rules of version 1.2, so `on` and `no` are strings, and JSON is accepted as it is.
-public struct DefinitionDocument: Hashable, Sendable {
+public struct DefinitionDocument: Sendable {
     public var change: DefinitionChange
     /// The line, from 1, at which each thing begins; empty where the document gives none.
     public var lines: [DefinitionProblem.Subject: Int]
+    private var places: [DefinitionProblem.Subject: [String]] = [:]
+    private let tree: YAMLTree
 
     /// The largest document: 8 MiB.
     public static let maxBytes = 8 << 20
@@ -55,6 +57,7 @@ public struct DefinitionDocument: Hashable, Sendable {
     private init(_ tree: YAMLTree, _ reader: inout PatientReader) {
         change = DefinitionChange()
         lines = [:]
+        self.tree = tree
         let fields = reader.read(tree.json, at: []) { (json) throws(ShapeProblem) in
             try JSONFields(json, at: [], known: ["queues", "definitions", "graphs", "schedules"])
         }
@@ -72,24 +75,28 @@ public struct DefinitionDocument: Hashable, Sendable {
         change.schedules = reader.read(section: "schedules", of: fields) { (json, name, path) throws(ShapeProblem) in
             try Schedule(json: json, name: name, at: path)
         }
-        note("queues", change.queues.map { .queue($0.name) }, tree)
-        note("definitions", change.definitions.map { .definition($0.name) }, tree)
-        note("graphs", change.graphs.map { .graph($0.name) }, tree)
-        note("schedules", change.schedules.map { .schedule($0.name) }, tree)
+        note("queues", change.queues.map { .queue($0.name) })
+        note("definitions", change.definitions.map { .definition($0.name) })
+        note("graphs", change.graphs.map { .graph($0.name) })
+        note("schedules", change.schedules.map { .schedule($0.name) })
     }
 
     /// Things are under their name in a map, or under their number in a list.
-    private mutating func note(_ section: String, _ subjects: [DefinitionProblem.Subject], _ tree: YAMLTree) {
+    private mutating func note(_ section: String, _ subjects: [DefinitionProblem.Subject]) {
         let known = tree.lines(in: section)
         for (index, subject) in subjects.enumerated() {
-            guard let line = known[subject.name] ?? known["\(index)"] else { continue }
+            let key = known[subject.name] == nil ? "\(index)" : subject.name
+            guard let line = known[key] else { continue }
             lines[subject] = line
+            places[subject] = [section, key]
         }
     }
 
-    /// A problem that the catalog found, with the line of what it is about.
+    /// A problem that the catalog found, with the line of the field it is about, or of what surrounds that.
     public func describe(_ problem: DefinitionProblem) -> String {
-        guard let line = lines[problem.subject] else { return problem.description }
+        guard let place = places[problem.subject], let line = tree.line(of: place + problem.reason.place) else {
+            return problem.description
+        }
         return "line \(line): \(problem)"
     }
 }

@@ -132,6 +132,21 @@ extension Check {
             try expectEqual(graph.counts[.skipped], 2)
             try expectEqual(graph.counts.open, 0)
         },
+        Check("whatWasSkippedAtOnceIsTold") { source in
+            let bench = try await Workbench(source)
+            let failed = try await bench.enqueue(bench.job())
+            try await bench.runOne(.failed(.broken))
+            let receipt = try await bench.enqueue(
+                NewGraph(
+                    isGraph: true,
+                    jobs: [
+                        bench.job(after: [NewDependency(on: .existing(failed))]),
+                        bench.job(after: [NewDependency(on: .existing(failed), condition: .finished)]),
+                        bench.job(after: [NewDependency(on: .new(0))]),
+                    ]))
+            try expectEqual(receipt.skipped, [receipt.jobs[0], receipt.jobs[2]])
+            try expectEqual(try await bench.states(receipt.jobs), [.skipped, .ready, .skipped])
+        },
         Check("aRetryKeepsDependentsWaiting") { source in
             let bench = try await Workbench(source)
             let receipt = try await bench.enqueue(

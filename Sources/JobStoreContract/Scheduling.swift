@@ -40,6 +40,25 @@ extension Check {
             try await bench.store.change(DefinitionChange(scheduleRemovals: ["nightly"]), now: bench.now)
             try expectEqual(try await bench.store.schedules(), [])
         },
+        Check("moreSchedulesThanThereMayBeAreNotWritten") { source in
+            let bench = try await Workbench(source)
+            let many = try (0..<Schedule.maxCount).map { try bench.schedule("s\($0)") }
+            try await bench.store.change(DefinitionChange(schedules: many), now: bench.now)
+            let more = DefinitionChange(
+                queues: [QueueChange(name: "none")], schedules: [try bench.schedule("more")])
+            do {
+                try await bench.store.change(more, now: bench.now)
+                throw Violation(description: "expected one more schedule to be refused")
+            } catch StoreError.tooManySchedules {}
+            try expect(try await bench.store.schedule("more") == nil, "it was not written")
+            try expect(try await !bench.store.queues().contains { $0.settings.name == "none" }, "nor what came with it")
+            // One for another, and one that is there.
+            try await bench.store.change(
+                DefinitionChange(
+                    schedules: [try bench.schedule("more"), try bench.schedule("s1", overlap: .allow)],
+                    scheduleRemovals: ["s0"]), now: bench.now)
+            try expectEqual(try await bench.store.schedules().count, Schedule.maxCount)
+        },
         Check("aTimeIsFiredForOnce") { source in
             let bench = try await Workbench(source)
             try await bench.store.change(DefinitionChange(schedules: [bench.schedule("nightly")]), now: bench.now)

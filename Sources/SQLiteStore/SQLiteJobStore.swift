@@ -146,7 +146,8 @@ public final class SQLiteJobStore: JobStore {
     }
 
     public func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError) {
-        try await write { (writer) throws(SQLiteError) in try writer.change(definitions, now: now) }
+        let isWritten = try await write { (writer) throws(SQLiteError) in try writer.change(definitions, now: now) }
+        if !isWritten { throw .tooManySchedules }
     }
 
     public func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError) {

@@ -258,6 +258,60 @@ import Testing
             ])
     }
 
+    @Test func everyWrongEntryAndEveryFieldOfAPolicyIsToldOnce() {
+        let text = """
+            definitions:
+              a:
+                kind: k
+                retry:
+                  attempts: 0
+                  initial: soon
+                  cap: 500ms
+                  jitter: some
+                  on: [timed_out, 7, 8]
+              b: {kind: k, retry: {delay: often, attempts: many}}
+              c: {kind: k, retry: {delay: list, delays: [1s, x, 2s, y], attempts: 0}}
+              d: {kind: k, retry: {delay: list, jitter: some}}
+              e: {kind: k, retry: {delay: none, initial: 1s, attempts: 0}}
+            graphs:
+              g:
+                nodes:
+                  one: {definition: d}
+                  two: {definition: d, after: ["one:done", one, "x:y"]}
+            schedules:
+              s: {calendar: ["25:00", daily, "26:00"], definition: c}
+            """
+        let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
+        let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.place ?? "")" } ?? []
+        #expect(
+            places.sorted() == [
+                "10 definitions.b.retry.attempts", "10 definitions.b.retry.delay", "11 definitions.c.retry.attempts",
+                "11 definitions.c.retry.delays.1", "11 definitions.c.retry.delays.3", "12 definitions.d.retry.delays",
+                "12 definitions.d.retry.jitter", "13 definitions.e.retry.attempts", "13 definitions.e.retry.initial",
+                "18 graphs.g.nodes.two.after.0", "18 graphs.g.nodes.two.after.2", "20 schedules.s.calendar.0",
+                "20 schedules.s.calendar.2", "5 definitions.a.retry.attempts", "6 definitions.a.retry.initial",
+                "8 definitions.a.retry.jitter", "9 definitions.a.retry.on.1", "9 definitions.a.retry.on.2",
+            ])
+    }
+
+    @Test func aProblemOfTheCatalogIsToldWithTheLineOfItsField() throws {
+        let text = """
+            queues:
+              q:
+                limit: 0
+                weight: 0
+            definitions:
+              - name: a
+                kind: unknown
+                timeout: 9999d
+                input:
+                  x: 1
+            """
+        let document = try DefinitionDocument.parse(text)
+        let problems = Catalog(DefinitionSet()).check(document.change).map(document.describe)
+        #expect(problems.map { $0.prefix { $0 != ":" } } == ["line 3", "line 4", "line 8", "line 7"])
+    }
+
     @Test func noMoreProblemsAreToldThanAnybodyReads() {
         let text = "definitions:\n" + (0..<30).map { "  d\($0): {kind: x, colour: red}\n" }.joined()
         let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }

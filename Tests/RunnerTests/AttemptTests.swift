@@ -67,6 +67,31 @@ import Testing
         }
     }
 
+    /// So that an operation takes back what it began when nobody goes on with it.
+    @Test func anAttemptKnowsWhetherItsTimeoutWasTheLastTry() async throws {
+        let gate = Gate()
+        let told = Mutex<[Bool]>([])
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: RetryPolicy(attempts: 2), timeout: .seconds(30))],
+            run: { input, job throws(TestFailure) in
+                let before = job.isStoppedForGood
+                _ = await gate.wait(job)
+                told.withLock { $0 += [before, job.isStoppedForGood] }
+                throw TestFailure(code: "stopped")
+            }
+        ) { harness in
+            try await harness.running { runner in
+                let job = try await harness.enqueue(harness.job())
+                for _ in 0..<2 {
+                    _ = await gate.arrived()
+                    harness.uptime.advance(by: .seconds(30))
+                }
+                #expect(try await harness.wait(runner, for: job) == .failed)
+                #expect(told.withLock(\.self) == [false, false, false, true])
+            }
+        }
+    }
+
     @Test func attemptThatTakesTooLongIsStoppedAndTimedOut() async throws {
         let gate = Gate()
         try await RunnerHarness.withStore(

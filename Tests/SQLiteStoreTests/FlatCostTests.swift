@@ -14,7 +14,7 @@ import Testing
         let location = try DatabaseLocation(directory.database)
         let writer = try Writer(try location.openForWriting(StoreOptions()), path: location.path)
         try writer.begin(isObserved: false)
-        try writer.change(
+        _ = try writer.change(
             DefinitionChange(
                 queues: [QueueChange(name: "default", limit: QueueSettings.maxLimit)],
                 definitions: [Definition(name: "step", kind: "noop")]), now: Self.now)

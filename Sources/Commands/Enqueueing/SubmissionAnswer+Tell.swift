@@ -15,6 +15,12 @@ extension SubmissionAnswer {
             if case .duplicate = self {
                 try surroundings.note("the key was used before; nothing was added")
             }
+            if let first = receipt.skipped.first {
+                let others = receipt.skipped.count - 1
+                try surroundings.note(
+                    "job \(first)\(others > 0 ? " and \(others) more" : "") will not run: what it waits for had already ended otherwise. See: halyard why \(first)"
+                )
+            }
             return receipt
         }
     }

@@ -97,6 +97,9 @@ extension Halyard {
                             for text in DefinitionText.difference(line) { try surroundings.output.line(text) }
                         }
                     }
+                    for line in lines {
+                        if let warning = line.warning { try surroundings.note("\(line.type) \(line.name): \(warning)") }
+                    }
                     if dryRun {
                         try surroundings.note("nothing was written (--dry-run)")
                     } else {

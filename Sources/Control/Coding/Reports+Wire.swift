@@ -106,7 +106,8 @@ extension DefinitionLine: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         self.init(
             change: try fields.required("change"), type: try fields.required("type"),
-            name: try fields.required("name"), fields: try fields.optional("fields") ?? [])
+            name: try fields.required("name"), fields: try fields.optional("fields") ?? [],
+            warning: try fields.optional("warning"))
     }
 
     func write(to object: inout WireObject) {
@@ -114,6 +115,7 @@ extension DefinitionLine: WireObjectValue {
         object.add("type", type)
         object.add("name", name)
         object.add("fields", fields.isEmpty ? nil : fields)
+        object.add("warning", warning)
     }
 }
 

@@ -129,12 +129,15 @@ extension JobRequest.Dependency: WireObjectValue {
 
 extension EnqueueReceipt: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
-        self.init(graph: try fields.optional("graph"), jobs: try fields.required("jobs"))
+        self.init(
+            graph: try fields.optional("graph"), jobs: try fields.required("jobs"),
+            skipped: try fields.optional("skipped") ?? [])
     }
 
     func write(to object: inout WireObject) {
         object.add("graph", graph)
         object.add("jobs", jobs)
+        object.add("skipped", skipped.isEmpty ? nil : skipped)
     }
 }
 

@@ -28,9 +28,9 @@ public struct DaemonHooks: Sendable {
     public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
     /// Reads configuration and definitions anew, whole or not at all.
     public var reload: @Sendable () async throws(ControlProblem) -> Void
-    /// Refuses an input before its job is accepted, e.g. a file outside the roots. Gets the kind's name and the
-    /// definition's defaults overlaid by the job's fields.
-    public var checkInput: (@Sendable (_ kind: String, _ input: JSONText) -> ControlProblem?)?
+    /// The first problem of inputs that are judged before a job is accepted or a definition is written, e.g. a file
+    /// outside the roots.
+    public var checkInputs: (@Sendable ([PlannedInput]) async -> ControlProblem?)?
     public var spool: Spool?
 
     public init(
@@ -40,14 +40,14 @@ public struct DaemonHooks: Sendable {
             StoreObservation {}
         },
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
-        checkInput: (@Sendable (_ kind: String, _ input: JSONText) -> ControlProblem?)? = nil,
+        checkInputs: (@Sendable ([PlannedInput]) async -> ControlProblem?)? = nil,
         spool: Spool? = nil
     ) {
         self.condition = condition
         self.progress = progress
         self.observeProgress = observeProgress
         self.reload = reload
-        self.checkInput = checkInput
+        self.checkInputs = checkInputs
         self.spool = spool
     }
 }

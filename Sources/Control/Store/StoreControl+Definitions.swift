@@ -32,9 +32,26 @@ extension StoreControl {
 
     private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         let definitions = try await definitions()
-        let problems = Catalog(definitions).check(document.change).map(document.describe)
-        if !problems.isEmpty { throw .wrongDefinitions(problems) }
-        let lines = definitions.differences(after: document.change).map(DefinitionLine.init)
+        var problems = Catalog(definitions).check(document.change)
+        if let check = daemon?.checkInputs {
+            let refused = Set(problems.map(\.subject))
+            for input in document.change.ownInputs(over: definitions) {
+                guard let problem = await check([input.planned]).map(input.problem),
+                    !refused.contains(problem.subject)
+                else { continue }
+                problems.append(problem)
+            }
+        }
+        if !problems.isEmpty { throw .wrongDefinitions(problems.map(document.describe)) }
+        var lines = definitions.differences(after: document.change).map(DefinitionLine.init)
+        let warnings = document.change.schedules.compactMap { schedule in
+            schedule.warning(now: now()).map { (schedule.name, $0) }
+        }
+        for (name, warning) in warnings {
+            for index in lines.indices where lines[index].type == "schedule" && lines[index].name == name {
+                lines[index].warning = warning
+            }
+        }
         if !dryRun, lines.contains(where: { $0.change != .unchanged }) {
             try await asked { () throws(StoreError) in try await store.change(document.change, now: now()) }
         }

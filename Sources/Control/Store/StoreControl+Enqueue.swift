@@ -28,7 +28,7 @@ extension StoreControl {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let kinds = try await kindsOfJobs(submissions)
         let moment = now()
-        let checker = InputChecker(catalog: catalog, check: daemon?.checkInput)
+        let checker = InputChecker(catalog: catalog, check: daemon?.checkInputs)
         let large = largeGraphs(of: catalog)
         var batch: [(place: Int, graph: NewGraph)] = []
         // With those that are refused: planning them takes as long.
@@ -60,7 +60,9 @@ extension StoreControl {
                 graph.key = submission.keyByContent
                 batchedJobs += graph.jobs.count - expectedJobs
                 if let spoolUsers { held.append((place, spoolUsers.hold(graph))) }
-                guard let refusal = spoolUsers?.problem(of: graph) ?? checker.problem(of: graph) else {
+                var refusal = spoolUsers?.problem(of: graph)
+                if refusal == nil { refusal = await checker.problem(of: graph) }
+                guard let refusal else {
                     batch.append((place, graph))
                     continue
                 }
@@ -154,24 +156,28 @@ extension SubmissionAnswer {
 
 /// Asks the daemon about the inputs of planned jobs.
 struct InputChecker {
-    let check: (@Sendable (String, JSONText) -> ControlProblem?)?
+    typealias Check = @Sendable ([PlannedInput]) async -> ControlProblem?
+
+    let check: Check?
     private var definitions: [DefinitionID: Definition] = [:]
 
-    init(catalog: Catalog, check: (@Sendable (String, JSONText) -> ControlProblem?)?) {
+    init(catalog: Catalog, check: Check?) {
         self.check = check
         guard check != nil else { return }
         for stored in catalog.definitions.definitions { definitions[stored.id] = stored.definition }
     }
 
-    func problem(of graph: NewGraph) -> ControlProblem? {
+    func problem(of graph: NewGraph) async -> ControlProblem? {
         guard let check else { return nil }
-        for job in graph.jobs {
-            guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {
-                continue
-            }
-            let fields = job.input.flatMap(JSONObject.init) ?? JSONObject()
-            if let problem = check(definition.kind, defaults.overlaid(by: fields).text) { return problem }
-        }
-        return nil
+        return await check(
+            graph.jobs.compactMap { job in
+                guard let definition = definitions[job.definition], let defaults = JSONObject(definition.input) else {
+                    return nil
+                }
+                let fields = job.input.flatMap(JSONObject.init) ?? JSONObject()
+                return PlannedInput(
+                    kind: definition.kind, input: defaults.overlaid(by: fields).text,
+                    stage: job.dependencies.isEmpty ? .whole : .waiting)
+            })
     }
 }

@@ -7,6 +7,7 @@ extension ControlProblem {
             case .busy, .diskFull, .readOnly, .closed: .unavailable
             case .commitUnknown: .unknownOutcome
             case .inputOutput, .damaged: .storage
+            case .tooManySchedules: .invalidDefinitions
             case .internalError: .internal
             }
         self.init(code, error.description)

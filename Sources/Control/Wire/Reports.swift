@@ -126,12 +126,15 @@ public struct DefinitionLine: Sendable, Hashable {
     public var name: String
     /// For `changed`: each field as `timeout 30s → 1m`.
     public var fields: [String]
+    /// What is accepted, but hardly meant.
+    public var warning: String?
 
-    public init(change: Change, type: String, name: String, fields: [String] = []) {
+    public init(change: Change, type: String, name: String, fields: [String] = [], warning: String? = nil) {
         self.change = change
         self.type = type
         self.name = name
         self.fields = fields
+        self.warning = warning
     }
 }
 

@@ -114,8 +114,9 @@ public struct DaemonCommand: ParsableCommand {
         let configuration = try DaemonConfiguration.load(sources)
         if checkConfig {
             let kinds = KindSet(configuration.kinds).kinds + surroundings.kinds
-            try configuration.checkDefinitions(kinds: try KindRegistry(kinds).descriptions)
-            let warnings = configuration.warnings
+            let doubts = try configuration.check(
+                for: .anybody, firstDefinitions: try KindRegistry(kinds).descriptions)
+            let warnings = doubts + configuration.warnings
             for warning in warnings { surroundings.logger.warning("\(warning)") }
             let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
             print(warnings.isEmpty ? "The configuration is good." : "The configuration can be used, with \(count).")

@@ -5,8 +5,16 @@ import YAML
 /// The keys of a YAML file with their values as text, and the line each stands on.
 struct ConfigurationFile {
     var path: String
-    var values: [String: (text: Setting.Text, line: Int)] = [:]
+    var values: [String: Value] = [:]
     var problems: [String] = []
+
+    struct Value {
+        var text: Setting.Text
+        /// Of the key.
+        var line: Int
+        /// Of each entry of a list.
+        var entryLines: [Int] = []
+    }
 
     /// No file at all: nothing is set.
     init() { path = "" }
@@ -63,16 +71,19 @@ struct ConfigurationFile {
             if scalar.isPlain, ["", "~", "null", "Null", "NULL"].contains(scalar.text) {
                 return refuse(value, "\(setting.key) has no value; give one, or remove the line")
             }
-            values[setting.key] = (.scalar(scalar.text), line)
+            values[setting.key] = Value(text: .scalar(scalar.text), line: line)
         case .sequence(let sequence):
             var texts: [String] = []
+            var lines: [Int] = []
             for element in sequence {
                 guard let scalar = element.scalar else {
-                    return refuse(element, "\(setting.key) takes single values in its list")
+                    refuse(element, "\(setting.key) takes single values in its list")
+                    continue
                 }
                 texts.append(scalar.text)
+                lines.append(element.line)
             }
-            values[setting.key] = (.list(texts), line)
+            values[setting.key] = Value(text: .list(texts), line: line, entryLines: lines)
         case .mapping:
             refuse(value, "\(setting.key) takes \(setting.isList ? "a list" : "one value"), not keys beneath it")
         }

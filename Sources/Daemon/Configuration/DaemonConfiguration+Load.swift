@@ -53,13 +53,19 @@ extension DaemonConfiguration {
         var configuration = DaemonConfiguration(sources.service)
         for setting in Setting.all {
             guard let text = text(of: setting, in: reader) else { continue }
-            do throws(Setting.Refusal) {
+            do throws(Setting.Refusals) {
                 try setting.apply(text, &configuration)
             } catch {
-                problems.append("\(place(of: setting, sources, file)): \(setting.key) \(error.reason)")
+                for (entry, reason) in error.all {
+                    problems.append("\(place(of: setting, entry, sources, file)): \(setting.key) \(reason)")
+                }
             }
         }
-        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        guard problems.isEmpty else {
+            // Two entries of one line may have the same.
+            var told: Set<String> = []
+            throw ConfigurationError(problems.filter { told.insert($0).inserted })
+        }
         return configuration
     }
 
@@ -108,10 +114,12 @@ extension DaemonConfiguration {
     }
 
     private static func place(
-        of setting: Setting, _ sources: ConfigurationSources, _ file: ConfigurationFile
+        of setting: Setting, _ entry: Int?, _ sources: ConfigurationSources, _ file: ConfigurationFile
     ) -> String {
         if sources.flags[setting.key] != nil { return "command line" }
         if sources.environment[setting.variable] != nil { return setting.variable }
-        return "\(file.path):\(file.values[setting.key]?.line ?? 1)"
+        guard let value = file.values[setting.key] else { return "\(file.path):1" }
+        let line = entry.flatMap { value.entryLines.indices.contains($0) ? value.entryLines[$0] : nil }
+        return "\(file.path):\(line ?? value.line)"
     }
 }

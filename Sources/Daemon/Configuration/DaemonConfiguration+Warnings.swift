@@ -8,17 +8,30 @@ extension DaemonConfiguration {
         DispatchQueue.global().async { for warning in warnings { logger.warning("\(warning)") } }
     }
 
-    /// What is no reason not to start, but worth a word: a root that is no folder, since it may come with a disk that is
-    /// mounted later.
+    /// What is no reason not to start, but worth a word: folders that are looked at anew for each job, so that they may
+    /// come later, with a disk or by an administrator's hand.
     var warnings: [String] {
-        upload.roots.compactMap { root -> String? in
-            var facts = stat()
-            if stat(root, &facts) == 0 {
-                let isFolder = facts.st_mode & S_IFMT == S_IFDIR
-                return isFolder ? nil : "upload.roots: \(root) is no folder, so that nothing in it can be sent"
-            }
-            let reason = String(cString: strerror(errno))
-            return "upload.roots: \(root) cannot be looked at (\(reason)); nothing in it can be sent until it can"
+        let roots = upload.roots.compactMap { root in
+            problem(ofFolder: root).map { "upload.roots: \($0) nothing in it can be sent until it can" }
         }
+        let credentials = upload.credentials.flatMap { folder in
+            problem(ofFolder: folder).map {
+                "upload.credentials: \($0) jobs that name a credential fail until it can"
+            }
+        }
+        return roots + [credentials].compactMap(\.self)
+    }
+
+    /// Why files in it cannot be read; ends where what follows from that begins.
+    private func problem(ofFolder path: String) -> String? {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else {
+            return "\(path) cannot be looked at (\(String(cString: strerror(errno))));"
+        }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { return "\(path) is no folder and cannot be read;" }
+        guard access(path, R_OK | X_OK) == 0 else {
+            return "\(path) cannot be read (\(String(cString: strerror(errno))));"
+        }
+        return nil
     }
 }

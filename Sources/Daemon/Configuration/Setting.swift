@@ -12,7 +12,17 @@ struct Setting: Sendable {
         var reason: String
     }
 
-    typealias Apply = @Sendable (Text, inout DaemonConfiguration) throws(Refusal) -> Void
+    /// Everything that is wrong with one value.
+    struct Refusals: Error {
+        /// `entry` is the place in a list; nil for the value as a whole.
+        var all: [(entry: Int?, reason: String)]
+
+        init(_ reason: String) { all = [(nil, reason)] }
+
+        init(entries: [(entry: Int?, reason: String)]) { all = entries }
+    }
+
+    typealias Apply = @Sendable (Text, inout DaemonConfiguration) throws(Refusals) -> Void
 
     /// Dotted: `upload.roots`.
     var key: String
@@ -40,9 +50,13 @@ extension Setting {
     static func one<Value: Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Value
     ) -> Setting {
-        let apply: Apply = { text, configuration throws(Refusal) in
-            guard case .scalar(let text) = text else { throw Refusal(reason: "takes one value, not a list") }
-            configuration[keyPath: path] = try read(text)
+        let apply: Apply = { text, configuration throws(Refusals) in
+            guard case .scalar(let text) = text else { throw Refusals("takes one value, not a list") }
+            do throws(Refusal) {
+                configuration[keyPath: path] = try read(text)
+            } catch {
+                throw Refusals(error.reason)
+            }
         }
         return Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
@@ -51,10 +65,18 @@ extension Setting {
     static func many<Element, Value: RangeReplaceableCollection & Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Element
     ) -> Setting where Value.Element == Element {
-        let apply: Apply = { text, configuration throws(Refusal) in
-            guard case .list(let texts) = text else { throw Refusal(reason: "takes a list; write [a, b] or []") }
+        let apply: Apply = { text, configuration throws(Refusals) in
+            guard case .list(let texts) = text else { throw Refusals("takes a list; write [a, b] or []") }
             var values = Value()
-            for text in texts { values.append(try read(text)) }
+            var refused: [(entry: Int?, reason: String)] = []
+            for (entry, text) in texts.enumerated() {
+                do throws(Refusal) {
+                    values.append(try read(text))
+                } catch {
+                    refused.append((entry, error.reason))
+                }
+            }
+            guard refused.isEmpty else { throw Refusals(entries: refused) }
             configuration[keyPath: path] = values
         }
         return Setting(key: key, isList: true, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)

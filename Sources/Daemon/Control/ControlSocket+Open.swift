@@ -9,30 +9,22 @@ extension ControlSocket {
         guard let group = configuration.socketGroup else {
             return try ControlSocket(path: configuration.socket, mode: mode_t(configuration.socketMode))
         }
-        let id = try number(ofGroup: group)
+        guard let id = groupNumber(named: group) else {
+            throw DaemonFailure(
+                .configuration, "socket_group: there is no group \"\(group)\". Create it, or name another one.",
+                errno: ENOENT)
+        }
         // Only for us until it has its group.
         let socket = try ControlSocket(path: configuration.socket, mode: mode_t(configuration.socketMode & 0o700))
         guard chown(configuration.socket, uid_t.max, id) == 0,
             chmod(configuration.socket, mode_t(configuration.socketMode)) == 0
         else {
+            let code = errno
             throw DaemonFailure(
-                .socket,
-                "\(configuration.socket) cannot be given to the group \(group): \(String(cString: strerror(errno))). Run the daemon as a member of it.",
-                errno: errno)
+                code == EPERM ? .configuration : .socket,
+                "socket_group: \(configuration.socket) cannot be given to the group \(group) (\(String(cString: strerror(code)))). Run the daemon as a member of it.",
+                errno: code)
         }
         return socket
-    }
-
-    private static func number(ofGroup name: String) throws(DaemonFailure) -> gid_t {
-        var entry = group()
-        var found: UnsafeMutablePointer<group>?
-        var buffer = [CChar](repeating: 0, count: 65_536)
-        let code = getgrnam_r(name, &entry, &buffer, buffer.count, &found)
-        guard code == 0, found != nil else {
-            throw DaemonFailure(
-                .configuration, "socket_group: there is no group \"\(name)\". Create it, or name another one.",
-                errno: ENOENT)
-        }
-        return entry.gr_gid
     }
 }

@@ -8,7 +8,7 @@ extension DaemonHooks {
     init(
         runner: JobRunner, startedAt: Timestamp, spool: Spool,
         problems: @escaping @Sendable () -> [String],
-        checkInput: @escaping @Sendable (String, JSONText) -> ControlProblem?,
+        checkInputs: @escaping @Sendable ([PlannedInput]) async -> ControlProblem?,
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void
     ) {
         self.init(
@@ -34,7 +34,7 @@ extension DaemonHooks {
                 }
                 return StoreObservation { task.cancel() }
             },
-            reload: reload, checkInput: checkInput, spool: spool)
+            reload: reload, checkInputs: checkInputs, spool: spool)
     }
 }
 

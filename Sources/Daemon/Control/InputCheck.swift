@@ -4,38 +4,44 @@ import Kinds
 import Systemd
 
 extension DaemonConfiguration {
-    /// Refuses what the built-in kinds would refuse whenever the job runs, before it is accepted: an address that is
-    /// none, a credential that may not be sent there, and a file that no daemon with this configuration would send. All
-    /// are checked again when the job runs.
-    func problem(of input: JSONText, kind: String) -> ControlProblem? {
-        guard let field = ["unfurl": "url", "enrich": "url", "upload": "to"][kind],
-            let fields = JSONObject(input)
-        else { return nil }
-        if let address = fields[field]?.decodedString {
-            do throws(WebURLProblem) {
-                let url = try WebURL(parsing: address)
-                if kind == "upload", let problem = credentialProblem(fields, url) { return problem }
-            } catch {
-                return ControlProblem(.invalidInput, "\"\(field)\": \(error). Give an http or https address.")
-            }
+    /// Refuses what the built-in kinds would refuse whenever the job runs, before it is accepted, and by their own
+    /// judgement: it is asked again when the job runs.
+    func problem(of planned: PlannedInput) -> ControlProblem? {
+        switch planned.kind {
+        case Kinds.Unfurl.name, Kinds.Enrich.name:
+            return pageRefusal(of: planned).map { ControlProblem(.invalidInput, $0.message) }
+        case Kinds.Upload.name: return uploadRules.refusal(of: planned).map { problem(of: $0, planned.input) }
+        default: return nil
         }
-        guard kind == "upload", let file = fields["file"]?.decodedString, !file.hasPrefix(Control.Spool.prefix)
-        else { return nil }
-        let isBeneath = upload.roots.contains { file.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
-        if isBeneath { return nil }
-        return ControlProblem(
-            .outsideRoots,
-            "The daemon may not send \(file.printable()). Move it beneath one of upload.roots, or let halyard copy it into the spool."
-        )
     }
 
-    private func credentialProblem(_ fields: JSONObject, _ url: WebURL) -> ControlProblem? {
-        guard let name = fields["credential"]?.decodedString,
-            !upload.credentialOrigins.contains(where: { $0.permits(name, at: url) })
-        else { return nil }
-        return ControlProblem(
-            .credentialRefused,
-            "The credential \(name.printable()) may not be sent to \(url.origin). Check the name and the address, or let the administrator add \(name.printable())=\(url.origin) to upload.credential_origins."
-        )
+    /// What of a file that an input names speaks against it; see ``UploadConfiguration/refusal(ofFile:)``. Blocks.
+    func problem(ofFileIn planned: PlannedInput) -> ControlProblem? {
+        file(in: planned).flatMap(uploadRules.refusal(ofFile:)).map { ControlProblem(.invalidInput, $0.message) }
+    }
+
+    /// That the job would open.
+    func file(in planned: PlannedInput) -> String? {
+        guard planned.kind == Kinds.Upload.name, planned.stage != .definition else { return nil }
+        return JSONObject(planned.input)?["file"]?.decodedString
+    }
+
+    private var uploadRules: UploadConfiguration {
+        var rules = UploadConfiguration()
+        rules.roots = upload.roots
+        rules.credentialOrigins = upload.credentialOrigins
+        return rules
+    }
+
+    private func problem(of failure: KindFailure, _ input: JSONText) -> ControlProblem {
+        switch failure.reason {
+        case .credentialRefused: ControlProblem(.credentialRefused, failure.message)
+        case .fileRefused:
+            ControlProblem(
+                .outsideRoots,
+                "The daemon may not send \((JSONObject(input)?["file"]?.decodedString ?? "").printable()). Move it beneath one of upload.roots, or let halyard copy it into the spool."
+            )
+        default: ControlProblem(.invalidInput, failure.message)
+        }
     }
 }

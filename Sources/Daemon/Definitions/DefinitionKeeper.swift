@@ -85,16 +85,43 @@ extension DaemonConfiguration {
                 throw ConfigurationError(error.descriptions.map { "\(path): \($0)" })
             }
         }
-        let problems = Catalog(definitions).check(document.change)
+        var problems = Catalog(definitions).check(document.change)
+        let refused = Set(problems.map(\.subject))
+        for input in document.change.ownInputs(over: definitions) {
+            // What such an input may hold is the same under every configuration.
+            guard let problem = DaemonConfiguration().problem(of: input.planned).map(input.problem),
+                !refused.contains(problem.subject)
+            else { continue }
+            problems.append(problem)
+        }
         guard problems.isEmpty else {
             throw ConfigurationError(problems.map { "\(path): \(document.describe($0))" })
         }
         return document.change
     }
 
-    /// Checks the definitions that a new database would begin with.
-    func checkDefinitions(kinds: [KindDescription]) throws(ConfigurationError) {
-        guard let definitions else { return }
-        _ = try DaemonConfiguration.firstDefinitions(definitions, over: DefinitionSet(kinds: kinds))
+    /// Looks for everything that would stand in the way of a start.
+    ///
+    /// - Parameter kinds: Of the definitions that a new database would begin with; nil where there is a database.
+    /// - Returns: What whoever looks cannot know for certain.
+    @discardableResult
+    func check(
+        for onlooker: ConfigurationObstacles.Onlooker, firstDefinitions kinds: [KindDescription]?
+    ) throws(ConfigurationError) -> [String] {
+        let obstacles = ConfigurationObstacles(self, for: onlooker)
+        var problems = obstacles.errors
+        var doubts = obstacles.doubts
+        if let kinds, let definitions {
+            do throws(ConfigurationError) {
+                let change = try DaemonConfiguration.firstDefinitions(definitions, over: DefinitionSet(kinds: kinds))
+                doubts += change.schedules.compactMap { schedule in
+                    schedule.warning(now: wallClock()).map { "\(definitions): schedule \"\(schedule.name)\": \($0)" }
+                }
+            } catch {
+                problems += error.problems
+            }
+        }
+        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        return doubts
     }
 }

@@ -31,9 +31,8 @@ public enum Daemon {
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         configuration.tellOfTrackingList(surroundings.logger)
         // A database is only made where nothing else stands in the way of a start.
-        if access(configuration.database, F_OK) != 0 {
-            try configuration.checkDefinitions(kinds: registry.descriptions)
-        }
+        let isNew = access(configuration.database, F_OK) != 0
+        try configuration.check(for: .daemon, firstDefinitions: isNew ? registry.descriptions : nil)
         notifier.status("starting; opening \(configuration.database)")
         // A large database may take longer than the unit's TimeoutStartSec= to be checked, brought up to date and
         // recovered. After this a start that hangs is ended.
@@ -46,7 +45,7 @@ public enum Daemon {
             surroundings.logger.notice("waiting for \(who), which works on \(configuration.database)")
         }
         defer { lock.release() }
-        try configuration.makeCheckpointDirectory()
+        try configuration.makeFolders()
         let ending = HangGuard(notifier: notifier, logger: surroundings.logger, onHang: surroundings.onHang)
         defer { ending.ended() }
         let door = surroundings.runsOnce ? nil : try Door(configuration, passed: surroundings.socket)
@@ -201,9 +200,18 @@ public enum Daemon {
         _ door: Door, _ store: SQLiteJobStore, _ runner: JobRunner, problems: @escaping @Sendable () -> [String],
         live: LiveConfiguration, _ reloader: Reloader
     ) async throws -> StoreControl {
+        let glance = FileGlance()
         let hooks = DaemonHooks(
             runner: runner, startedAt: wallClock(), spool: door.spool, problems: problems,
-            checkInput: { kind, input in live.value.problem(of: input, kind: kind) },
+            checkInputs: { inputs in
+                let configuration = live.value
+                for input in inputs {
+                    if let problem = configuration.problem(of: input) { return problem }
+                }
+                return await glance.first(of: inputs.filter { configuration.file(in: $0) != nil }) {
+                    configuration.problem(ofFileIn: $0)
+                }
+            },
             reload: { () throws(ControlProblem) in try await reloader.reload() })
         let control = StoreControl(
             store: store, database: store.path, version: Version.current, daemon: hooks, now: { wallClock() })

@@ -72,6 +72,11 @@ actor Reloader {
                 .invalidRequest,
                 "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or set it back.")
         }
+        let obstacles = ConfigurationObstacles(next, for: .daemon).errors
+        guard obstacles.isEmpty else {
+            throw ControlProblem(
+                .invalidRequest, "The configuration is refused; correct it, then reload again.", details: obstacles)
+        }
         return next
     }
 

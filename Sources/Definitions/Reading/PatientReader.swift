@@ -32,9 +32,11 @@ struct PatientReader {
                 problems.append(problem)
             }
             if guessed.contains(problem.path) || json.bytes.count > Self.maxBytesToReadAgain { return nil }
-            var place = problem.path.dropFirst(base.count)
-            // What the fields of a policy mean depends on the others.
-            if place.first == "retry" { place = place.prefix(1) }
+            let place = problem.path.dropFirst(base.count)
+            if let policy = Self.withMendedPolicy(place, in: json), policy != json {
+                json = policy
+                continue
+            }
             if let rest = Self.without(place, in: json) {
                 json = rest
                 continue
@@ -65,10 +67,43 @@ struct PatientReader {
         }
     }
 
+    /// What the fields of a retry policy mean depends on the others: where one cannot just be left out, something good takes
+    /// its place. Nil for other fields.
+    private static func withMendedPolicy(_ place: ArraySlice<String>, in json: JSONText) -> JSONText? {
+        guard place.first == "retry", let field = place.dropFirst().first, var object = JSONObject(json),
+            var policy = object["retry"].flatMap(JSONObject.init)
+        else { return nil }
+        switch field {
+        case "delay": for name in ["delay", "initial", "multiplier", "cap", "delays"] { policy[name] = nil }
+        case "initial": policy[field] = JSONText(string: "1ms")
+        case "delays" where place.count == 2: policy[field] = JSONText(elements: [JSONText(string: "1s")])
+        default: return nil
+        }
+        object["retry"] = policy.text
+        return object.text
+    }
+
+    /// What stands in for an entry of a list, whose others are read on.
+    private static let standIns = ["calendar": "daily", "delays": "1s", "on": "timed_out"]
+
     /// Leaves out what stands at a place, or the nearest thing around it that can be left out. Nil when there is none.
-    private static func without(_ place: ArraySlice<String>, in json: JSONText) -> JSONText? {
-        guard let name = place.first, var object = JSONObject(json), let value = object[name] else { return nil }
-        object[name] = without(place.dropFirst(), in: value)
+    ///
+    /// - Parameter list: The name of `json`, where it has one.
+    private static func without(
+        _ place: ArraySlice<String>, in json: JSONText, named list: String = ""
+    ) -> JSONText? {
+        guard let name = place.first else { return nil }
+        if var elements = json.elements {
+            guard let index = Int(name), elements.indices.contains(index) else { return nil }
+            let rest = place.dropFirst()
+            let next =
+                rest.isEmpty ? JSONText(string: standIns[list] ?? "x") : without(rest, in: elements[index])
+            guard let next, next != elements[index] else { return nil }
+            elements[index] = next
+            return JSONText(elements: elements)
+        }
+        guard var object = JSONObject(json), let value = object[name] else { return nil }
+        object[name] = without(place.dropFirst(), in: value, named: name)
         return object.text
     }
 }

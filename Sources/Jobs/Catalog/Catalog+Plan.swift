@@ -40,6 +40,30 @@ extension Catalog {
             key: submission.idempotencyKey)
     }
 
+    /// Everything that speaks against a submission that waits for no other job; empty where it can be planned.
+    func problems(of submission: Submission) -> [RequestProblem] {
+        var submission = submission
+        var unknown: [RequestProblem] = []
+        while true {
+            do throws(RequestProblem) {
+                let (jobs, _, isGraph) = try requests(of: submission)
+                var planner = Planner(
+                    catalog: self, requests: jobs, start: nil, kindsOfJobs: [:], existing: [],
+                    isLone: jobs.count == 1 && !isGraph, makesQueues: false)
+                let found = unknown + planner.problems()
+                // What is missing may be what was given under another name.
+                return found.contains(where: \.isUnknownField) ? found.filter { !$0.isMissingField } : found
+            } catch {
+                unknown.append(error)
+                guard case .unknownParameter(let name, _, _) = error,
+                    var input = submission.input.flatMap(JSONObject.init)
+                else { return unknown }
+                input[name] = nil
+                submission.input = input.text
+            }
+        }
+    }
+
     /// Plans a job that a running job asks for. The store makes its queue where there is none.
     public func plan(_ child: ChildJob, now: Timestamp) throws(RequestProblem) -> NewGraph {
         try plan(
@@ -129,5 +153,21 @@ extension Catalog {
             + graph.nodes.flatMap { node in
                 (entries[node.definition]?.kind.fieldNames ?? []).map { "\(node.name).\($0)" }
             }
+    }
+}
+
+extension RequestProblem {
+    fileprivate var isUnknownField: Bool {
+        switch self {
+        case .badInput(.unknownField, _), .unknownParameter: true
+        default: false
+        }
+    }
+
+    fileprivate var isMissingField: Bool {
+        switch self {
+        case .badInput(.missingField, _), .badGraph(.doesNotFit): true
+        default: false
+        }
     }
 }

@@ -74,14 +74,8 @@ public struct Catalog: Sendable {
 
     /// The same of some schedules, planned at each call.
     public func problems(of schedules: [Schedule]) -> [DefinitionProblem] {
-        schedules.compactMap { schedule -> DefinitionProblem? in
-            do throws(RequestProblem) {
-                // When does not matter here.
-                _ = try plan(schedule.submission, now: Timestamp(milliseconds: 0))
-                return nil
-            } catch {
-                return DefinitionProblem(.schedule(schedule.name), .badWork(error))
-            }
+        schedules.flatMap { schedule in
+            problems(of: schedule.submission).map { DefinitionProblem(.schedule(schedule.name), .badWork($0)) }
         }
     }
 

@@ -9,6 +9,8 @@ public enum InputProblem: Hashable, Sendable {
     case notAChoice(field: String, choices: [String])
     case outOfRange(field: String, range: ClosedRange<Int64>, found: Int64)
     case notAnAddress(field: String, schemes: [String])
+    /// What the kind itself has against it.
+    case refused(String)
 }
 
 extension InputProblem: CustomStringConvertible {
@@ -33,6 +35,7 @@ extension InputProblem: CustomStringConvertible {
         case .notAnAddress(let field, let schemes):
             "the field \"\(field)\" must be an address that begins with "
                 + schemes.map { "\($0)://" }.joined(separator: " or ")
+        case .refused(let reason): reason
         }
     }
 }

@@ -38,8 +38,40 @@ struct Planner {
         }
         if let cycle = findCycle(dependencies) { throw .badGraph(.cycle(cycle.map(name))) }
         // Types come after cycles: what a cycle would give to itself is no news.
-        for index in requests.indices { try checkInput(index, jobs[index].dependencies) }
+        for index in requests.indices {
+            if let problem = inputProblems(index, jobs[index].dependencies).first { throw problem }
+        }
         return jobs
+    }
+
+    /// Everything that speaks against the requests, as far as one thing does not hide another.
+    mutating func problems() -> [RequestProblem] {
+        var found: [RequestProblem] = []
+        var areResolved = false
+        do throws(RequestProblem) {
+            try numberNodes()
+            try resolveDefinitions()
+            areResolved = true
+        } catch {
+            found.append(error)
+        }
+        var unknownQueues: Set<String> = []
+        for index in requests.indices {
+            let queue = requests[index].queue
+            if let queue, !catalog.queueNames.contains(queue), unknownQueues.insert(queue).inserted {
+                found.append(.unknownQueue(queue, job: label(index), known: catalog.sortedQueueNames))
+            }
+            // Missing edges are told below.
+            if areResolved { found += inputProblems(index, (try? dependencies(index)) ?? []) }
+        }
+        guard found.isEmpty else { return found }
+        (entries, indexes) = ([], [:])
+        do throws(RequestProblem) {
+            _ = try plan()
+            return []
+        } catch {
+            return [error]
+        }
     }
 
     /// The node's name, or its place; of a lone job what was asked for.
@@ -137,26 +169,31 @@ struct Planner {
         }
     }
 
-    /// Checks the fields that are there, and that each required one is there or can come from a dependency.
-    private func checkInput(_ index: Int, _ dependencies: [NewDependency]) throws(RequestProblem) {
+    /// What is wrong with the fields that are there, and which required one is neither there nor can come from a
+    /// dependency.
+    private func inputProblems(_ index: Int, _ dependencies: [NewDependency]) -> [RequestProblem] {
         let entry = entries[index]
+        var found: [RequestProblem] = []
         var given: [String] = []
         if let input = requests[index].input {
             let (present, problems) = entry.kind.problems(of: input)
-            if let problem = problems.first { throw .badInput(problem, job: label(index)) }
+            found = problems.map { .badInput($0, job: label(index)) }
             given = present
         }
         for field in entry.missing where !given.contains(field.name) {
             let isFillable = entry.kind.isFromDependency(field)
             let accepts = isFillable ? entry.kind.description.accepts : nil
             if !isFillable || dependencies.isEmpty {
-                throw .badInput(.missingField(field.name, accepts: accepts), job: label(index))
+                found.append(.badInput(.missingField(field.name, accepts: accepts), job: label(index)))
+            } else if !dependencies.contains(where: { fits($0, entry.kind.description) }) {
+                found.append(
+                    .badGraph(
+                        .doesNotFit(
+                            node: name(index), field: field.name, accepts: accepts,
+                            offers: dependencies.compactMap(offer))))
             }
-            if dependencies.contains(where: { fits($0, entry.kind.description) }) { continue }
-            throw .badGraph(
-                .doesNotFit(
-                    node: name(index), field: field.name, accepts: accepts, offers: dependencies.compactMap(offer)))
         }
+        return found
     }
 
     private func kind(of dependency: NewDependency) -> KindDescription? {

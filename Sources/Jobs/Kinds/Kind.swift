@@ -106,26 +106,28 @@ public struct InputField: Sendable, Hashable, Codable {
 public struct JobContext: Sendable {
     public let lease: Lease
     public let operation: OperationContext
-    private let isCancelled: @Sendable () -> Bool
+    private let isStopped: @Sendable () -> Bool
     private let isLast: @Sendable (_ code: String, _ isRetryable: Bool) -> Bool
     private let onEnqueue: @Sendable (ChildJob) -> Void
 
-    /// - Parameter isLast: ``wouldEnd(with:)``.
+    /// - Parameters:
+    ///   - isStoppedForGood: ``isStoppedForGood``.
+    ///   - isLast: ``wouldEnd(with:)``.
     public init(
-        lease: Lease, operation: OperationContext, isCancelled: @escaping @Sendable () -> Bool = { false },
+        lease: Lease, operation: OperationContext, isStoppedForGood: @escaping @Sendable () -> Bool = { false },
         isLast: @escaping @Sendable (_ code: String, _ isRetryable: Bool) -> Bool = { _, _ in false },
         onEnqueue: @escaping @Sendable (ChildJob) -> Void
     ) {
         self.lease = lease
         self.operation = operation
-        self.isCancelled = isCancelled
+        isStopped = isStoppedForGood
         self.isLast = isLast
         self.onEnqueue = onEnqueue
     }
 
-    /// Whether the job itself was cancelled, and not only this attempt told to stop: it does not run again, so what was begun
-    /// elsewhere may be taken back.
-    public var isJobCancelled: Bool { isCancelled() }
+    /// Whether this attempt was told to stop and the job does not run again, so that what was begun elsewhere may be taken
+    /// back: the job was cancelled, or the time of its last attempt is over.
+    public var isStoppedForGood: Bool { isStopped() }
 
     /// Whether the job fails for good when this attempt throws `failure`, so that what was begun elsewhere may be taken back.
     public func wouldEnd(with failure: some OperationFailure) -> Bool { isLast(failure.code, failure.isRetryable) }

@@ -54,6 +54,13 @@ public struct Schedule: Hashable, Sendable {
     ///
     /// - Parameter local: The zone of expressions that name none.
     public func times(local: Zone) throws(ZoneProblem) -> CalendarTimes { try CalendarTimes(calendar, local: local) }
+
+    /// Why it is hardly meant as it stands, though it can be kept; nil where it is not so.
+    package func warning(now: Timestamp) -> String? {
+        // A zone that is not there is a problem of its own.
+        guard let times = try? times(local: .local()), times.next(after: now) == nil else { return nil }
+        return "its last time has passed, so it never comes; change its calendar or remove it"
+    }
 }
 
 extension CalendarTimes {

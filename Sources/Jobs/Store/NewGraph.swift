@@ -77,10 +77,14 @@ public struct EnqueueReceipt: Sendable, Hashable {
     public var graph: GraphID?
     /// In the order of ``NewGraph/jobs``.
     public var jobs: [JobID]
+    /// Those of them that were skipped at once, since a dependency had already failed its condition; not told again of a
+    /// duplicate.
+    public var skipped: [JobID]
 
-    public init(graph: GraphID?, jobs: [JobID]) {
+    public init(graph: GraphID?, jobs: [JobID], skipped: [JobID] = []) {
         self.graph = graph
         self.jobs = jobs
+        self.skipped = skipped
     }
 }
 

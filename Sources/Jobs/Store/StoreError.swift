@@ -10,6 +10,8 @@ public enum StoreError: Error, Sendable, Hashable {
     /// and look. An idempotency key makes repeating an enqueue harmless.
     case commitUnknown(code: Int32, message: String)
     case damaged(message: String)
+    /// With the change there would be more schedules than ``Schedule/maxCount``.
+    case tooManySchedules
     /// The store is closed, or has stopped: see ``StoreChange/stopped(_:)``.
     case closed
     /// A statement failed as only a defect of ours can make it fail.
@@ -21,7 +23,7 @@ extension StoreError {
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull: true
-        case .readOnly, .inputOutput, .commitUnknown, .damaged, .closed, .internalError: false
+        case .readOnly, .inputOutput, .commitUnknown, .damaged, .tooManySchedules, .closed, .internalError: false
         }
     }
 }
@@ -41,6 +43,8 @@ extension StoreError: CustomStringConvertible {
             "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start again to find out; repeat the enqueue with its idempotency key."
         case .damaged(let message):
             "The database is damaged (\(message)). Stop the daemon, keep a copy, and restore a backup or use \"sqlite3 halyard.db .recover\"."
+        case .tooManySchedules:
+            "There are \(Schedule.maxCount) schedules, and no more are made. Remove one or change one."
         case .closed:
             "The store is closed. Start the daemon again."
         case .internalError(let code, let message):

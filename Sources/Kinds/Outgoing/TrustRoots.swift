@@ -35,7 +35,7 @@ final class TrustRoots: Sendable {
         return configuration
     }
 
-    private static func certificates(in path: String) throws(KindFailure) -> [NIOSSLCertificate] {
+    fileprivate static func certificates(in path: String) throws(KindFailure) -> [NIOSSLCertificate] {
         do {
             return try NIOSSLCertificate.fromPEMFile(path)
         } catch {
@@ -47,4 +47,10 @@ final class TrustRoots: Sendable {
     }
 
     private static let systemFiles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
+}
+
+/// Whether ``OutgoingConfiguration/certificateFile`` can be this file: it is there and holds nothing but certificates. Blocks.
+public func areCertificates(inFile path: String) -> Bool {
+    // Why not is for whoever asks to say.
+    (try? TrustRoots.certificates(in: path)) != nil
 }

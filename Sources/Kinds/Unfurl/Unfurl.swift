@@ -62,3 +62,14 @@ extension WebURL {
         do throws(WebURLProblem) { try self.init(parsing: text) } catch { throw .invalidURL(error, field: field) }
     }
 }
+
+/// Why a run of `unfurl` or `enrich` would refuse an input whatever happens until then; nil where it may work.
+public func pageRefusal(of planned: PlannedInput) -> KindFailure? {
+    guard let url = JSONObject(planned.input)?["url"]?.decodedString else { return nil }
+    do throws(KindFailure) {
+        _ = try WebURL(input: url, field: "url")
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -29,12 +29,7 @@ public struct CredentialOrigin: Sendable, Hashable, CustomStringConvertible {
 extension UploadConfiguration {
     /// The secret of that name, when it may be sent to that address. Every secret that leaves comes from here.
     func secret(named name: String, for url: WebURL) throws(KindFailure) -> String {
-        guard credentialOrigins.contains(where: { $0.permits(name, at: url) }) else {
-            throw KindFailure(
-                .credentialRefused,
-                "The credential \(name.printable) may not be sent to \(url.origin); check the name and the address, or let the "
-                    + "administrator add `\(name.printable)=\(url.origin)` to upload.credential_origins.", url: url)
-        }
+        try permit(name, at: url)
         guard let secret = try credentials(name) else {
             throw KindFailure(
                 .credentialNotFound,
@@ -46,5 +41,14 @@ extension UploadConfiguration {
                 .credentialNotFound, "The credential is empty or holds control characters; correct its file.")
         }
         return secret
+    }
+
+    func permit(_ name: String, at url: WebURL) throws(KindFailure) {
+        guard credentialOrigins.contains(where: { $0.permits(name, at: url) }) else {
+            throw KindFailure(
+                .credentialRefused,
+                "The credential \(name.printable) may not be sent to \(url.origin); check the name and the address, or let the "
+                    + "administrator add `\(name.printable)=\(url.origin)` to upload.credential_origins.", url: url)
+        }
     }
 }

@@ -23,25 +23,17 @@ final class OpenFile: Sendable {
 
     /// - Parameter path: Relative to `root`.
     init(beneath root: String, at path: String) throws(KindFailure) {
-        let folder = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else {
-            throw KindFailure(
-                .fileUnreadable,
-                "the folder \(root.printable) cannot be opened (\(Self.reason(errno))); the administrator must correct the "
-                    + "configuration.")
-        }
-        defer { close(folder) }
-        let opened = Self.openFile(path, beneath: folder)
-        guard opened >= 0 else { throw Self.failure(errno, path: path, root: root) }
+        // O_NONBLOCK: opening a FIFO must not wait for its writer.
+        let opened = try Self.open(path, beneath: root, O_RDONLY | O_NONBLOCK | O_NOCTTY)
         var facts = stat()
         guard fstat(opened, &facts) == 0 else {
             let code = errno
             close(opened)
             throw Self.failure(code, path: path, root: root)
         }
-        guard facts.st_mode & S_IFMT == S_IFREG else {
+        if let refusal = Self.refusal(facts, path: path, root: root) {
             close(opened)
-            throw KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
+            throw refusal
         }
         descriptor = opened
         identity = Identity(facts)
@@ -49,6 +41,30 @@ final class OpenFile: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Refuses what opening it would refuse, without opening it: nobody who waits at the other end of a FIFO notices.
+    static func look(beneath root: String, at path: String) throws(KindFailure) {
+        let found = try open(path, beneath: root, Int32(halyard_open_path))
+        defer { close(found) }
+        var facts = stat()
+        guard fstat(found, &facts) == 0 else { throw failure(errno, path: path, root: root) }
+        if let refusal = refusal(facts, path: path, root: root) { throw refusal }
+    }
+
+    /// What is there and is no regular file.
+    private static func refusal(_ facts: stat, path: String, root: String) -> KindFailure? {
+        switch facts.st_mode & S_IFMT {
+        case S_IFREG: return nil
+        case S_IFLNK: return failure(ELOOP, path: path, root: root)
+        case S_IFDIR:
+            let whole = (root.hasSuffix("/") ? root : root + "/") + path
+            return KindFailure(
+                .fileRefused,
+                "\(path.printable) is a folder; name a file, or send every file in it with: halyard upload \(whole.printable)"
+            )
+        default: return KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
+        }
+    }
 
     /// Whether the content may have changed since it was opened.
     func hasChanged() -> Bool {
@@ -90,11 +106,25 @@ final class OpenFile: Sendable {
             isRetryable: code == EIO || code == EAGAIN)
     }
 
+    private static func open(_ path: String, beneath root: String, _ flags: Int32) throws(KindFailure) -> Int32 {
+        let folder = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else {
+            throw KindFailure(
+                .fileUnreadable,
+                "the folder \(root.printable) cannot be opened (\(reason(errno))); the administrator must correct the "
+                    + "configuration.")
+        }
+        defer { close(folder) }
+        let opened = openFile(path, beneath: folder, flags)
+        guard opened >= 0 else { throw failure(errno, path: path, root: root) }
+        return opened
+    }
+
     /// Opens name by name, so that no name on the way can be a link. openat2 would do it in one call, but systemd's
     /// RestrictSUIDSGID= denies it to a service.
     ///
     /// - Returns: -1 with `errno`: `ELOOP` for a link, `EXDEV` for a way out.
-    private static func openFile(_ path: String, beneath root: Int32) -> Int32 {
+    private static func openFile(_ path: String, beneath root: Int32, _ flags: Int32) -> Int32 {
         let names = path.split(separator: "/").filter { $0 != "." }.map(String.init)
         guard !path.hasPrefix("/"), !names.contains(".."), let last = names.last else {
             errno = path.isEmpty ? ENOENT : EXDEV
@@ -112,8 +142,7 @@ final class OpenFile: Sendable {
             }
             folder = next
         }
-        // O_NONBLOCK: opening a FIFO must not wait for its writer.
-        let file = openat(folder, last, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let file = openat(folder, last, flags | O_NOFOLLOW | O_CLOEXEC)
         let code = errno
         if folder != root { close(folder) }
         errno = code

@@ -38,15 +38,14 @@ public struct Upload: Kind {
         let checkpoint = configuration.checkpoints.map { CheckpointFile(folder: $0, job: job.lease.job) }
         return try await run(
             input, context: job.operation, checkpoint: checkpoint,
-            isForGood: { $0.reason == .cancelled ? job.isJobCancelled : job.wouldEnd(with: $0) })
+            isForGood: { job.isStoppedForGood || $0.reason != .cancelled && job.wouldEnd(with: $0) })
     }
 
     /// - Parameter isForGood: Whether nobody goes on with the upload after this failure.
     private func run(
         _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: (KindFailure) -> Bool
     ) async throws(KindFailure) -> Output {
-        try Self.check(input.timeoutMs, of: "timeout_ms")
-        try Self.check(input.maxBytesPerSecond, of: "max_bytes_per_second")
+        try input.check(at: .whole)
         let deadline = input.timeoutMs.map { Duration.milliseconds($0) }
         let transfer = try await transfer(for: input, context: context, checkpoint: checkpoint)
         let start = ContinuousClock.now
@@ -78,7 +77,7 @@ public struct Upload: Kind {
         let secret = try input.credential.map { name throws(KindFailure) in
             try configuration.secret(named: name, for: url)
         }
-        var headers = try headers(of: input)
+        var headers = try Self.headers(of: input)
         if let secret, input.style != .s3 {
             headers.replaceOrAdd(name: "authorization", value: Self.authorization(secret))
         }
@@ -123,7 +122,7 @@ public struct Upload: Kind {
         case .s3:
             guard let secret = transfer.secret,
                 let signature = S3Signature(secret: secret, region: input.region ?? S3Signature.usualRegion)
-            else { throw .invalid("credential", "must name a credential of the form ACCESS:SECRET for s3") }
+            else { throw .missingSigner }
             return try await S3Upload(transfer: transfer, signature: signature, createsOnly: createsOnly).run()
         case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
         case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
@@ -146,8 +145,7 @@ public struct Upload: Kind {
     }
 
     private func target(of input: Input) throws(KindFailure) -> WebURL {
-        let url = try WebURL(input: input.to, field: "to")
-        if url.hadUserinfo { throw .invalid("to", "must not hold a user or password; name a credential instead") }
+        let url = try input.target
         // Where a credential may go is for the administrator to say, also that it is by http.
         if let name = input.credential, configuration.credentialOrigins.contains(where: { $0.permits(name, at: url) }) {
             return url
@@ -156,11 +154,7 @@ public struct Upload: Kind {
     }
 
     private func expectedDigest(of input: Input, _ source: UploadSource) throws(KindFailure) -> [UInt8]? {
-        guard let text = input.sha256 else { return nil }
-        let digest = text.bytesFromHexadecimal
-        guard text.utf8.count == 64, digest.count == 32 else {
-            throw .invalid("sha256", "must be 64 hexadecimal digits, as sha256sum prints them")
-        }
+        guard let digest = try input.digest else { return nil }
         // What is at hand is looked at now, a file while it is sent.
         switch source {
         case .file(let file) where file.size > 0: break
@@ -171,20 +165,15 @@ public struct Upload: Kind {
     }
 
     private func source(of input: Input) async throws(KindFailure) -> UploadSource {
-        switch (input.file, input.body) {
-        case (let file?, nil):
-            let configuration = configuration
-            let opened: Result<OpenFile, KindFailure>
-            do {
-                opened = try await client.threads.runAbandoningOnCancel {
-                    Result { () throws(KindFailure) in try configuration.open(file) }
-                }
-            } catch { throw .cancelled }
-            return .file(try opened.get())
-        case (nil, let body?): return .bytes(Array(body.utf8))
-        case (nil, nil): throw .invalid("file", "is missing; name a file, or let a dependency give the body")
-        case (_?, _?): throw .invalid("body", "cannot be given together with `file`; leave one out")
-        }
+        guard let file = input.file else { return .bytes(Array((input.body ?? "").utf8)) }
+        let configuration = configuration
+        let opened: Result<OpenFile, KindFailure>
+        do {
+            opened = try await client.threads.runAbandoningOnCancel {
+                Result { () throws(KindFailure) in try configuration.open(file) }
+            }
+        } catch { throw .cancelled }
+        return .file(try opened.get())
     }
 }
 

@@ -17,22 +17,52 @@ extension UploadConfiguration {
     }
 
     private func locate(_ file: String) throws(KindFailure) -> OpenFile {
-        if let name = Self.spoolName(in: file) {
-            guard let spool else { throw .invalid("file", "names the spool, but none is configured") }
-            return try OpenFile(beneath: spool, at: name)
+        let (root, path) = try place(of: file)
+        return try OpenFile(beneath: root, at: path)
+    }
+
+    /// Why a file can never be sent as it stands: it is a folder, a device or a pipe, or behind a symbolic link. Nil where
+    /// it may be sent or is not there yet, and for files of the spool. Opens nothing, but may wait for a disk.
+    public func refusal(ofFile file: String) -> KindFailure? {
+        if Self.spoolName(in: file) != nil { return nil }
+        do throws(KindFailure) {
+            let (root, path) = try place(of: file)
+            try OpenFile.look(beneath: root, at: path)
+            return nil
+        } catch {
+            // A file that cannot be found or read now may be until the job runs.
+            return error.reason == .fileNotFound || error.reason == .fileUnreadable ? nil : error
         }
-        guard file.hasPrefix("/"), !file.utf8.contains(0) else {
+    }
+
+    static func checkName(of file: String) throws(KindFailure) {
+        guard spoolName(in: file) != nil || file.hasPrefix("/") && !file.utf8.contains(0) else {
             throw .invalid("file", "must be an absolute path, or spool:NAME")
         }
-        // The longest root that holds the path; the kernel checks that the path stays beneath it.
-        let root = roots.map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
-            .max { $0.utf8.count < $1.utf8.count }
-        guard let root else {
-            throw KindFailure(
-                .fileRefused,
-                "\(file.printable) is not beneath an allowed folder; move it, or let the administrator add its folder to "
-                    + "the upload roots.")
+    }
+
+    private func place(of file: String) throws(KindFailure) -> (root: String, path: String) {
+        try Self.checkName(of: file)
+        if let name = Self.spoolName(in: file) {
+            guard let spool else { throw .invalid("file", "names the spool, but none is configured") }
+            return (spool, name)
         }
-        return try OpenFile(beneath: root, at: String(file.dropFirst(root.count)))
+        guard let root = root(of: file) else { throw .outsideRoots(file) }
+        return (root, String(file.dropFirst(root.count)))
+    }
+
+    /// The longest root that holds the path; the kernel checks that the path stays beneath it.
+    func root(of file: String) -> String? {
+        roots.map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
+            .max { $0.utf8.count < $1.utf8.count }
+    }
+}
+
+extension KindFailure {
+    static func outsideRoots(_ file: String) -> KindFailure {
+        KindFailure(
+            .fileRefused,
+            "\(file.printable) is not beneath an allowed folder; move it, or let the administrator add its folder to "
+                + "the upload roots.")
     }
 }

@@ -10,7 +10,7 @@ extension Upload {
     ]
     private static let secret: Set<String> = ["authorization", "cookie", "x-api-key", "x-amz-security-token"]
 
-    func headers(of input: Input) throws(KindFailure) -> HTTPHeaders {
+    static func headers(of input: Input) throws(KindFailure) -> HTTPHeaders {
         var headers = HTTPHeaders()
         headers.add(name: "accept", value: "*/*")
         for (name, value) in (input.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -39,13 +39,12 @@ extension Upload {
             || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 
+    static func isMediaType(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+    }
+
     func contentType(of input: Input, _ source: UploadSource) async throws(KindFailure) -> String {
-        if let given = input.contentType {
-            guard !given.isEmpty, given.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
-                throw .invalid("content_type", "must be a media type such as image/png")
-            }
-            return given
-        }
+        if let given = input.contentType { return given }
         guard case .file(let file) = source else { return "text/plain; charset=utf-8" }
         if let type = MediaType.named(input.fileName) { return type }
         let head: Result<[UInt8], KindFailure>

@@ -37,10 +37,8 @@ extension JobRunner {
             events.publish(progress, of: attempt.lease.job, in: attempt.job.graph)
         }
         let context = JobContext(
-            lease: attempt.lease, operation: operation, isCancelled: { attempt.isJobCancelled },
-            isLast: { [retry = definition.definition.retry, tries = attempt.job.tries] code, isRetryable in
-                retry.decide(afterTry: tries + 1, code: code, isRetryable: isRetryable, random: 0) == .stop
-            },
+            lease: attempt.lease, operation: operation, isStoppedForGood: { attempt.isStoppedForGood },
+            isLast: { code, isRetryable in attempt.wouldEnd(with: code, isRetryable: isRetryable) },
             onEnqueue: { children.add($0) })
         let outcome = await ConnectionLog.$current.withValue(attempt.connections) { [payload] in
             await kind.run(payload, job: context, kinds: kinds)

@@ -44,12 +44,20 @@ final class RunningAttempt: Sendable {
         if isStopped { started.cancel() }
     }
 
-    /// Whether it was stopped because its job was cancelled.
-    var isJobCancelled: Bool {
-        task.withLock { state in
-            if case .stopped(.cancelled) = state { return true }
-            return false
+    /// Whether it was told to stop and its job does not run again. The first reason to stop stands.
+    var isStoppedForGood: Bool {
+        guard case .stopped(let reason) = task.withLock(\.self) else { return false }
+        return switch reason {
+        case .cancelled: true
+        case .timedOut: wouldEnd(with: JobFailure.Code.timedOut, isRetryable: true)
+        case .interrupted: false
         }
+    }
+
+    /// Whether the job fails for good when this attempt fails so.
+    func wouldEnd(with code: String, isRetryable: Bool) -> Bool {
+        definition.definition.retry.decide(
+            afterTry: job.tries + 1, code: code, isRetryable: isRetryable, random: 0) == .stop
     }
 
     /// Cancels token and task. Closures registered with the token run on this thread.

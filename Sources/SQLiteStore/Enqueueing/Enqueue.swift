@@ -121,7 +121,9 @@ extension Writer {
             enqueueing.insertKey.bind(5, graph.jobs.count)
             try enqueueing.insertKey.run()
         }
-        return EnqueueReceipt(graph: graphID, jobs: (first..<memory.nextJob).map(JobID.init(_:)))
+        let jobs = (first..<memory.nextJob).map(JobID.init(_:))
+        let skipped = zip(jobs, plan.starts).compactMap { $1.state == .skipped ? $0 : nil }
+        return EnqueueReceipt(graph: graphID, jobs: jobs, skipped: skipped)
     }
 
     private func number(of job: NewDependency.Job, first: Int64) -> JobID {

@@ -82,6 +82,7 @@ struct ScheduleStatements: ~Copyable {
     static let openGraphSQL: StaticString = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
 
     let one: Statement
+    let count: Statement
     let write: Statement
     let remove: Statement
     let pause: Statement
@@ -96,6 +97,7 @@ struct ScheduleStatements: ~Copyable {
 
     init(_ connection: Connection) {
         one = connection.prepare(Self.oneSQL)
+        count = connection.prepare("SELECT count(*) FROM schedule")
         write = connection.prepare(
             """
             INSERT INTO schedule (name, revision, body, updated_ms, after_ms)

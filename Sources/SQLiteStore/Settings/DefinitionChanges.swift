@@ -4,13 +4,32 @@ import OperationTypes
 import SQLite
 
 extension Writer {
-    func change(_ change: DefinitionChange, now: Timestamp) throws(SQLiteError) {
+    /// - Returns: False when there would be too many schedules; nothing was written then.
+    func change(_ change: DefinitionChange, now: Timestamp) throws(SQLiteError) -> Bool {
+        guard try hasRoom(for: change) else { return false }
         for queue in change.queues { _ = try self.change(queue, now: now) }
         for name in change.removals { try retire(name, now: now) }
         for definition in change.definitions { try write(definition, now: now) }
         for graph in change.graphs { try write(graph, now: now) }
         for name in change.scheduleRemovals { try removeSchedule(name) }
         for schedule in change.schedules { try write(schedule, now: now) }
+        return true
+    }
+
+    /// What is there already stays, and may change without growing.
+    private func hasRoom(for change: DefinitionChange) throws(SQLiteError) -> Bool {
+        if change.schedules.isEmpty { return true }
+        var removed: Set<String> = []
+        for name in change.scheduleRemovals where try schedule(name) != nil { removed.insert(name) }
+        var added: Set<String> = []
+        for schedule in change.schedules {
+            let isThere = try self.schedule(schedule.name) != nil
+            if !isThere || removed.contains(schedule.name) { added.insert(schedule.name) }
+        }
+        if added.count <= removed.count { return true }
+        defer { scheduling.count.reset() }
+        let count = try scheduling.count.step() ? Int(scheduling.count.integer(0)) : 0
+        return count - removed.count + added.count <= Schedule.maxCount
     }
 
     func register(_ kinds: [KindDescription], now: Timestamp) throws(SQLiteError) {

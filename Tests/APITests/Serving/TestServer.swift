@@ -36,8 +36,9 @@ struct TestServer: Sendable {
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: TestClock.start) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
-            checkInput: { _, input in
-                input.string.contains("/etc/") ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
+            checkInputs: { inputs in
+                inputs.contains { $0.input.string.contains("/etc/") }
+                    ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
             },
             spool: try Spool(directory: directory + "/spool", maxBytes: maxSpoolBytes))
         let control = StoreControl(

@@ -27,11 +27,10 @@ struct RunningDaemon: Sendable {
             condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
             reload: { () throws(ControlProblem) in try reloads.next() },
-            checkInput: { _, input in
-                guard let file = JSONObject(input)?["file"]?.decodedString, !file.hasPrefix("spool:") else {
-                    return nil
-                }
-                return file.hasPrefix(roots) ? nil : ControlProblem(.outsideRoots, "\(file) is outside the roots.")
+            checkInputs: { inputs in
+                inputs.lazy.compactMap { JSONObject($0.input)?["file"]?.decodedString }
+                    .first { !$0.hasPrefix("spool:") && !$0.hasPrefix(roots) }
+                    .map { ControlProblem(.outsideRoots, "\($0) is outside the roots.") }
             },
             spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20))
         let control = StoreControl(

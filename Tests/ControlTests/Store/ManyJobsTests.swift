@@ -51,9 +51,9 @@ import Testing
             defer { observation.cancel() }
             let hooks = DaemonHooks(
                 condition: { .init(state: .running, pid: 42, startedAt: Samples.moment) },
-                checkInput: { _, _ in
+                checkInputs: { inputs in
                     planned.withLock { planned in
-                        planned.open += 1
+                        planned.open += inputs.count
                         planned.most = max(planned.most, planned.open)
                     }
                     return nil

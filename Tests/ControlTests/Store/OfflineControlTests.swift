@@ -35,6 +35,32 @@ import Testing
         }
     }
 
+    @Test func aScheduleThatNeverComesAgainIsAcceptedWithAWarning() async throws {
+        try await withControl { control in
+            let document = """
+                schedules:
+                  spent: {calendar: "1999-01-01 UTC", definition: echo}
+                  daily: {calendar: "*-*-* UTC", definition: echo}
+                """
+            let lines = try await control.apply(document, dryRun: false)
+            #expect(lines.map(\.change) == [.added, .added])
+            let warned = lines.filter { $0.warning != nil }
+            #expect(warned.map(\.name) == ["spent"])
+            #expect(warned.first?.warning?.contains("never comes") == true)
+        }
+    }
+
+    @Test func theAnswerNamesWhatWillNotRun() async throws {
+        try await withControl { control in
+            let first = try await control.enqueue(Submission(.definition("echo")))
+            _ = try await control.cancel(.jobs(first.jobs))
+            let after = try await control.enqueue(
+                Submission(.definition("echo"), after: [.init(job: first.jobs[0])]))
+            #expect(after.skipped == after.jobs)
+            #expect(try EnqueueReceipt(json: after.json) == after)
+        }
+    }
+
     @Test func statusCountsTheJobsOfAQueueThatWasRemoved() async throws {
         try await withControl { control in
             _ = try await control.change(QueueChange(name: "net", limit: 1), create: true)

@@ -178,6 +178,34 @@ import Testing
         }
     }
 
+    @Test func everyWrongEntryOfAListIsToldOnceWithItsLine() throws {
+        let wrong = """
+            network:
+              allow: [10.0.0.0/8, "a b", "c d"]
+              ports:
+                - 0
+                - {a: 1}
+                - 80
+                - no
+            upload:
+              credential_origins: [x, x, storage=https://s3.example.org, y]
+            slots: 0
+            """
+        let places = try problems(wrong).map { $0.split(separator: ";")[0] }
+        #expect(
+            places == [
+                "halyard.yaml:5: network.ports takes single values in its list",
+                "halyard.yaml:10: slots is \"0\"",
+                "halyard.yaml:9: upload.credential_origins holds \"x\"",
+                "halyard.yaml:9: upload.credential_origins holds \"y\"",
+                "halyard.yaml:4: network.ports holds \"0\"",
+                "halyard.yaml:7: network.ports holds \"no\"",
+                "halyard.yaml:2: network.allow holds \"a b\"",
+                "halyard.yaml:2: network.allow holds \"c d\"",
+            ])
+        #expect(try problems(flags: ["network.ports": "0,80,x"]).count == 2)
+    }
+
     @Test func brokenYAMLIsRefusedWithItsLine() throws {
         let found = try problems("slots: 1\n\tgrace: 1s\n")
         #expect(found.count == 1)

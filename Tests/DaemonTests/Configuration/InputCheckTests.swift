@@ -1,44 +1,153 @@
 import Control
+import Dispatch
+import Glibc
 import Jobs
 import Kinds
+import OperationTypes
 import Testing
 
 @testable import Daemon
 
 @Suite struct InputCheckTests {
-    private func problem(_ kind: String, _ input: String) throws -> String? {
+    private func configuration(root: String = "/srv/out") -> DaemonConfiguration {
         var configuration = DaemonConfiguration()
-        configuration.upload.roots = ["/srv/out"]
+        configuration.upload.roots = [root]
         configuration.upload.credentialOrigins = [CredentialOrigin("storage=https://s3.example.org")].compactMap(\.self)
-        return configuration.problem(of: try JSONText(checking: Array(input.utf8)), kind: kind)?.message
+        return configuration
     }
 
-    @Test(arguments: [
+    private func planned(_ kind: String, _ input: String, _ stage: PlannedInput.Stage) throws -> PlannedInput {
+        PlannedInput(kind: kind, input: try JSONText(checking: Array(input.utf8)), stage: stage)
+    }
+
+    private static let hopeless: [(kind: String, input: String, message: String)] = [
         ("unfurl", #"{"url":"ftp://example.org/"}"#, "the scheme \"ftp\" is not http or https"),
         ("enrich", #"{"url":""}"#, "the address is empty"),
         ("enrich", #"{"url":"example.org"}"#, "does not begin with"),
         ("unfurl", #"{"url":"http://example.org:99999/"}"#, "the port is not"),
-        ("upload", #"{"to":"not a url","body":"x"}"#, "\"to\": the address does not begin with"),
-        ("upload", #"{"to":"https://example.org/x","file":"/etc/passwd"}"#, "The daemon may not send /etc/passwd"),
-        (
-            "upload", #"{"to":"http://s3.example.org/x?y","body":"x","credential":"storage"}"#,
-            "add storage=http://s3.example.org to upload.credential_origins"
-        ),
-        (
-            "upload", #"{"to":"https://s3.example.org:444/x","body":"x","credential":"storage"}"#,
-            "The credential storage may not be sent to https://s3.example.org:444"
-        ),
-        ("upload", #"{"to":"https://s3.example.org/x","body":"x","credential":"none"}"#, "The credential none may not"),
-    ])
+        ("upload", #"{"to":"not a url","body":"x"}"#, "to: the address does not begin with"),
+        ("upload", #"{"to":"http://user:pw@example.org/","body":"x"}"#, "name a credential instead"),
+        ("upload", #"{"to":"http://example.org/"}"#, "`file` is missing; name a file, give a body"),
+        ("upload", #"{"to":"http://example.org/","body":"x","file":"/srv/out/x"}"#, "leave one out"),
+        ("upload", #"{"to":"http://example.org/","file":"x"}"#, "must be an absolute path"),
+        ("upload", #"{"to":"http://example.org/","body":"x","protocol":"s3"}"#, "must name a credential of the form"),
+        ("upload", #"{"to":"http://example.org/","body":"x","headers":{"Host":"a"}}"#, "must not set `host`"),
+        ("upload", #"{"to":"http://example.org/","body":"x","headers":{"Cookie":"a"}}"#, "name a credential instead"),
+        ("upload", #"{"to":"http://example.org/","body":"x","headers":{"a b":"c"}}"#, "that HTTP does not allow"),
+        ("upload", #"{"to":"http://example.org/","body":"x","headers":{"a":1}}"#, "\"headers.a\" is not of the type"),
+        ("upload", #"{"to":"http://example.org/","body":"x","sha256":"ab"}"#, "64 hexadecimal digits"),
+        ("upload", #"{"to":"http://example.org/","body":"x","content_type":""}"#, "must be a media type"),
+    ]
+
+    @Test(arguments: hopeless)
     func whatCouldNeverWorkIsRefusedBeforeItIsAccepted(kind: String, input: String, message: String) throws {
-        #expect(try problem(kind, input)?.contains(message) == true)
+        let problem = try configuration().problem(of: planned(kind, input, .whole))
+        #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "taken")")
+        #expect(problem?.code == .invalidInput)
+    }
+
+    /// One judgement: what is refused before is what a run refuses, in the same words, and nothing is sent.
+    @Test(arguments: hopeless.filter { $0.kind == "upload" })
+    func theRunSaysTheSame(kind: String, input: String, message: String) async throws {
+        let configuration = configuration()
+        let client = OutgoingClient()
+        let upload = RunnableKind(Upload(client: client, configuration: configuration.kinds.upload))
+        let job = JobContext(
+            lease: Lease(job: JobID(1), attempt: 1), operation: OperationContext(), onEnqueue: { _ in })
+        let outcome = await upload.run(
+            JobPayload(explicit: try JSONText(checking: Array(input.utf8))), job: job, kinds: try KindRegistry([]))
+        await client.shutdown()
+        guard case .failure(let failed) = outcome else {
+            Issue.record("it ran")
+            return
+        }
+        #expect(failed.failure.message.contains(message), "\(failed.failure.message)")
+        #expect(!failed.isRetryable)
     }
 
     @Test(arguments: [
-        ("unfurl", #"{"url":"https://example.org/a b?c=d#e"}"#), ("unfurl", "{}"), ("greet", #"{"url":"ftp://x"}"#),
+        (
+            #"{"to":"https://example.org/x","file":"/etc/passwd"}"#, "The daemon may not send /etc/passwd",
+            "outsideRoots"
+        ),
+        (
+            #"{"to":"http://s3.example.org/x?y","body":"x","credential":"storage"}"#,
+            "add `storage=http://s3.example.org` to upload.credential_origins", "credentialRefused"
+        ),
+        (
+            #"{"to":"https://s3.example.org:444/x","body":"x","credential":"storage"}"#,
+            "The credential storage may not be sent to https://s3.example.org:444", "credentialRefused"
+        ),
+        (
+            #"{"to":"https://s3.example.org/x","body":"x","credential":"none"}"#, "The credential none may not",
+            "credentialRefused"
+        ),
+    ])
+    func whatTheConfigurationForbidsIsRefused(input: String, message: String, code: String) throws {
+        let problem = try configuration().problem(of: planned("upload", input, .whole))
+        #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "taken")")
+        #expect(problem.map { "\($0.code)" } == code)
+        // A definition may be written before.
+        #expect(try configuration().problem(of: planned("upload", input, .definition)) == nil)
+    }
+
+    @Test(arguments: [
+        ("unfurl", #"{"url":"https://user:pw@example.org/a b?c=d#e"}"#), ("unfurl", "{}"),
+        ("greet", #"{"url":"ftp://x"}"#),
         ("upload", #"{"to":"http://example.org/x","file":"/srv/out/x"}"#),
         ("upload", #"{"to":"http://example.org/x","file":"spool:abc/x.jpg"}"#),
         ("upload", #"{"to":"https://S3.example.org:443/x","body":"x","credential":"storage"}"#),
+        ("upload", #"{"to":"https://s3.example.org/x","body":"","protocol":"s3","credential":"storage"}"#),
     ])
-    func whatMayWorkIsNot(kind: String, input: String) throws { #expect(try problem(kind, input) == nil) }
+    func whatMayWorkIsNot(kind: String, input: String) throws {
+        #expect(try configuration().problem(of: planned(kind, input, .whole)) == nil)
+    }
+
+    /// What is missing is missing only when nobody can give it any more.
+    @Test func whatMayStillComeIsNotMissed() throws {
+        let open = #"{"to":"http://example.org/"}"#
+        #expect(try configuration().problem(of: planned("upload", open, .waiting)) == nil)
+        let unsigned = #"{"protocol":"s3"}"#
+        #expect(try configuration().problem(of: planned("upload", unsigned, .definition)) == nil)
+        #expect(
+            try configuration().problem(of: planned("upload", #"{"to":"http://h/","protocol":"s3"}"#, .waiting)) != nil)
+        #expect(try configuration().problem(of: planned("upload", #"{"headers":{"host":"a"}}"#, .definition)) != nil)
+    }
+
+    @Test func aFileThatIsNoneIsRefusedAndOneThatIsNotThereYetIsNot() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("x", to: "file")
+        #expect(mkdir(folder.path + "/folder", 0o700) == 0)
+        #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        #expect(symlink(folder.path + "/file", folder.path + "/link") == 0)
+        let configuration = configuration(root: folder.path)
+        func problem(_ name: String) throws -> String? {
+            let input = #"{"to":"http://example.org/","file":"\#(folder.path)/\#(name)"}"#
+            return configuration.problem(ofFileIn: try planned("upload", input, .whole))?.message
+        }
+        #expect(try problem("file") == nil)
+        #expect(try problem("later") == nil)
+        #expect(try problem("folder/later") == nil)
+        #expect(try problem("folder")?.contains("with: halyard upload \(folder.path)/folder") == true)
+        #expect(try problem("pipe")?.contains("is not a regular file") == true)
+        #expect(try problem("link")?.contains("symbolic link") == true)
+    }
+
+    /// Whoever enqueues waits for no disk that does not answer; the job is told then.
+    @Test func aDiskThatDoesNotAnswerHoldsUpNobody() async throws {
+        let glance = FileGlance(patience: .milliseconds(20))
+        let (answered, answer) = AsyncStream.makeStream(of: Void.self)
+        let refusal = ControlProblem(.invalidInput, "It is a folder.")
+        #expect(await glance.first(of: [1, 2]) { $0 == 2 ? refusal : nil } == refusal)
+        let hanging = DispatchSemaphore(value: 0)
+        #expect(
+            await glance.first(of: [1]) { _ in
+                hanging.wait()
+                answer.finish()
+                return refusal
+            } == nil)
+        #expect(await glance.first(of: [1]) { _ in refusal } == nil)
+        hanging.signal()
+        for await _ in answered {}
+    }
 }

@@ -43,6 +43,17 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func certificatesThatCannotBeReadAreRefused() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            try bed.configure("  authorities: \(bed.folder.path)/none.pem")
+            let refused = try await bed.halyard("reload")
+            #expect(refused.status == .exited(78))
+            #expect(refused.errors.contains("network.authorities: \(bed.folder.path)/none.pem cannot be read"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func whatNeedsARestartIsRefusedByName() async throws {
         let bed = try TestBed()
         try await bed.withDaemon { _ in

@@ -43,7 +43,7 @@ import Testing
         }
         try await expectNone(["--socket", bed.folder.path + "/none/halyard.sock"], 73)
         try await expectNone(["--set", "socket_group=no-such-group"], 78)
-        try await expectNone(["--set", "spool.directory=/proc/none"], 74)
+        try await expectNone(["--set", "spool.directory=/proc/none"], 78)
         try await expectNone(["--set", "upload.checkpoints=/proc/none"], 78)
         try bed.folder.write("definitions:\n  a: {kind: uplaod}\n", to: "definitions.yaml")
         try await expectNone([], 78)
@@ -61,6 +61,86 @@ import Testing
         #expect(await check.waitForEnd() == .exited(0))
         #expect(check.output.text == "The configuration is good.")
         #expect(access(bed.database, F_OK) != 0)
+    }
+
+    /// What the configuration names wrongly is told by the check and by the start alike, all at once and by its key; the
+    /// check leaves everything as it is.
+    @Test(.timeLimit(.minutes(1)))
+    func theCheckAndTheStartFindTheSame() async throws {
+        let bed = try TestBed()
+        let wrong = bed.folder.path + "/wrong"
+        try bed.folder.write("no certificates\n", to: "wrong")
+        let cases: [(setting: String, told: String)] = [
+            ("socket_group=no-such-group", "socket_group: there is no group \"no-such-group\"; create it"),
+            ("spool.directory=\(wrong)", "spool.directory: \(wrong) is no folder"),
+            (
+                "spool.directory=\(bed.folder.path)/none/spool",
+                "spool.directory: \(bed.folder.path)/none/spool cannot be made"
+            ),
+            ("spool.directory=/proc/none", "spool.directory: "),
+            ("upload.checkpoints=/proc/none", "upload.checkpoints: "),
+            ("upload.checkpoints=\(wrong)", "upload.checkpoints: \(wrong) is no folder"),
+            ("network.authorities=\(wrong)", "network.authorities: \(wrong) holds no certificates"),
+            ("network.authorities=\(wrong)-too", "network.authorities: \(wrong)-too cannot be read (No such file"),
+            ("network.authorities=\(bed.folder.path)", "network.authorities: \(bed.folder.path) holds no certificates"),
+        ]
+        for (setting, told) in cases {
+            let before = try await ChildProcess.run("ls", ["-lA", "--time-style=full-iso", bed.folder.path]).output
+            let check = try bed.launch(["--check-config", "--set", setting])
+            #expect(await check.waitForEnd() == .exited(78), "\(setting)")
+            #expect(check.errors.text.contains(told), "\(check.errors.text)")
+            let after = try await ChildProcess.run("ls", ["-lA", "--time-style=full-iso", bed.folder.path]).output
+            #expect(after == before)
+            let start = try bed.launch(["--set", setting])
+            #expect(await start.waitForEnd() == .exited(78), "\(setting)")
+            #expect(start.errors.text.contains(told), "\(start.errors.text)")
+            #expect(access(bed.database, F_OK) != 0)
+        }
+        let both = try bed.launch([
+            "--check-config", "--set", "socket_group=no-such-group", "--set", "network.authorities=\(wrong)",
+        ])
+        #expect(await both.waitForEnd() == .exited(78))
+        #expect(both.errors.text.contains("socket_group: ") && both.errors.text.contains("network.authorities: "))
+    }
+
+    /// Whoever checks may not be who the daemon will run as.
+    @Test(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0))
+    func whatOnlyTheDaemonsUserCanTellIsAWarning() async throws {
+        let bed = try TestBed()
+        try bed.folder.write("-----BEGIN CERTIFICATE-----\n", to: "secret.pem")
+        #expect(mkdir(bed.folder.path + "/spool", 0o700) == 0 && chmod(bed.folder.path + "/secret.pem", 0o600) == 0)
+        #expect(chmod(bed.folder.path, 0o755) == 0)
+        for path in [bed.configuration, bed.folder.path + "/definitions.yaml"] { #expect(chmod(path, 0o644) == 0) }
+        let check = try bed.spawn(
+            "setpriv",
+            [
+                "--reuid=65534", "--regid=65534", "--clear-groups", binary("halyardd"), "--config", bed.configuration,
+                "--check-config", "--set", "network.authorities=\(bed.folder.path)/secret.pem", "--set",
+                "socket_group=root",
+            ])
+        #expect(await check.waitForEnd() == .exited(0), "\(check.errors.text)")
+        #expect(check.output.text.contains("can be used, with"))
+        for told in [
+            "network.authorities: \(bed.folder.path)/secret.pem cannot be read (Permission denied) by this user",
+            "spool.directory: \(bed.folder.path)/spool cannot be written (Permission denied) by this user",
+            "socket_group: the socket cannot be given to root (Operation not permitted) by this user",
+        ] {
+            #expect(check.errors.text.contains(told), "\(check.errors.text)")
+        }
+    }
+
+    /// A job that names one fails then; the others need none.
+    @Test(.timeLimit(.minutes(1)))
+    func aFolderOfCredentialsThatIsNotThereIsAWarning() async throws {
+        let bed = try TestBed()
+        let folder = ["--set", "upload.credentials=\(bed.folder.path)/none"]
+        let warning = "upload.credentials: \(bed.folder.path)/none cannot be looked at (No such file or directory)"
+        let check = try bed.launch(["--check-config"] + folder)
+        #expect(await check.waitForEnd() == .exited(0))
+        #expect(check.errors.text.contains(warning))
+        let once = try bed.launch(["--once"] + folder)
+        #expect(await once.waitForEnd() == .exited(0))
+        #expect(once.errors.text.contains(warning))
     }
 
     /// It may come with a disk that is mounted later.
@@ -99,6 +179,12 @@ import Testing
         #expect(await check.waitForEnd() == .exited(78))
         #expect(check.errors.text.contains("uplaod"))
         #expect(check.errors.text.contains("did you mean \"upload\"?"))
+        // What no job of it could do, whatever it adds.
+        try bed.folder.write(
+            "definitions:\n  a:\n    kind: upload\n    input: {to: \"http://a:b@h/\"}\n", to: "definitions.yaml")
+        let hopeless = try bed.launch(["--check-config"])
+        #expect(await hopeless.waitForEnd() == .exited(78))
+        #expect(hopeless.errors.text.contains("line 4: definition \"a\": input: `to` must not hold a user"))
     }
 
     @Test(.timeLimit(.minutes(1)))

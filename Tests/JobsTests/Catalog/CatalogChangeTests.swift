@@ -65,6 +65,23 @@ import Testing
         #expect(problems.first?.hasPrefix(#"schedule "nightly": unknown parameter "q""#) == true, "\(problems)")
     }
 
+    @Test func everythingThatIsWrongWithAScheduleIsTold() throws {
+        func told(_ text: String) throws -> [String] {
+            problems(DefinitionChange(schedules: [try Schedule(json: Fixtures.json(text), at: [])]))
+        }
+        let lone = try told(
+            #"{"name":"s","calendar":"daily UTC","definition":"find","input":{"quary":"x","query":7},"queue":"none"}"#)
+        #expect(lone.count == 3, "\(lone)")
+        #expect(
+            lone[0].contains("unknown queue \"none\"") && lone[1].contains("quary") && lone[2].contains("\"query\""))
+        let graph = try told(
+            #"{"name":"s","calendar":"daily UTC","definition":"chain","input":{"a":1,"b":2,"to":"y"}}"#)
+        #expect(graph.count == 2, "\(graph)")
+        #expect(graph[0].contains("unknown parameter \"a\"") && graph[1].contains("unknown parameter \"b\""))
+        let lost = try told(#"{"name":"s","calendar":"daily UTC","definition":"fimd","queue":"none"}"#)
+        #expect(lost.count == 2, "\(lost)")
+    }
+
     @Test func definitionsAndTheirSizeAreBounded() {
         let many = (0..<DefinitionSet.maxCount).map { Definition(name: "d\($0)", kind: "raw") }
         let refusals = problems(DefinitionChange(definitions: many))

@@ -11,7 +11,7 @@ import Testing
 extension ResumableUploadTests {
     /// Stopped with the daemon, the upload stays; stopped for good, it goes.
     @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
-    func onlyACancelledJobTakesItsUploadBack(style: Upload.Input.Style, isCancelled: Bool) async throws {
+    func onlyAJobThatIsOverTakesItsUploadBack(style: Upload.Input.Style, isOver: Bool) async throws {
         let store = ResumableServer()
         let stop = Signal()
         try await LoopbackServer.with { request in
@@ -26,16 +26,16 @@ extension ResumableUploadTests {
                     let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
                     let context = JobContext(
                         lease: Lease(job: JobID(12), attempt: 1), operation: OperationContext(),
-                        isCancelled: { isCancelled }, onEnqueue: { _ in })
+                        isStoppedForGood: { isOver }, onEnqueue: { _ in })
                     let first = Task {
                         await failure { () async throws(KindFailure) in try await upload.run(input, job: context) }
                     }
                     await stop.wait()
                     first.cancel()
                     #expect(await first.value?.code == "cancelled")
-                    #expect(store.state.withLock { $0.isForgotten } == isCancelled)
+                    #expect(store.state.withLock { $0.isForgotten } == isOver)
                     let folder = try #require(upload.configuration.checkpoints)
-                    #expect((CheckpointFile(folder: folder, job: JobID(12)).load() == nil) == isCancelled)
+                    #expect((CheckpointFile(folder: folder, job: JobID(12)).load() == nil) == isOver)
                 }
             }
         }

@@ -214,7 +214,7 @@ struct S3UploadTests {
                     try await upload.run(
                         input,
                         job: JobContext(
-                            lease: Lease(job: JobID(3), attempt: 1), operation: context, isCancelled: { true },
+                            lease: Lease(job: JobID(3), attempt: 1), operation: context, isStoppedForGood: { true },
                             onEnqueue: { _ in }))
                 }
             }

@@ -32,12 +32,12 @@ struct TusUploadTests {
     }
 
     private func job(
-        _ id: Int64, attempt: Int = 1, isCancelled: @escaping @Sendable () -> Bool = { false },
+        _ id: Int64, attempt: Int = 1, isStoppedForGood: @escaping @Sendable () -> Bool = { false },
         _ onProgress: (@Sendable (OperationProgress) -> Void)?
     ) -> JobContext {
         JobContext(
             lease: Lease(job: JobID(id), attempt: attempt),
-            operation: OperationContext(attempt: attempt, onProgress: onProgress), isCancelled: isCancelled,
+            operation: OperationContext(attempt: attempt, onProgress: onProgress), isStoppedForGood: isStoppedForGood,
             onEnqueue: { _ in })
     }
 
@@ -97,7 +97,7 @@ struct TusUploadTests {
                 await failure { () async throws(KindFailure) in
                     try await upload.run(
                         input,
-                        job: job(3, isCancelled: { true }, { if $0.completed > 2 << 20 { reached.send() } }))
+                        job: job(3, isStoppedForGood: { true }, { if $0.completed > 2 << 20 { reached.send() } }))
                 }
             }
             await reached.wait()

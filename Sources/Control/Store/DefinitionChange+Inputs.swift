@@ -1,0 +1,44 @@
+import Jobs
+
+/// The input that a definition, or a node of a graph definition, has itself.
+package struct OwnInput: Sendable {
+    package let planned: PlannedInput
+    fileprivate let definition: String
+    fileprivate var node: (graph: String, name: String)?
+
+    /// In the words of definitions, what its kind has against it.
+    package func problem(_ refusal: ControlProblem) -> DefinitionProblem {
+        let text = refusal.message
+        let reason = InputProblem.refused(text.hasSuffix(".") ? String(text.dropLast()) : text)
+        guard let node else { return .init(.definition(definition), .badInput(reason)) }
+        return .init(.graph(node.graph), .badNode(node.name, .badInput(reason)))
+    }
+}
+
+extension DefinitionChange {
+    /// What its definitions and graphs say themselves, for their kinds to judge.
+    ///
+    /// - Parameter set: What the change is made to.
+    package func ownInputs(over set: DefinitionSet) -> [OwnInput] {
+        var known = Dictionary(
+            set.definitions.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })
+        for definition in definitions { known[definition.name] = definition }
+        let own = definitions.map { definition in
+            OwnInput(
+                planned: PlannedInput(kind: definition.kind, input: definition.input, stage: .definition),
+                definition: definition.name)
+        }
+        return own
+            + graphs.flatMap { graph in
+                graph.nodes.compactMap { node -> OwnInput? in
+                    guard let definition = known[node.definition], let input = node.input.flatMap(JSONObject.init),
+                        let defaults = JSONObject(definition.input)
+                    else { return nil }
+                    return OwnInput(
+                        planned: PlannedInput(
+                            kind: definition.kind, input: defaults.overlaid(by: input).text, stage: .definition),
+                        definition: definition.name, node: (graph.name, node.name))
+                }
+            }
+    }
+}

@@ -1,0 +1,117 @@
+import Control
+import Glibc
+import Kinds
+
+/// Why the daemon could not start with a configuration on this machine, each with its key. Found by looking only: nothing
+/// is made and nothing is changed.
+struct ConfigurationObstacles: Sendable, Hashable {
+    /// Who looks.
+    enum Onlooker { case daemon, anybody }
+
+    private(set) var errors: [String] = []
+    /// What only the daemon's own user can tell.
+    private(set) var doubts: [String] = []
+    private let onlooker: Onlooker
+
+    init(_ configuration: DaemonConfiguration, for onlooker: Onlooker) {
+        self.onlooker = onlooker
+        lookAtAuthorities(configuration)
+        lookAtGroup(configuration)
+        let home = folder(of: configuration.database)
+        for (key, path) in configuration.ownFolders { lookAtOwnFolder(key, path, home: home) }
+        // The start itself tells these; whether the service manager makes the folder cannot be known before.
+        guard onlooker == .anybody else { return }
+        lookAtSurroundings("database", configuration.database, usual: StandardPaths.database)
+        lookAtSurroundings("socket", configuration.socket, usual: StandardPaths.socket)
+    }
+
+    private mutating func add(_ key: String, _ problem: String, _ code: Int32? = nil, remedy: String) {
+        let reason = code.map { " (\(String(cString: strerror($0))))" } ?? ""
+        if onlooker == .anybody, code == EACCES || code == EPERM {
+            doubts.append("\(key): \(problem)\(reason) by this user; the daemon's must be able to")
+        } else {
+            errors.append("\(key): \(problem)\(reason); \(remedy)")
+        }
+    }
+
+    // MARK: What is looked at
+
+    /// Nothing could be trusted that the file is there for; every address of https would fail.
+    private mutating func lookAtAuthorities(_ configuration: DaemonConfiguration) {
+        guard let path = configuration.network.authorities else { return }
+        let key = "network.authorities"
+        let remedy = "write the path of a file of certificates (PEM)"
+        var facts = stat()
+        guard stat(path, &facts) == 0, access(path, R_OK) == 0 else {
+            return add(key, "\(path) cannot be read", errno, remedy: remedy)
+        }
+        // A pipe would have to be waited for.
+        guard facts.st_mode & S_IFMT == S_IFREG, areCertificates(inFile: path) else {
+            return add(key, "\(path) holds no certificates that can be read", remedy: remedy)
+        }
+    }
+
+    private mutating func lookAtGroup(_ configuration: DaemonConfiguration) {
+        guard let group = configuration.socketGroup else { return }
+        guard let id = groupNumber(named: group) else {
+            return add("socket_group", "there is no group \"\(group)\"", remedy: "create it, or name another one")
+        }
+        if onlooker == .anybody, geteuid() != 0, !isMember(of: id) {
+            add("socket_group", "the socket cannot be given to \(group)", EPERM, remedy: "")
+        }
+    }
+
+    private func isMember(of group: gid_t) -> Bool {
+        var groups = [gid_t](repeating: 0, count: 65_536)
+        let count = getgroups(Int32(groups.count), &groups)
+        return getegid() == group || groups.prefix(max(0, Int(count))).contains(group)
+    }
+
+    /// One that is there must be ours to use, one that is not must be possible to make.
+    private mutating func lookAtOwnFolder(_ key: String, _ path: String, home: String) {
+        let remedy = "name a folder that the daemon's user can write"
+        var facts = stat()
+        if stat(path, &facts) == 0 {
+            if facts.st_mode & S_IFMT != S_IFDIR { return add(key, "\(path) is no folder", remedy: remedy) }
+            if access(path, R_OK | W_OK | X_OK) != 0 {
+                add(key, "\(path) cannot be written", errno, remedy: remedy)
+            }
+            return
+        }
+        guard errno == ENOENT else { return add(key, "\(path) cannot be looked at", errno, remedy: remedy) }
+        let parent = folder(of: path)
+        if access(parent, W_OK | X_OK) != 0 {
+            // Told of the database, which lies there as well.
+            if parent == home, errno == ENOENT { return }
+            return add(key, "\(path) cannot be made in \(parent)", errno, remedy: remedy)
+        }
+        var space = statvfs()
+        if onlooker == .anybody, statvfs(parent, &space) == 0, space.f_blocks == 0 {
+            add(key, "\(path) cannot be made in \(parent), which holds no files of anybody", remedy: remedy)
+        }
+    }
+
+    private mutating func lookAtSurroundings(_ key: String, _ path: String, usual: String) {
+        let parent = folder(of: path)
+        if access(parent, W_OK | X_OK) == 0 { return }
+        guard errno == ENOENT else {
+            return add(key, "nothing can be made in \(parent)", errno, remedy: "name another path")
+        }
+        if path != usual { doubts.append("\(key): there is no folder \(parent); make it, or let the service manager") }
+    }
+}
+
+/// Of a group by its name; nil where there is none.
+func groupNumber(named name: String) -> gid_t? {
+    var entry = group()
+    var found: UnsafeMutablePointer<group>?
+    var buffer = [CChar](repeating: 0, count: 65_536)
+    let code = getgrnam_r(name, &entry, &buffer, buffer.count, &found)
+    return code == 0 && found != nil ? entry.gr_gid : nil
+}
+
+/// What an absolute path stands in.
+private func folder(of path: String) -> String {
+    let names = path.split(separator: "/").dropLast()
+    return "/" + names.joined(separator: "/")
+}

@@ -1,0 +1,18 @@
+import Glibc
+
+extension DaemonConfiguration {
+    /// The folders that the daemon makes for itself alone where they are missing, by key.
+    var ownFolders: [(key: String, path: String)] {
+        [("spool.directory", spoolDirectory), ("upload.checkpoints", checkpointDirectory)]
+    }
+
+    func makeFolders() throws(DaemonFailure) {
+        for (key, path) in ownFolders where mkdir(path, 0o700) != 0 && errno != EEXIST {
+            let code = errno
+            throw DaemonFailure(
+                code == ENOSPC || code == EDQUOT ? .temporary : .configuration,
+                "\(key): the folder \(path) cannot be made (\(String(cString: strerror(code)))); name one that the daemon's user can write.",
+                errno: code)
+        }
+    }
+}
