@@ -5,6 +5,8 @@ import Synchronization
 public final class CurrentCatalog: Sendable {
     private struct State {
         var catalog: Catalog?
+        /// Read last, however old.
+        var earlier: Catalog?
         /// Counts changes, so that what was read before one is not kept after it.
         var changes = 0
         var observation: StoreObservation?
@@ -24,7 +26,8 @@ public final class CurrentCatalog: Sendable {
         state.withLock { $0.observation = observation }
     }
 
-    private func forget() {
+    /// The next reader reads anew.
+    package func forget() {
         state.withLock {
             $0.catalog = nil
             $0.changes += 1
@@ -32,10 +35,13 @@ public final class CurrentCatalog: Sendable {
     }
 
     public func read() async throws(StoreError) -> Catalog {
-        let (known, changes) = state.withLock { ($0.catalog, $0.changes) }
+        let (known, earlier, changes) = state.withLock { ($0.catalog, $0.earlier, $0.changes) }
         if let known { return known }
-        let catalog = Catalog(try await store.definitions())
-        state.withLock { if $0.changes == changes { $0.catalog = catalog } }
+        let catalog = Catalog(try await store.definitions(), after: earlier)
+        state.withLock { state in
+            guard state.changes == changes else { return }
+            (state.catalog, state.earlier) = (catalog, catalog)
+        }
         return catalog
     }
 }

@@ -31,8 +31,9 @@ extension StoreControl {
     }
 
     private func apply(_ document: DefinitionDocument, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
-        let definitions = try await definitions()
-        var problems = Catalog(definitions).check(document.change)
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let definitions = catalog.definitions
+        var problems = catalog.check(document.change)
         if let check = daemon?.checkInputs {
             let refused = Set(problems.map(\.subject))
             for input in document.change.ownInputs(over: definitions) {

@@ -19,8 +19,10 @@ public final class StoreControl: JobControl {
     /// - Parameters:
     ///   - database: The file's path, for the status.
     ///   - daemon: What the daemon adds; nil where none runs.
+    ///   - catalog: Of the same store, where somebody else reads it too.
     public init(
         store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
+        catalog: CurrentCatalog? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
@@ -28,7 +30,7 @@ public final class StoreControl: JobControl {
         self.version = version
         self.daemon = daemon
         self.now = now
-        currentCatalog = CurrentCatalog(store: store)
+        currentCatalog = catalog ?? CurrentCatalog(store: store)
         spoolUsers = daemon?.spool.map { SpoolUsers(spool: $0, store: store) }
     }
 

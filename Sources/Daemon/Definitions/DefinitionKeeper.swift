@@ -9,7 +9,7 @@ import Synchronization
 final class DefinitionKeeper: Sendable {
     private let store: any JobStore
     private let logger: Logger
-    private let catalog: CurrentCatalog
+    let catalog: CurrentCatalog
     private let refusals = Mutex(0)
 
     init(store: any JobStore, logger: Logger) {
@@ -34,14 +34,17 @@ final class DefinitionKeeper: Sendable {
 
     /// Reads the definitions anew; only what is new or mended is written and told.
     func load() async throws(StoreError) {
-        let definitions = try await store.definitions()
-        let problems = Catalog(definitions).problemsByName
+        let catalog = try await catalog.read()
+        let definitions = catalog.definitions
+        let problems = catalog.problemsByName
         refusals.withLock { $0 = problems.count }
         var known: [String: String] = [:]
         for stored in definitions.definitions { known[stored.definition.name] = stored.problem }
         for stored in definitions.graphs { known[stored.definition.name] = stored.problem }
         guard problems != known else { return }
         try await store.recordProblems(problems)
+        // Nobody else is told of it.
+        self.catalog.forget()
         for (name, reason) in problems.sorted(by: { $0.key < $1.key }) where known[name] != reason {
             logger.error(
                 "\"\(name)\" cannot be used: \(reason)",

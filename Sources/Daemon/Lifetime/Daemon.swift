@@ -154,7 +154,8 @@ public enum Daemon {
         // Where it runs once, there are no times to wait for.
         var scheduler: Scheduler?
         if let door {
-            let control = try await control(door, store, runner, problems: problems, live: live, reloader)
+            let control = try await control(
+                door, store, runner, keeper.catalog, problems: problems, live: live, reloader)
             let planner = Scheduler(store: store, logger: logger, zone: .local(), onChange: { status.wake() }) {
                 (schedule) throws(StoreError) in
                 try await control.work(of: schedule)
@@ -197,7 +198,8 @@ public enum Daemon {
 
     /// Callers that came early, since the socket listens, wait until a server runs with this.
     private static func control(
-        _ door: Door, _ store: SQLiteJobStore, _ runner: JobRunner, problems: @escaping @Sendable () -> [String],
+        _ door: Door, _ store: SQLiteJobStore, _ runner: JobRunner, _ catalog: CurrentCatalog,
+        problems: @escaping @Sendable () -> [String],
         live: LiveConfiguration, _ reloader: Reloader
     ) async throws -> StoreControl {
         let glance = FileGlance()
@@ -214,7 +216,8 @@ public enum Daemon {
             },
             reload: { () throws(ControlProblem) in try await reloader.reload() })
         let control = StoreControl(
-            store: store, database: store.path, version: Version.current, daemon: hooks, now: { wallClock() })
+            store: store, database: store.path, version: Version.current, daemon: hooks, catalog: catalog,
+            now: { wallClock() })
         try await control.recoverSpool()
         return control
     }

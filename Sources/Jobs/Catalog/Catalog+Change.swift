@@ -4,7 +4,7 @@ extension Catalog {
     /// Checks a change before it is written. When nothing is returned, everything that could be used before or is part of
     /// the change can be used after it.
     public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
-        let after = Catalog(definitions.applying(change))
+        let after = Catalog(definitions.applying(change), after: self)
         var problems = checkQueues(change) + checkNames(change) + checkSchedules(change)
         problems += checkSize(change, after.definitions)
         let touched = Set(change.definitions.map(\.name) + change.graphs.map(\.name))
@@ -72,6 +72,7 @@ extension Catalog {
         if after.count > DefinitionSet.maxCount, after.count > definitions.count {
             return [.init(subject, .tooManyDefinitions(after.count))]
         }
+        if after.mostBytes <= DefinitionSet.maxBytes { return [] }
         let bytes = after.bytes
         if bytes > DefinitionSet.maxBytes, bytes > definitions.bytes {
             return [.init(subject, .tooLarge(bytes: bytes))]

@@ -32,7 +32,11 @@ public struct Catalog: Sendable {
         }
     }
 
-    public init(_ definitions: DefinitionSet) {
+    public init(_ definitions: DefinitionSet) { self.init(definitions, after: nil) }
+
+    /// - Parameter earlier: Of the same definitions but for a few: what has not changed since is not checked again.
+    package init(_ definitions: DefinitionSet, after earlier: Catalog?) {
+        let earlier = earlier?.definitions.kinds == definitions.kinds ? earlier : nil
         let kinds = Dictionary(
             definitions.kinds.map { ($0.name, KindEntry($0)) }, uniquingKeysWith: { _, last in last })
         let queueNames = Set(definitions.queues.map(\.name)).union([QueueSettings.defaultName])
@@ -42,6 +46,13 @@ public struct Catalog: Sendable {
         for stored in definitions.definitions {
             if let reason = stored.unreadable {
                 problems.append(DefinitionProblem(.definition(stored.definition.name), .unreadable(reason)))
+                continue
+            }
+            let name = stored.definition.name
+            if let known = earlier?.entries[name], known.stored.id == stored.id,
+                known.stored.revision == stored.revision, queueNames.contains(stored.definition.queue)
+            {
+                entries[name] = known
                 continue
             }
             let (entry, found) = checker.check(stored)

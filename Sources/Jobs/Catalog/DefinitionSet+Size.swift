@@ -1,3 +1,5 @@
+import OperationTypes
+
 extension DefinitionSet {
     /// The most definitions and graph definitions: every reader gets all of them.
     public static let maxCount = 10_000
@@ -12,6 +14,13 @@ extension DefinitionSet {
             + schedules.reduce(0) { $0 + $1.json.bytes.count }
     }
 
+    /// No less than ``bytes``, and found without writing the definitions as JSON.
+    var mostBytes: Int {
+        definitions.reduce(0) { $0 + $1.definition.mostBytes }
+            + graphs.reduce(0) { $0 + $1.definition.json.bytes.count }
+            + schedules.reduce(0) { $0 + $1.json.bytes.count }
+    }
+
     /// The schedules that a change may hinder or mend: what they are, or what they enqueue, is part of it.
     func schedules(concernedBy change: DefinitionChange) -> [Schedule] {
         let touched = Set(change.schedules.map(\.name))
@@ -20,5 +29,16 @@ extension DefinitionSet {
             names.insert(graph.name)
         }
         return schedules.filter { touched.contains($0.name) || names.contains($0.definition) }
+    }
+}
+
+extension Definition {
+    fileprivate var mostBytes: Int {
+        // A character of a byte is written with six at most.
+        let words = [name, kind, summary ?? "", queue].reduce(0) { $0 + $1.utf8.count } * 6
+        var policy = 0
+        if case .list(let delays) = retry.delay { policy += delays.count * 64 }
+        if case .codes(let codes) = retry.failures { policy += codes.reduce(0) { $0 + $1.utf8.count * 6 + 3 } }
+        return words + policy + input.bytes.count + 1024
     }
 }

@@ -8,8 +8,15 @@ extension Reader {
             while try definitions.kinds.step() { set.kinds.append(try definitions.kinds.kindDescription()) }
             set.queues = try queues().map(\.settings)
             while try definitions.current.step() {
-                set.definitions.append(try definitions.current.storedDefinition())
+                guard var known = knownDefinitions[DefinitionID(definitions.current.integer(0))] else {
+                    set.definitions.append(try definitions.current.storedDefinition())
+                    continue
+                }
+                known.problem = definitions.current.optionalString(11)
+                set.definitions.append(known)
             }
+            knownDefinitions = Dictionary(
+                set.definitions.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
             while try definitions.graphs.step() {
                 set.graphs.append(try definitions.graphs.storedGraphDefinition())
             }

@@ -13,6 +13,8 @@ final class Reader {
     let schedules: ScheduleReads
     let keys: KeyLookup
     let pruning: PrunableStatements
+    /// Read last: but for its problem a revision never changes.
+    var knownDefinitions: [DefinitionID: StoredDefinition] = [:]
 
     init(_ connection: Connection) throws(SQLiteError) {
         self.connection = connection
