@@ -26,7 +26,10 @@ final class FileGlance: Sendable {
             let answer = Answer(continuation)
             queue.async { [self] in
                 begunAt.withLock { $0 = .now }
-                let problem = elements.lazy.prefix { _ in ContinuousClock.now < giveUpAt }.compactMap(look).first
+                var problem: ControlProblem?
+                for element in elements where problem == nil && ContinuousClock.now < giveUpAt {
+                    problem = look(element)
+                }
                 begunAt.withLock { $0 = nil }
                 answer.give(problem)
             }

@@ -82,6 +82,28 @@ import Testing
         #expect(lost.count == 2, "\(lost)")
     }
 
+    /// What was checked before is kept only while it would be found good again.
+    @Test func aCatalogAfterAnotherIsAsOneOfItsOwn() {
+        let queue = DefinitionChange(
+            queues: [QueueChange(name: "fast")], definitions: [Definition(name: "quick", kind: "raw", queue: "fast")])
+        var sets = [Fixtures.definitions, Fixtures.definitions.applying(queue)]
+        var without = sets[1]
+        without.queues.removeAll { $0.name == "fast" }
+        sets.append(without)
+        var otherKinds = sets[1]
+        otherKinds.kinds.removeAll { $0.name == "raw" }
+        sets.append(otherKinds)
+        sets.append(sets[1].applying(DefinitionChange(definitions: [Definition(name: "quick", kind: "rwa")])))
+        for earlier in sets {
+            for set in sets {
+                let fresh = Catalog(set)
+                let kept = Catalog(set, after: Catalog(earlier))
+                #expect(kept.problems == fresh.problems)
+                #expect(kept.names == fresh.names)
+            }
+        }
+    }
+
     @Test func definitionsAndTheirSizeAreBounded() {
         let many = (0..<DefinitionSet.maxCount).map { Definition(name: "d\($0)", kind: "raw") }
         let refusals = problems(DefinitionChange(definitions: many))
