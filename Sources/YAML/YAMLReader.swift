@@ -101,7 +101,19 @@ struct YAMLReader: ~Copyable {
             return YAMLProblem(
                 line: line, message: "not YAML: \(reason); write such a character as an escape in quotes")
         }
+        let mark = state.problem_mark
+        // The scanner only says that no token begins so.
+        if character(at: mark) == "\t" {
+            return YAMLProblem(
+                line: Int(mark.line) + 1, message: "not YAML: a tab stands where only spaces may; indent with spaces")
+        }
         let context = state.context.map { " (\(String(cString: $0)), line \(state.context_mark.line + 1))" } ?? ""
-        return YAMLProblem(line: Int(state.problem_mark.line) + 1, message: "not YAML: \(reason)\(context)")
+        return YAMLProblem(line: Int(mark.line) + 1, message: "not YAML: \(reason)\(context)")
+    }
+
+    private func character(at mark: yaml_mark_t) -> Unicode.Scalar? {
+        let line = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropFirst(Int(mark.line))
+            .first
+        return line.flatMap { String(decoding: $0, as: UTF8.self).unicodeScalars.dropFirst(Int(mark.column)).first }
     }
 }

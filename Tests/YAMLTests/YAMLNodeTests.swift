@@ -77,7 +77,8 @@ import YAML
         ("a: 1\nb: 2\na: 3", 3, "the name \"a\" stands twice in one map; remove one"),
         ("a: 1\n---\nb: 2", 2, "a second document begins; give one"),
         ("a: b\n\u{1}", 2, "write such a character as an escape"),
-        ("a:\n\t- b", 2, "not YAML: "),
+        ("a:\n\t- b", 2, "a tab stands where only spaces may; indent with spaces"),
+        ("ä: 1\nb:\n \tc: 2", 3, "a tab stands where only spaces may"), ("- a\n-\tb: 1", 2, "a tab stands"),
     ])
     func aProblemSaysItsLineAndWhatIsWrong(text: String, line: Int, message: String) {
         let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(text) }
