@@ -7,6 +7,11 @@ extension StoreControl {
             throw ControlProblem(
                 .conflict, "Job \(id) is \(job.state.name) and not final yet. Wait for it, or cancel it first.")
         }
+        // A retry of one job may come to very many.
+        if dependents {
+            guard await manyJobs.take() else { throw .endedBeforeItsTurn }
+        }
+        defer { if dependents { manyJobs.give() } }
         var repeated = [job]
         if dependents {
             repeated += try await skippedDependents(of: id)

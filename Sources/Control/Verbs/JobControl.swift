@@ -21,6 +21,8 @@ public protocol JobControl: Sendable {
     /// The final result; nil while the job is open.
     func result(_ id: JobID) async throws(ControlProblem) -> JobResult?
     /// The final result; nil when the job is still open after that time.
+    ///
+    /// - Throws: `unavailable` also when the daemon stops meanwhile: ask again when it is back.
     func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult?
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
@@ -93,7 +95,8 @@ extension JobControl {
     /// The job without its result, its attempts and its neighbours, of which there may be much.
     public func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
         // The first from this number on.
-        let found = try await jobs(JobFilter(after: JobID(id.rawValue &- 1), order: .oldestFirst, limit: 1)).first
+        let before = id.rawValue > 1 ? JobID(id.rawValue - 1) : nil
+        let found = try await jobs(JobFilter(after: before, order: .oldestFirst, limit: 1)).first
         guard let found, found.id == id else { throw .noJob(id) }
         return found
     }

@@ -102,6 +102,23 @@ import Testing
         }
     }
 
+    /// It may come to as many jobs as any submission.
+    @Test func aRetryOfMuchWaitsForItsTurn() async throws {
+        try await Bench.with { bench in
+            let receipt = try await bench.halfFailed()
+            let asking = Task { () async -> ControlProblem? in
+                while !Task.isCancelled { await Task.yield() }
+                return await #expect(throws: ControlProblem.self) {
+                    _ = try await bench.control.retry(receipt.jobs[1], dependents: true)
+                }
+            }
+            asking.cancel()
+            #expect(await asking.value?.code == .unavailable)
+            // And gives it back.
+            for _ in 1...3 { _ = try await bench.control.retry(receipt.jobs[1], dependents: true) }
+        }
+    }
+
     @Test func aJobThatLostADependencyIsNotRepeated() async throws {
         try await Bench.with { bench in
             let receipt = try await bench.halfFailed()
