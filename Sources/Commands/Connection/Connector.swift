@@ -115,10 +115,23 @@ struct Connector {
     private func failure(_ error: StoreOpenError) -> CommandFailure {
         switch error {
         case .locked(let path, let pid):
-            let holder = pid.map { "process \($0)" } ?? "another process"
-            return CommandFailure(
-                .unavailable,
-                "\(path) is in use by \(holder), but no daemon answers on \(socket). Name its socket with --socket.")
+            let process = pid.map { "process \($0)" } ?? "another process"
+            let holder = try? DatabaseLock.holder(ofDatabaseAt: path)  // Else it is told as a daemon, as most are.
+            switch holder?.role {
+            case .once:
+                return CommandFailure(
+                    .temporary,
+                    "\(path) is in use by \(process), a run of halyardd --once, which has no socket. Try again when it has ended."
+                )
+            case .command:
+                return CommandFailure(
+                    .temporary, "\(path) is in use by \(process), another command. Try again when it has ended.")
+            case .daemon, nil:
+                return CommandFailure(
+                    .unavailable,
+                    "\(path) is in use by \(process), but no daemon answers on \(socket). Name its socket with --socket."
+                )
+            }
         case .readOnlyDirectory, .readOnlyFile, .unreadableFile: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")
         default: return CommandFailure(.inputOutput, "\(error)")

@@ -17,9 +17,12 @@ struct Session: Sendable {
         /// Who holds the database all the same; nil where nobody does.
         var holder: LockHolder?
 
-        /// A daemon that starts, stops, or listens elsewhere; nil where none runs.
+        /// A daemon that starts, stops, listens elsewhere or nowhere; nil where none runs.
         var daemon: String? {
             guard let holder, holder.isLivingDaemon, let pid = holder.pid else { return nil }
+            if holder.role == .once {
+                return "process \(pid) holds \(path): a run of halyardd --once, which has no socket"
+            }
             return
                 "process \(pid) holds \(path), but does not answer on \(socket): it starts, stops, or has another socket (--socket)"
         }

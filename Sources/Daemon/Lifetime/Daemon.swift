@@ -38,7 +38,8 @@ public enum Daemon {
         // recovered. After this a start that hangs is ended.
         notifier.send(.extendTimeout(by: .seconds(600)))
         let lock = try await DatabaseLock.acquire(
-            forDatabaseAt: configuration.database, as: .daemon, waiting: surroundings.lockPatience
+            forDatabaseAt: configuration.database, as: surroundings.runsOnce ? .once : .daemon,
+            waiting: surroundings.lockPatience
         ) { holder in
             let who = holder.pid.map { "process \($0)" } ?? "another process"
             notifier.status("starting; waiting for \(who), a command that works on \(configuration.database)")

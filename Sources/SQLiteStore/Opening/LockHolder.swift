@@ -5,6 +5,8 @@ public struct LockHolder: Sendable, Hashable {
     public enum Role: String, Sendable, Hashable {
         /// Holds it for as long as it runs.
         case daemon
+        /// A daemon that ends by itself, and until then listens nowhere.
+        case once
         /// Holds it for one piece of work.
         case command
     }
@@ -29,7 +31,7 @@ public struct LockHolder: Sendable, Hashable {
 
     /// False also for what a daemon that is gone has left, until the next holder has written.
     public var isLivingDaemon: Bool {
-        guard role == .daemon, let pid else { return false }
+        guard role == .daemon || role == .once, let pid else { return false }
         return kill(pid, 0) == 0 || errno == EPERM
     }
 }

@@ -214,9 +214,16 @@ import Testing
         #expect(await empty.waitForEnd() == .exited(0))
         try await bed.enqueue("visit-twice", "\(bed.server.site)/page/1", "\(bed.server.site)/page/2")
         try await bed.enqueue("visit", "\(bed.server.site)/page/3", "--in", "1h")
+        try await bed.enqueue("visit", "\(bed.server.site)/gate/4")
         let once = try bed.launch(["--once"])
+        await bed.server.requests.first { $0.hasSuffix("/gate/4") }
+        let status = try await ChildProcess.run(
+            binary("halyard"), ["status"],
+            environment: ["HALYARD_SOCKET": bed.socket, "HALYARD_DATABASE": bed.database])
+        #expect(status.output.contains("a run of halyardd --once, which has no socket"), "\(status.output)")
+        bed.server.openGate()
         #expect(await once.waitForEnd() == .exited(0))
-        #expect(try await bed.ask("SELECT state FROM job ORDER BY id") == "4\n4\n1")
+        #expect(try await bed.ask("SELECT state FROM job ORDER BY id") == "4\n4\n1\n4")
         #expect(access(bed.socket, F_OK) != 0)
     }
 
