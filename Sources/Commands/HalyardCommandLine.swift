@@ -19,11 +19,14 @@ public enum HalyardCommandLine {
     }
 
     private static func perform(_ arguments: [String], in surroundings: Surroundings) async throws -> ExitCode {
-        if let failure = unknownVerb(arguments) { throw failure }
+        if let failure = UnknownWord.verb(in: arguments) { throw failure }
         let command: any ParsableCommand
         do {
             command = try Halyard.parseAsRoot(arguments)
         } catch {
+            if !Halyard.exitCode(for: error).isSuccess, let failure = UnknownWord.option(in: arguments) {
+                throw failure
+            }
             return try tell(error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
@@ -51,30 +54,6 @@ public enum HalyardCommandLine {
         }
         try surroundings.output.write(message.hasSuffix("\n") ? message : message + "\n")
         return .success
-    }
-
-    /// The parser would only call it an unexpected argument.
-    private static func unknownVerb(_ arguments: [String]) -> CommandFailure? {
-        var command: any ParsableCommand.Type = Halyard.self
-        var path = "halyard"
-        for word in arguments {
-            let verbs = command.configuration.subcommands
-            if verbs.isEmpty || word.hasPrefix("-") { return nil }
-            if word == "help" { continue }
-            guard
-                let verb = verbs.first(where: {
-                    $0.configuration.commandName == word || $0.configuration.aliases.contains(word)
-                })
-            else {
-                let meant =
-                    NearestName.nearest(to: word, among: verbs.compactMap { $0.configuration.commandName })
-                    .map { "Did you mean \($0)? " } ?? ""
-                return CommandFailure(.usage, "There is no verb \(word). \(meant)See: \(path) --help")
-            }
-            command = verb
-            path += " " + word
-        }
-        return nil
     }
 
     /// - Parameter asJSON: As an RFC 9457 problem on one line.

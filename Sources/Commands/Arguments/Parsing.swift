@@ -2,10 +2,21 @@ import ArgumentParser
 import Control
 import Jobs
 
-extension JobID: ExpressibleByArgument {
-    public init?(argument: String) {
+extension JobID {
+    init?(argument: String) {
         guard let number = Int64(argument), number > 0 else { return nil }
         self.init(number)
+    }
+
+    @Sendable static func read(_ text: String) throws -> JobID {
+        if let id = JobID(argument: text) { return id }
+        throw UnreadableArgument(description: "give a job's number, such as 41" + hint(for: text))
+    }
+
+    /// For who names a whole graph, as listings do, where one of its jobs is meant.
+    fileprivate static func hint(for text: String) -> String {
+        guard text.hasPrefix("graph:"), let graph = GraphID(argument: text) else { return "" }
+        return "; those of this graph are shown by: halyard graph \(graph.rawValue)"
     }
 }
 
@@ -83,7 +94,8 @@ struct AfterArgument: Hashable {
 
     @Sendable static func read(_ text: String) throws -> AfterArgument {
         if let argument = AfterArgument(argument: text) { return argument }
-        throw UnreadableArgument(description: "give a job's number, such as 41, or 41:finished")
+        throw UnreadableArgument(
+            description: "give a job's number, such as 41, or 41:finished" + JobID.hint(for: text))
     }
 }
 
@@ -101,9 +113,25 @@ enum WorkArgument: ExpressibleByArgument, Hashable {
             self = .job(id)
         }
     }
+
+    /// As it is typed.
+    var name: String {
+        switch self {
+        case .job(let id): "\(id)"
+        case .graph(let id): "graph:\(id.rawValue)"
+        }
+    }
+
     var scope: WatchScope {
         switch self {
         case .job(let id): .job(id)
+        case .graph(let id): .graph(id)
+        }
+    }
+
+    var cancelTarget: CancelTarget {
+        switch self {
+        case .job(let id): .jobs([id])
         case .graph(let id): .graph(id)
         }
     }

@@ -24,6 +24,15 @@ enum UnknownName {
         throw CommandFailure(.noInput, problem, see: "halyard definitions list")
     }
 
+    /// Tells all of several names that are unknown, before anything is done with the others.
+    static func check(_ noun: String, _ names: [String], among known: [String]) throws {
+        let unknown = names.filter { !known.contains($0) }
+        if unknown.isEmpty { return }
+        throw CommandFailure(
+            .noInput, "Nothing was changed, since there is no such \(noun). See: halyard \(noun)s list",
+            details: unknown.map { NearestName.unknown(noun, $0, among: known, listing: "there are") })
+    }
+
     static func check(queue name: String, among queues: [QueueRecord], hint: String = "") throws {
         let known = queues.map(\.settings.name)
         if known.contains(name) { return }

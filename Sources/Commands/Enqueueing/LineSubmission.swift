@@ -4,7 +4,7 @@ import Jobs
 /// Enqueues one submission for each line, and answers with a line for each, in order.
 ///
 /// What one read gives goes out as one batch, so that a file is fast and a slow pipe is answered at once. A bad line
-/// touches no other. A long line, such as a graph of 100,000 jobs, goes alone.
+/// touches no other, unless it is longer than any may be. A long line, such as a graph of 100,000 jobs, goes alone.
 struct LineSubmission {
     var session: Session
     var surroundings: Surroundings
@@ -16,8 +16,7 @@ struct LineSubmission {
 
     func submit(_ file: InputFile) async throws -> ExitCode {
         var reader = LineReader(file.reader, limit: Self.lineLimit)
-        var refusals = 0
-        var accepted = 0
+        var tally = LineTally()
         while let lines = try reader.next() {
             var rest = lines[...]
             while !rest.isEmpty {
@@ -25,42 +24,25 @@ struct LineSubmission {
                 let batch = short.isEmpty ? rest.prefix(1) : short
                 rest = rest.dropFirst(batch.count)
                 for (line, answer) in try await answers(to: batch) {
-                    if case .refused(let problem) = answer {
-                        // Not about this line: it was not answered, and neither are those behind it.
-                        if !problem.isRefusal {
-                            throw Self.stopped(at: line.number, problem, after: (accepted, refusals))
-                        }
-                        refusals += 1
-                    } else {
-                        accepted += 1
+                    // Not about this line: it was not answered, and neither are those behind it.
+                    if case .refused(let problem) = answer, !problem.isRefusal {
+                        throw tally.stopped(by: problem, from: line.number, to: batch.last?.number ?? line.number)
                     }
+                    tally.count(answer)
                     try tell(answer, line.number)
                 }
                 try surroundings.output.flush()
                 try surroundings.errors.flush()
             }
         }
-        if accepted > 0 { try session.noteWritten(in: surroundings, willRun: true) }
-        guard refusals > 0 else { return .success }
-        try surroundings.note(
-            "\(AmountText.count(refusals, "line")) refused, \(accepted) enqueued; correct the refused lines and send only those again"
-        )
-        return .data
-    }
-
-    /// Nothing behind the line was accepted, unless the daemon went without an answer.
-    static func stopped(
-        at line: Int, _ problem: ControlProblem, after before: (accepted: Int, refused: Int)
-    ) -> CommandFailure {
-        let again =
-            problem.code == .unknownOutcome
-            ? "Whether line \(line) and what follows were enqueued is not known: look before you send them again."
-            : "When the daemon runs, send again from line \(line)."
-        return CommandFailure(
-            ExitCode(problem.code), "line \(line) and what follows: \(problem.message)",
-            details: problem.details + [
-                "\(AmountText.count(before.accepted, "line")) before it enqueued, \(before.refused) refused. \(again)"
-            ])
+        if tally.enqueued > 0 { try session.noteWritten(in: surroundings, willRun: true) }
+        if let line = reader.tooLong { throw tally.stopped(at: line, longerThan: Self.lineLimit) }
+        if tally.refused > 0 {
+            try surroundings.note("\(tally.text); correct the refused lines and send only those again")
+            return .data
+        }
+        if tally.duplicates > 0 { try surroundings.note("\(tally.text)") }
+        return .success
     }
 
     /// One for each line, in order.
@@ -91,13 +73,6 @@ struct LineSubmission {
     }
 
     private static func read(_ line: LineReader.Line) -> Result<Submission, ControlProblem> {
-        if line.isTooLong {
-            return .failure(
-                ControlProblem(
-                    .tooLarge,
-                    "The line is longer than \(AmountText.bytes(Int64(lineLimit))), and nothing of it was taken. Divide it into several lines."
-                ))
-        }
         do {
             return .success(try Submission(json: try JSONText(checking: line.bytes, limit: lineLimit)))
         } catch let problem as JSONProblem {
@@ -116,6 +91,10 @@ struct LineSubmission {
         case .refused(let problem):
             try surroundings.errors.line("\("halyard:", .red) line \(number): \(problem.message)")
             for detail in problem.details { try surroundings.errors.line("  \(detail)") }
+            if problem.code == .outsideRoots {
+                try surroundings.errors.line(
+                    "  --lines copies no file. Enqueue it by itself: halyard enqueue NAME --input FILE --copy")
+            }
         }
         if isJSON { try surroundings.output.json(answer.json) }
     }

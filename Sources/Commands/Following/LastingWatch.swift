@@ -4,7 +4,7 @@ import Jobs
 /// Watches beyond the daemon's life: when it goes, waits until it is there again and goes on from what is stored.
 ///
 /// 1. Of one job or graph only changes are told after a gap, so no job is told final twice. Of all jobs the event `missed`
-///    is told, what runs, and how those ended that were told as open.
+///    is told, what runs and was not told, and how those ended that were told as open.
 /// 2. A gap is told once, however many tries it takes, and ends when the daemon answers.
 /// 3. What is final when the daemon goes is read from its database, so that nobody waits for the next one: of what ends
 ///    last in a drain the daemon may not tell any more.
@@ -71,10 +71,8 @@ struct LastingWatch {
         }
         for try await event in events {
             pause = .zero
-            if case .job(let job) = event {
-                // 1.
-                guard isChange(job) || scope == .all else { continue }
-            }
+            // 1.
+            if case .job(let job) = event, !isChange(job) { continue }
             try tell(.event(event))
             if event == .final { return }
         }
@@ -98,10 +96,14 @@ struct LastingWatch {
 
     private mutating func catchUp() async throws {
         try tell(.event(.missed))
+        told = told.filter { !$0.value.state.isFinal }
         for id in told.keys.sorted() {
             do {
                 let job = try await session.control.record(id)
-                if isChange(job) { try tell(.event(.job(job))) }
+                guard isChange(job) else { continue }
+                try tell(.event(.job(job)))
+                // So that the stream, which began before, does not tell it again.
+                if job.state.isFinal { told[id] = Telling(job) }
             } catch let problem as ControlProblem where problem.code == .notFound {
                 // Pruned meanwhile.
                 told[id] = nil
@@ -115,13 +117,25 @@ struct LastingWatch {
         var attempt: Int
         var dueAt: Timestamp?
         var cancelRequestedAt: Timestamp?
+
+        init(_ job: JobRecord) {
+            state = job.state
+            attempt = job.attempt
+            dueAt = job.dueAt
+            cancelRequestedAt = job.cancelRequestedAt
+        }
+
+        /// Grows: with each attempt a job runs, then waits or is final.
+        var stage: (Int, Int) { (attempt, state == .running ? 0 : state.isFinal ? 2 : 1) }
     }
 
     private mutating func isChange(_ job: JobRecord) -> Bool {
-        let telling = Telling(
-            state: job.state, attempt: job.attempt, dueAt: job.dueAt, cancelRequestedAt: job.cancelRequestedAt)
-        defer { told[job.id] = scope == .all && job.state.isFinal ? nil : telling }
-        return told[job.id] != telling
+        let telling = Telling(job)
+        // After a gap the stream may tell what was before what has been read.
+        if let last = told[job.id], last == telling || telling.stage < last.stage { return false }
+        // What is final changes no more; of all jobs there would be more and more.
+        told[job.id] = scope == .all && job.state.isFinal ? nil : telling
+        return true
     }
 
     /// - Parameter isOpen: Whether it is known that not all is final.

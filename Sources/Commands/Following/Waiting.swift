@@ -29,10 +29,19 @@ struct Waiting: Sendable {
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
         try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(follower.states)
         if !isDone {
-            try surroundings.note("the time ran out before every job was final. See: halyard why JOB")
+            let open = Self.open(of: work, follower.states)
+            try surroundings.note("the time ran out before every job was final. See: \(open)")
             return .jobOpen
         }
         return ExitCode(states: follower.states.values)
+    }
+
+    /// Where to look for what is not final: pieces are followed one after the other.
+    private static func open(of work: [WorkArgument], _ states: [JobID: JobState]) -> String {
+        if let job = states.filter({ !$0.value.isFinal }).keys.min() { return "halyard why \(job)" }
+        for case .job(let id) in work where states[id] == nil { return "halyard why \(id)" }
+        for case .graph(let id) in work.reversed() { return "halyard graph \(id.rawValue)" }
+        return "halyard list --open"
     }
 
     /// Nothing will change, so that only what is final can be told.

@@ -1,20 +1,18 @@
 /// Splits what is read into lines, numbered from 1, and hands them out as they come: all that one read gave, at once. A line
-/// that is too long is handed out as soon as that is known, however much of it follows.
+/// that is too long may have no end, so nothing is read beyond its limit.
 struct LineReader {
     struct Line {
         var number: Int
         var bytes: [UInt8]
-        /// Longer than the limit; `bytes` are only its beginning.
-        var isTooLong: Bool
     }
 
     private var reader: ByteReader
     private let limit: Int
-    private var number = 0
+    private var number = 1
     private var rest: [UInt8] = []
-    private var isCut = false
-    private var isTold = false
     private var isAtEnd = false
+    /// The number of the line that was too long, after which there are no more.
+    private(set) var tooLong: Int?
 
     init(_ reader: ByteReader, limit: Int) {
         self.reader = reader
@@ -31,33 +29,30 @@ struct LineReader {
                 return lines.isEmpty ? nil : lines
             }
             var remaining = piece[...]
-            while let end = remaining.firstIndex(of: UInt8(ascii: "\n")) {
-                take(remaining[..<end])
+            while let end = remaining.firstIndex(of: UInt8(ascii: "\n")), take(remaining[..<end]) {
                 finishLine(&lines)
                 remaining = remaining[(end + 1)...]
             }
-            take(remaining)
-            if isCut, !isTold {
-                lines.append(Line(number: number + 1, bytes: rest, isTooLong: true))
-                isTold = true
-            }
+            if !isAtEnd { _ = take(remaining) }
             if !lines.isEmpty { return lines }
         }
         return nil
     }
 
-    private mutating func take(_ bytes: ArraySlice<UInt8>) {
-        let room = limit - rest.count
-        rest += bytes.prefix(room)
-        if bytes.count > room { isCut = true }
+    /// False where they do not fit into the line any more.
+    private mutating func take(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard bytes.count <= limit - rest.count else {
+            (tooLong, isAtEnd) = (number, true)
+            return false
+        }
+        rest += bytes
+        return true
     }
 
     private mutating func finishLine(_ lines: inout [Line]) {
-        number += 1
         let isBlank = rest.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-        if !isTold, !isBlank || isCut { lines.append(Line(number: number, bytes: rest, isTooLong: isCut)) }
+        if !isBlank { lines.append(Line(number: number, bytes: rest)) }
+        number += 1
         rest = []
-        isCut = false
-        isTold = false
     }
 }

@@ -3,6 +3,12 @@ import Jobs
 
 /// Removes what is named, one after the other, and says so: the verb `remove` of queues, definitions and schedules.
 struct Removal {
+    /// What the verbs promise.
+    static let promise = """
+        Of several, all names are looked up first: where one is unknown, nothing is removed. They then go one after the \
+        other; where one is refused, those before it are gone, which is said.
+        """
+
     let common: CommonOptions
     let surroundings: Surroundings
 
@@ -11,10 +17,28 @@ struct Removal {
         self.surroundings = surroundings
     }
 
-    func remove(_ names: [String], _ remove: (String, Session) async throws -> Void) async throws -> ExitCode {
+    /// - Parameter known: The names of all there are of the noun.
+    func remove(
+        _ noun: String, _ names: [String], known: (any JobControl) async throws -> [String],
+        _ remove: (String, any JobControl) async throws -> Void
+    ) async throws -> ExitCode {
         try await Session.with(common, for: .writing, in: surroundings) { session in
+            let names = names.uniqued
+            // One alone is refused by who removes it, who knows more.
+            if names.count > 1 { try UnknownName.check(noun, names, among: try await known(session.control)) }
+            var removed: [String] = []
             for name in names {
-                try await remove(name, session)
+                do {
+                    try await remove(name, session.control)
+                } catch let problem as ControlProblem {
+                    var failure = CommandFailure(problem)
+                    if !removed.isEmpty {
+                        failure.details.append(
+                            "Removed before it: \(removed.joined(separator: ", ")). The others stay.")
+                    }
+                    throw failure
+                }
+                removed.append(name)
                 if !common.json { try surroundings.note("removed \(name)") }
             }
             if common.json {
@@ -25,5 +49,12 @@ struct Removal {
             try session.noteWritten(in: surroundings)
             return .success
         }
+    }
+}
+
+extension [String] {
+    fileprivate var uniqued: [String] {
+        var seen: Set<String> = []
+        return filter { seen.insert($0).inserted }
     }
 }

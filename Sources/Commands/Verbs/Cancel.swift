@@ -19,18 +19,29 @@ extension Halyard {
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
                 var answers: [CancelAnswer] = []
-                let jobs = work.compactMap { if case .job(let id) = $0 { id } else { nil } }
-                if !jobs.isEmpty { answers += try await session.control.cancel(.jobs(jobs)) }
-                for case .graph(let id) in work { answers += try await session.control.cancel(.graph(id)) }
-                if common.json {
-                    try surroundings.output.json(answers.json)
-                } else {
-                    for answer in answers { try surroundings.output.line(Self.line(answer)) }
-                    if answers.isEmpty { try surroundings.note("nothing to cancel: every job is final") }
+                var failure: ControlProblem?
+                for piece in work {
+                    let given: [CancelAnswer]
+                    do throws(ControlProblem) {
+                        given = try await session.control.cancel(piece.cancelTarget)
+                    } catch {
+                        if failure == nil { failure = error } else { failure?.details.append(error.message) }
+                        // A graph that is not there keeps none of the others.
+                        if error.code == .notFound { continue }
+                        break
+                    }
+                    answers += given
+                    if common.json { continue }
+                    for answer in given { try surroundings.output.line(Self.line(answer)) }
+                    if given.isEmpty {
+                        try surroundings.output.line("\(piece.name)  nothing to cancel: every job is final")
+                    }
                 }
+                if common.json { try surroundings.output.json(answers.json) }
                 if answers.contains(where: { $0.result == .cancelled || $0.result == .requested }) {
                     try session.noteWritten(in: surroundings)
                 }
+                if let failure { throw failure }
                 return answers.contains { $0.result == .unknown } ? .noInput : .success
             }
         }

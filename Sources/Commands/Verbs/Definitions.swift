@@ -85,9 +85,7 @@ extension Halyard {
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
                 let source = try InputFile(file, in: surroundings)
-                guard let document = String(validating: try source.readAll(limit: 16 << 20), as: UTF8.self) else {
-                    throw CommandFailure(.data, "\(source.name) is not UTF-8. Save it as UTF-8.")
-                }
+                let document = try source.readText(limit: 16 << 20)
                 return try await Session.with(common, for: .writing, in: surroundings) { session in
                     let lines = try await session.control.apply(document, dryRun: dryRun)
                     if common.json {
@@ -100,7 +98,9 @@ extension Halyard {
                     for line in lines {
                         if let warning = line.warning { try surroundings.note("\(line.type) \(line.name): \(warning)") }
                     }
-                    if dryRun {
+                    if lines.isEmpty {
+                        try surroundings.note("nothing to change: the document holds nothing")
+                    } else if dryRun {
                         try surroundings.note("nothing was written (--dry-run)")
                     } else {
                         try session.noteWritten(in: surroundings)
@@ -112,7 +112,8 @@ extension Halyard {
 
         struct Remove: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "remove", abstract: "Remove definitions; jobs that were enqueued with them go on.")
+                commandName: "remove", abstract: "Remove definitions; jobs that were enqueued with them go on.",
+                discussion: Removal.promise)
 
             @Argument(help: "The name.")
             var name: [String]
@@ -120,9 +121,13 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Removal(common, surroundings).remove(name) { name, session in
-                    try await session.control.removeDefinition(name)
-                }
+                try await Removal(common, surroundings).remove(
+                    "definition", name,
+                    known: {
+                        let set = try await $0.definitions()
+                        return set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
+                    }
+                ) { name, control in try await control.removeDefinition(name) }
             }
         }
 

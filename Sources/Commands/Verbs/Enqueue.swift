@@ -86,7 +86,7 @@ extension Halyard {
             }
             if copy {
                 throw ValidationError(
-                    "--copy does not go with --lines: the files they name must lie beneath the daemon's roots. Enqueue a file of your own by itself."
+                    "--copy does not go with --lines: the files they name must lie beneath the daemon's roots. Enqueue a file of yours by itself, with --input FILE --copy."
                 )
             }
             let isAlone =
@@ -167,6 +167,11 @@ extension Halyard {
                 try await files.copy(&input)
                 submission.input = input?.object.text
                 answer = try await session.enqueue(submission)
+            }
+            if case .refused(let problem) = answer, problem.code == .outsideRoots, self.input != nil, !copy {
+                var failure = CommandFailure(problem)
+                failure.details.append("Add --copy to have it copied.")
+                throw failure
             }
             let receipt = try answer.tell(isJSON: common.json, in: surroundings)
             if !session.isDaemon, let file = input?.files.first {

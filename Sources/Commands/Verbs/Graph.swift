@@ -30,17 +30,23 @@ extension Halyard {
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             guard let graph else { return try await list(in: surroundings) }
             return try await Session.with(common, for: .reading, in: surroundings) { session in
-                let detail = try await session.control.graph(graph)
-                let output = surroundings.output
-                switch common.json ? .json : format {
-                case .json: try output.json(detail.json)
-                case .tree: try GraphTree(detail: detail, now: surroundings.now()).write(to: output)
-                case .dot: try GraphDiagram.writeDot(detail, to: output)
-                case .mermaid: try GraphDiagram.writeMermaid(detail, to: output)
-                }
-                try session.noteRunning(detail.jobs.map(\.state), in: surroundings)
+                try await Self.draw(graph, as: common.json ? .json : format, session, surroundings)
                 return .success
             }
+        }
+
+        static func draw(
+            _ graph: GraphID, as format: Format, _ session: Session, _ surroundings: Surroundings
+        ) async throws {
+            let detail = try await session.control.graph(graph)
+            let output = surroundings.output
+            switch format {
+            case .json: try output.json(detail.json)
+            case .tree: try GraphTree(detail: detail, now: surroundings.now()).write(to: output)
+            case .dot: try GraphDiagram.writeDot(detail, to: output)
+            case .mermaid: try GraphDiagram.writeMermaid(detail, to: output)
+            }
+            try session.noteRunning(detail.jobs.map(\.state), in: surroundings)
         }
 
         private func list(in surroundings: Surroundings) async throws -> ExitCode {

@@ -25,7 +25,9 @@ extension Halyard {
         @Option(help: ArgumentHelp("Only jobs of this graph.", valueName: "number"))
         var graph: GraphID?
 
-        @Option(help: ArgumentHelp("Only jobs beyond this one, in the order of the list.", valueName: "job"))
+        @Option(
+            help: ArgumentHelp("Only jobs beyond this one, in the order of the list.", valueName: "job"),
+            transform: JobID.read)
         var after: JobID?
 
         @Flag(help: "The oldest first.")

@@ -104,7 +104,7 @@ extension Halyard {
                 commandName: "remove", abstract: "Remove queues that nothing uses; their final jobs stay.",
                 discussion: """
                     Refused while jobs that are not final, definitions, graph definitions or schedules name the queue. The queue \
-                    default is always there. A job that an operation enqueues by code makes its queue again.
+                    default is always there. A job that an operation enqueues by code makes its queue again. \(Removal.promise)
                     """)
 
             @Argument(help: "The queue's name.")
@@ -113,9 +113,9 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Removal(common, surroundings).remove(queue) { name, session in
-                    try await session.control.removeQueue(name)
-                }
+                try await Removal(common, surroundings).remove(
+                    "queue", queue, known: { try await $0.queues().map(\.settings.name) }
+                ) { name, control in try await control.removeQueue(name) }
             }
         }
 

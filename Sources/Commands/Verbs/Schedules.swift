@@ -68,8 +68,9 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "next", abstract: "Print the next times of expressions, without any schedule.",
                 discussion: """
-                    Prints the normalized form of each expression, then the times at which one of them comes. Needs no daemon; \
-                    without a zone in the expression, times are of this machine's.
+                    Prints the normalized form of each expression, then the times at which one of them comes, as of a schedule \
+                    with all of them; of several, each time names the ones that come then. Needs no daemon; without a zone in \
+                    the expression, times are of this machine's.
 
                     halyard schedules next 'Mon..Fri 09:00' '*-*~01 12:00 Europe/Berlin'
                     """)
@@ -88,16 +89,22 @@ extension Halyard {
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
                 var parsed: [CalendarExpression] = []
-                let times: CalendarTimes
+                let now = surroundings.now()
+                let moments: [Timestamp]
+                var own: [[Timestamp]] = []
                 do {
                     parsed = try expressions.map { try CalendarExpression($0) }
-                    times = try CalendarTimes(parsed, local: surroundings.zone)
+                    let times = try CalendarTimes(parsed, local: surroundings.zone)
+                    moments = ScheduleText.moments(of: times, after: now, count: count)
+                    own = try parsed.map {
+                        ScheduleText.moments(
+                            of: try CalendarTimes([$0], local: surroundings.zone), after: now, count: count)
+                    }
                 } catch let problem as CalendarProblem {
                     throw CommandFailure(.data, problem, see: "man systemd.time")
                 } catch let problem as ZoneProblem {
                     throw CommandFailure(.data, problem, see: "man systemd.time")
                 }
-                let moments = ScheduleText.moments(of: times, after: surroundings.now(), count: count)
                 if common.json {
                     var answer = JSONObject()
                     answer["calendar"] = JSONText(elements: parsed.map { JSONText(string: $0.description) })
@@ -107,8 +114,12 @@ extension Halyard {
                 }
                 for expression in parsed { try surroundings.output.line("\(expression.description, .bold)") }
                 for moment in moments {
-                    try surroundings.output.line(
-                        "  \(ScheduleText.local(moment, in: surroundings.zone, now: surroundings.now()))")
+                    var line: StyledText = "  \(ScheduleText.local(moment, in: surroundings.zone, now: now))"
+                    if parsed.count > 1 {
+                        let coming = zip(parsed, own).filter { $1.contains(moment) }.map(\.0.description)
+                        line += "  \(coming.joined(separator: ", "))"
+                    }
+                    try surroundings.output.line(line)
                 }
                 if moments.isEmpty { try surroundings.output.line("  never") }
                 return .success
@@ -172,7 +183,8 @@ extension Halyard {
 
         struct Remove: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "remove", abstract: "Remove schedules; what they enqueued goes on.")
+                commandName: "remove", abstract: "Remove schedules; what they enqueued goes on.",
+                discussion: Removal.promise)
 
             @Argument(help: "The schedule's name.")
             var name: [String]
@@ -180,16 +192,24 @@ extension Halyard {
             @OptionGroup var common: CommonOptions
 
             func run(in surroundings: Surroundings) async throws -> ExitCode {
-                try await Removal(common, surroundings).remove(name) { name, session in
-                    try await session.control.removeSchedule(name)
+                try await Removal(common, surroundings).remove("schedule", name, known: Schedules.names) {
+                    name, control in try await control.removeSchedule(name)
                 }
             }
+        }
+
+        private static func names(_ control: any JobControl) async throws -> [String] {
+            try await control.schedules().map(\.schedule.name)
         }
 
         private static func setPaused(
             _ isPaused: Bool, _ names: [String], _ common: CommonOptions, in surroundings: Surroundings
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
+                // One alone is refused by who pauses it, who knows more.
+                if names.count > 1 {
+                    try UnknownName.check("schedule", names, among: try await Schedules.names(session.control))
+                }
                 var records: [ScheduleRecord] = []
                 for name in names { records.append(try await session.control.setPaused(isPaused, schedule: name)) }
                 if common.json {

@@ -7,13 +7,22 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show everything about a job: times, attempts, dependencies, result.")
 
-        @Argument(help: "The job's number.")
-        var job: JobID
+        @Argument(
+            help: ArgumentHelp(
+                "The job's number; graph:NUMBER is drawn, as halyard graph does it.", valueName: "job"))
+        var work: WorkArgument
 
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .reading, in: surroundings) { session in
+                let job: JobID
+                switch work {
+                case .job(let id): job = id
+                case .graph(let id):
+                    try await Graph.draw(id, as: common.json ? .json : .tree, session, surroundings)
+                    return .success
+                }
                 let detail = try await session.control.job(job)
                 if common.json {
                     try surroundings.output.json(detail.json)

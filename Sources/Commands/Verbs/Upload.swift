@@ -46,6 +46,18 @@ extension Halyard {
         /// With these the server gives each upload an address of its own.
         private static let protocolsWithOneAddress = ["tus", "resumable", "form"]
 
+        func validate() throws {
+            for text in assignments {
+                if text.hasPrefix("file=") {
+                    throw ValidationError(
+                        "--set \(text) does not go with upload: the files are its arguments. Leave it out.")
+                }
+                if text.hasPrefix("to=") {
+                    throw ValidationError("--set \(text) does not go with upload: --to is the address. Leave it out.")
+                }
+            }
+        }
+
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             let tree = try FileTree(paths)
             try tell(of: tree, surroundings)

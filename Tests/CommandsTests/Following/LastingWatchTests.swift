@@ -95,6 +95,35 @@ import Testing
         #expect(later.failure?.exit == .temporary)
     }
 
+    @Test(.timeLimit(.minutes(1))) func whatRunsAgainIsToldOnce() async throws {
+        let shop = try await Workshop()
+        let output = Capture()
+        let watching = Mutex<Task<Workshop.Run, any Error>?>(nil)
+        try await RunningDaemon.with(shop) { daemon in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            _ = try await daemon.claim()
+            watching.withLock { $0 = Task { try await shop.run(["watch"], output: output) } }
+            await output.waitFor("running")
+        }
+        // As a start does it, before callers are answered.
+        let again = try await shop.withStore { store in
+            _ = try await store.rescueOrphans(maxRescues: 3, now: Samples.now)
+            return try await store.exchange([], claim: ClaimRequest(slots: 1), now: Samples.now).claimed
+        }
+        try await RunningDaemon.with(shop) { daemon in
+            await output.waitFor("follow\n2026-07-25T10:00:00.000Z  job 1  unfurl  ▶ running")
+            try await daemon.finish(again[0], .succeeded(.emptyObject))
+            await output.waitFor("succeeded")
+        }
+        let task = watching.withLock(\.self)
+        task?.cancel()
+        _ = try await task?.value
+        let lines = output.text.split(separator: "\n").map { $0.dropFirst(26) }
+        // Two attempts.
+        #expect(lines.filter { $0.contains("running") }.count == 2, "\(output.text)")
+        #expect(lines.count == 4, "\(output.text)")
+    }
+
     @Test func whereTheDatabaseMayNotBeReadTheNextDaemonTells() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")

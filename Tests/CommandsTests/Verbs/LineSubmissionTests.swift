@@ -1,23 +1,127 @@
 import Control
+import Jobs
+import SQLiteStore
 import Testing
 
 @testable import Commands
 
-/// What is said when the daemon cannot go on in the middle of many lines.
+/// What is said of many lines, and when it cannot go on in the middle of them.
 @Suite struct LineSubmissionTests {
-    @Test func onlyWhatWasNotTakenIsToBeSentAgain() {
-        let problem = ControlProblem(.unavailable, "The disk is full.")
-        let failure = LineSubmission.stopped(at: 7, problem, after: (accepted: 5, refused: 1))
-        #expect(
-            failure.details == ["5 lines before it enqueued, 1 refused. When the daemon runs, send again from line 7."])
+    private static let receipt = EnqueueReceipt(graph: nil, jobs: [JobID(1)])
+
+    private func tally(_ answers: SubmissionAnswer...) -> LineTally {
+        var tally = LineTally()
+        for answer in answers { tally.count(answer) }
+        return tally
     }
 
-    @Test func whatIsNotKnownIsNotToBeSentAgainBlindly() {
-        let problem = ControlProblem(.unknownOutcome, "The daemon ended the connection.")
-        let failure = LineSubmission.stopped(at: 7, problem, after: (accepted: 6, refused: 0))
+    private let mixed: [SubmissionAnswer] = [
+        .enqueued(receipt), .refused(ControlProblem(.invalidInput, "No.")), .duplicate(receipt), .enqueued(receipt),
+    ]
+
+    @Test func whatIsNewIsToldFromWhatWasThere() {
+        #expect(tally(.enqueued(Self.receipt)).text == "1 line enqueued")
+        #expect(tally(.duplicate(Self.receipt)).text == "0 lines enqueued, 1 was there already")
+        var all = LineTally()
+        for answer in mixed + mixed { all.count(answer) }
+        #expect(all.text == "4 lines enqueued, 2 were there already, 2 refused")
+    }
+
+    /// The daemon runs, so it is not waited for; nothing of the lines that it could not write is stored.
+    @Test func aFullDiskSaysFromWhereToGoOn() {
+        let failure = tally(.enqueued(Self.receipt), .duplicate(Self.receipt))
+            .stopped(by: ControlProblem(StoreError.diskFull(path: "/x")), from: 7, to: 9)
+        #expect(failure.exit == .temporary)
+        #expect(
+            failure.message
+                == "line 7 and what follows: The disk that holds /x is full. Free some space; nothing was written.")
         #expect(
             failure.details == [
-                "6 lines before it enqueued, 0 refused. Whether line 7 and what follows were enqueued is not known: look before you send them again."
+                "Before line 7: 1 line enqueued, 1 was there already. Then send again from line 7: nothing is enqueued twice."
             ])
+    }
+
+    @Test(arguments: [
+        (9, "Lines 7 to 9 may have been enqueued"), (7, "Line 7 may have been enqueued"),
+    ])
+    func whatIsNotKnownIsNotToBeSentAgainBlindly(last: Int, what: String) {
+        let problem = ControlProblem(.unknownOutcome, "The daemon ended the connection.")
+        let failure = tally(.enqueued(Self.receipt)).stopped(by: problem, from: 7, to: last)
+        #expect(failure.problem.code == .unknownOutcome)
+        #expect(
+            failure.details == [
+                "Before line 7: 1 line enqueued. \(what), what follows was not. What has a key can be sent again as it is; look for the rest first, with: halyard list"
+            ])
+    }
+
+    /// It has no end.
+    @Test(.timeLimit(.minutes(1))) func whatHasNoLinesIsNotReadForEver() async throws {
+        let shop = try await Workshop()
+        let run = try await shop.run("enqueue", "--lines", "/dev/zero")
+        #expect(run.code == .data)
+        #expect(
+            run.errors == """
+                halyard: line 1 is longer than 16.0 MiB; nothing of it, and nothing behind it, was taken. Divide it.
+                  Before line 1: 0 lines enqueued. Then send again from line 1.
+
+                """)
+    }
+
+    @Test func aLineMayNotBeOfAnyLength() async throws {
+        let shop = try await Workshop()
+        let good = #"{"definition":"unfurl","input":{"url":"http://a/"}}"#
+        let long = String(repeating: "x", count: (16 << 20) + 1)
+        let run = try await shop.run("enqueue", "--lines", "-", input: [good, long, good].joined(separator: "\n"))
+        #expect(run.code == .data)
+        #expect(run.output == "1\n")
+        #expect(
+            run.errors.hasSuffix(
+                """
+                halyard: line 2 is longer than 16.0 MiB; nothing of it, and nothing behind it, was taken. Divide it.
+                  Before line 2: 1 line enqueued. Then send again from line 2.
+
+                """), "\(run.errors)")
+        #expect(run.errors.hasPrefix("halyard: no daemon runs; wrote to"))
+    }
+
+    @Test func linesThatWereThereAreCountedApart() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { daemon in
+            func line(_ key: Int) -> String {
+                #"{"definition":"unfurl","input":{"url":"http://a/"},"key":"\#(key)"}"#
+            }
+            #expect(try await shop.run("enqueue", "--lines", "-", input: line(1)).errors.isEmpty)
+            let run = try await shop.run(
+                "enqueue", "--lines", "-", input: [line(1), line(2), line(3)].joined(separator: "\n"))
+            #expect(run.code == .success)
+            #expect(run.output == "1\n2\n3\n")
+            #expect(run.errors == "halyard: 2 lines enqueued, 1 was there already\n")
+            let refused = try await shop.run(
+                "enqueue", "--lines", "-", input: [line(1), line(2), "{", line(4)].joined(separator: "\n"))
+            #expect(refused.code == .data)
+            #expect(
+                refused.errors.hasSuffix(
+                    "halyard: 1 line enqueued, 2 were there already, 1 refused; correct the refused lines and send only those again\n"
+                ), "\(refused.errors)")
+            #expect(try await daemon.store.jobs(JobFilter()).count == 4)
+        }
+    }
+
+    @Test func aFileOutsideTheRootsIsNotCopiedByLines() async throws {
+        let shop = try await Workshop()
+        let photo = try shop.file("photo.jpg", "x")
+        try await RunningDaemon.with(shop) { _ in
+            let run = try await shop.run(
+                "enqueue", "--lines", "-",
+                input: #"{"definition":"upload","input":{"file":"\#(photo)","url":"http://b/"}}"#)
+            #expect(run.code == .data)
+            #expect(
+                run.errors.hasPrefix(
+                    """
+                    halyard: line 1: DIRECTORY/photo.jpg is outside the roots.
+                      --lines copies no file. Enqueue it by itself: halyard enqueue NAME --input FILE --copy
+
+                    """), "\(run.errors)")
+        }
     }
 }

@@ -33,6 +33,17 @@ import Testing
         )
     }
 
+    @Test func aRunThatEndsByItselfHasNoSocket() async throws {
+        let shop = try await Workshop()
+        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: .once)
+        defer { lock.release() }
+        let watch = try await shop.run("watch")
+        #expect(
+            watch.errors
+                == "halyard: Watching needs the daemon; process \(getpid()) holds DIRECTORY/halyard.db: a run of halyardd --once, which has no socket.\n"
+        )
+    }
+
     /// As a daemon that recovers for long: it listens, and answers nobody yet.
     @Test func aDaemonThatListensAndIsSilentIsUnreachable() async throws {
         let shop = try await Workshop()
@@ -195,7 +206,9 @@ import Testing
         let photo = try shop.file("photo.jpg", "a picture")
         let input = try shop.file("input.json", "{\"file\": \"\(photo)\", \"url\": \"http://b/\"}")
         try await RunningDaemon.with(shop) { daemon in
-            #expect(try await shop.run("enqueue", "upload", "--input", input).code == .data)
+            let refused = try await shop.run("enqueue", "upload", "--input", input)
+            #expect(refused.code == .data)
+            #expect(refused.errors.hasSuffix("\n  Add --copy to have it copied.\n"), "\(refused.errors)")
             let copied = try await shop.run("enqueue", "upload", "--input", input, "--copy")
             #expect(copied.code == .success, "\(copied.errors)")
             let job = try #require(try await daemon.store.jobs(JobFilter()).first)

@@ -31,6 +31,27 @@ import Testing
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "fast", "slow"])
     }
 
+    @Test func severalQueuesAreLookedUpBeforeOneIsRemoved() async throws {
+        let shop = try await Workshop()
+        for name in ["fast", "mail"] { _ = try await shop.run("queues", "set", name, "--create") }
+        let unknown = try await shop.run("queues", "remove", "fast", "nosuch", "mial")
+        #expect(unknown.code == .noInput)
+        #expect(
+            unknown.errors == """
+                halyard: Nothing was changed, since there is no such queue. See: halyard queues list
+                  unknown queue "nosuch"; there are default, fast, mail, slow
+                  unknown queue "mial"; did you mean "mail"?
+
+                """)
+        #expect(try await shop.withStore { try await $0.queues().count } == 4)
+        // What is refused for another reason is known only when it is tried.
+        let used = try await shop.run("queues", "remove", "fast", "fast", "slow", "mail")
+        #expect(used.code == .data)
+        #expect(used.errors.hasPrefix("halyard: removed fast\nhalyard: The queue \"slow\" is used by"))
+        #expect(used.errors.hasSuffix("\n  Removed before it: fast. The others stay.\n"), "\(used.errors)")
+        #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "mail", "slow"])
+    }
+
     @Test func aQueueIsRemovedWhenNothingUsesIt() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")

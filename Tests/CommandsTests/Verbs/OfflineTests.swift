@@ -41,55 +41,6 @@ import Testing
         try Golden.expect(try await shop.run("why", "2", "--json").output, "verbs/why.json")
     }
 
-    @Test func schedulesAreShownInEveryForm() async throws {
-        let shop = try await Workshop()
-        let document = try shop.file(
-            "schedules.yaml",
-            """
-            schedules:
-              nightly:
-                summary: Saves a link at night.
-                calendar: [Mon..Fri 03:00 UTC, "*-*~01 12:00 Europe/Berlin"]
-                definition: unfurl
-                input: {url: http://a/}
-                persistent: true
-            """)
-        let applied = try await shop.run("definitions", "apply", document)
-        #expect(applied.output == "+ schedule nightly\n")
-        // It was written when it still had times.
-        let past = #"{"name":"past","calendar":"2020-01-01 UTC","definition":"unfurl","input":{"url":"http://b/"}}"#
-        try await shop.withStore { store in
-            let schedule = try Schedule(json: JSONText(checking: Array(past.utf8)), at: [])
-            try await store.change(DefinitionChange(schedules: [schedule]), now: Samples.now)
-        }
-        #expect(try await shop.run("schedules", "run", "nightly").output == "1\n")
-        #expect(try await shop.run("schedules", "pause", "past", "--json").code == .success)
-        for verb in [["schedules"], ["schedules", "show", "nightly"]] {
-            let name = verb.joined(separator: "-")
-            try Golden.expect(try await shop.run(verb).output, "verbs/\(name).txt")
-            try Golden.expect(try await shop.run(verb + ["--json"]).output, "verbs/\(name).json")
-        }
-        let unknown = try await shop.run("schedules", "pause", "nightli")
-        #expect(unknown.code == .noInput)
-        #expect(unknown.errors.contains("did you mean \"nightly\"?"))
-        #expect(try await shop.run("schedules", "show", "nightlo").code == .noInput)
-        let removed = try await shop.run("schedules", "remove", "nightly", "past")
-        #expect(removed.errors.contains("removed nightly") && removed.code == .success)
-        #expect(try await shop.run("schedules", "--json").output == "[]\n")
-    }
-
-    @Test func expressionsAreTriedWithoutADatabase() async throws {
-        let shop = try await Workshop()
-        let run = try await shop.run("schedules", "next", "Mon..Fri 09:00 Europe/Berlin", "@1784973601", "--count", "3")
-        try Golden.expect(run.output, "verbs/schedules-next.txt")
-        let json = try await shop.run("schedules", "next", "2020-01-01 UTC", "--json")
-        #expect(json.output == "{\"calendar\":[\"2020-01-01 00:00:00 UTC\"],\"times\":[]}\n")
-        let wrong = try await shop.run("schedules", "next", "Mon 25:00")
-        #expect(wrong.code == .data)
-        #expect(wrong.errors.contains("column 5: expected an hour from 0 to 23, found \"25:00\""))
-        #expect(try await shop.run("schedules", "next", "daily Nowhere").code == .data)
-    }
-
     @Test func theSameKeyAddsNothing() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/", "--key", "k")
@@ -139,21 +90,6 @@ import Testing
         let run = try await shop.run("enqueue", "--lines", "-", input: lines.joined(separator: "\n"))
         #expect(run.code == .success)
         #expect(run.output == (1...5000).map { "\($0)\n" }.joined())
-    }
-
-    /// One that is too long is told before the end of it is read, and touches no other.
-    @Test func aLineMayNotBeOfAnyLength() async throws {
-        let shop = try await Workshop()
-        let good = #"{"definition":"unfurl","input":{"url":"http://a/"}}"#
-        let long = String(repeating: "x", count: (16 << 20) + 1)
-        let run = try await shop.run("enqueue", "--lines", "-", input: [good, long, good].joined(separator: "\n"))
-        #expect(run.code == .data)
-        #expect(run.output == "1\n2\n")
-        #expect(
-            run.errors.contains(
-                "halyard: line 2: The line is longer than 16.0 MiB, and nothing of it was taken. Divide it into several lines.\n"
-            ), "\(run.errors)")
-        #expect(run.errors.contains("1 line refused, 2 enqueued"))
     }
 
     @Test func aResultIsTheValueItself() async throws {
@@ -229,6 +165,11 @@ import Testing
         #expect(none.output.split(separator: "\n").count == 1)
         #expect(try await shop.run("show", "99").code == .noInput)
         #expect(try await shop.run("graph", "99").code == .noInput)
+        for options in [[], ["--json"]] {
+            let shown = try await shop.run(["show", "graph:1"] + options)
+            #expect(shown.output == (try await shop.run(["graph", "1"] + options)).output)
+            #expect(shown.code == .success && !shown.output.isEmpty)
+        }
     }
 
     @Test func nothingDangerousReachesATerminal() async throws {
@@ -242,43 +183,6 @@ import Testing
             #expect(seen.allSatisfy(TerminalText.isHarmless), "\(verb)")
             #expect(!seen.isEmpty)
         }
-    }
-
-    @Test func definitionsAreAppliedWholeOrNotAtAll() async throws {
-        let shop = try await Workshop()
-        let exported = try await shop.run("definitions", "export")
-        #expect(exported.code == .success)
-        let same = try await shop.run("definitions", "apply", "-", input: exported.output)
-        #expect(same.code == .success)
-        #expect(!same.output.contains("+ ") && !same.output.contains("~ "), "\(same.output)")
-        let changed = exported.output.replacing("timeout: 30s", with: "timeout: 1m")
-        #expect(changed != exported.output)
-        let dry = try await shop.run("definitions", "apply", "--dry-run", "-", input: changed)
-        #expect(dry.output.contains("~ definition unfurl"))
-        #expect(dry.errors == "halyard: nothing was written (--dry-run)\n")
-        #expect(try await shop.run("definitions", "show", "unfurl").output.contains("30s"))
-        #expect(try await shop.run("definitions", "apply", try shop.file("d.yaml", changed)).code == .success)
-        #expect(try await shop.run("definitions", "show", "unfurl").output.contains("timeout  1m"))
-        let wrong = try await shop.run(
-            "definitions", "apply", "-", input: changed.replacing("kind: unfurl", with: "kind: unfrl"))
-        #expect(wrong.code == .configuration)
-        #expect(wrong.errors.contains("unfurl"))
-        #expect(try await shop.run("definitions", "apply", "/none.yaml").code == .noInput)
-        #expect(try await shop.run("definitions", "list", "--names").output == "unfurl\nupload\nsave-link\n")
-        #expect(
-            try await shop.run("definitions", "remove", "save-link", "--json").output
-                == "{\"removed\":[\"save-link\"]}\n")
-        #expect(try await shop.run("definitions", "show", "save-link").code == .noInput)
-        #expect(try await shop.run("definitions", "remove", "save-link").code == .noInput)
-        _ = try await shop.run(
-            "definitions", "apply", "-",
-            input: "schedules:\n  nightly: {calendar: daily, definition: unfurl, input: {url: 'http://a/'}}\n")
-        let used = try await shop.run("definitions", "remove", "unfurl")
-        #expect(used.code == .data)
-        #expect(used.errors.contains("is used by the schedule \"nightly\""))
-        let schedule = try await shop.run("definitions", "remove", "nightly")
-        #expect(schedule.code == .noInput)
-        #expect(schedule.errors.contains("halyard schedules remove nightly"))
     }
 
     @Test func pruningAsksFirst() async throws {
@@ -308,16 +212,22 @@ import Testing
             run.errors.contains("needs the daemon") && run.errors.contains("its database is DIRECTORY/halyard.db"))
     }
 
-    @Test func aHeldLockIsNoMystery() async throws {
+    @Test(
+        arguments: [
+            (
+                .daemon, .unavailable,
+                "but no daemon answers on DIRECTORY/halyard.sock. Name its socket with --socket."
+            ),
+            (.once, .temporary, "a run of halyardd --once, which has no socket. Try again when it has ended."),
+            (.command, .temporary, "another command. Try again when it has ended."),
+        ] as [(LockHolder.Role, ExitCode, String)])
+    func aHeldLockIsNoMystery(role: LockHolder.Role, code: ExitCode, rest: String) async throws {
         let shop = try await Workshop()
-        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
+        let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database, as: role)
         defer { lock.release() }
         let run = try await shop.run("enqueue", "unfurl", "http://a/")
-        #expect(run.code == .unavailable)
-        #expect(
-            run.errors
-                == "halyard: DIRECTORY/halyard.db is in use by process \(getpid()), but no daemon answers on DIRECTORY/halyard.sock. Name its socket with --socket.\n"
-        )
+        #expect(run.code == code)
+        #expect(run.errors == "halyard: DIRECTORY/halyard.db is in use by process \(getpid()), \(rest)\n")
         // Looking needs no lock.
         #expect(try await shop.run("list").code == .success)
     }
@@ -361,7 +271,31 @@ import Testing
         #expect(try await shop.run("cancel", "graph:1").output == "1  ⊘ cancelled\n2  ⊘ cancelled\n")
         let again = try await shop.run("cancel", "graph:1")
         #expect(again.code == .success)
-        #expect(again.errors == "halyard: nothing to cancel: every job is final\n")
+        #expect(again.output == "graph:1  nothing to cancel: every job is final\n")
+    }
+
+    @Test func everyArgumentToCancelIsAnswered() async throws {
+        let shop = try await Workshop()
+        for _ in 1...2 {
+            _ = try await shop.run("enqueue", "save-link", "http://a/", "http://b/", "store.file=spool:x")
+        }
+        _ = try await shop.run("cancel", "graph:1")
+        let run = try await shop.run("cancel", "1", "graph:9", "graph:1", "99", "graph:8", "graph:2")
+        #expect(run.code == .noInput)
+        #expect(
+            run.output == """
+                1  was already ⊘ cancelled
+                graph:1  nothing to cancel: every job is final
+                99  does not exist
+                3  ⊘ cancelled
+                4  ⊘ cancelled
+
+                """)
+        #expect(run.errors.contains("halyard: There is no graph 9;") && run.errors.contains("\n  There is no graph 8;"))
+        let json = try await shop.run("cancel", "graph:9", "3", "--json")
+        #expect(json.code == .noInput)
+        #expect(json.output.hasPrefix("[{\"job\":3,"), "\(json.output)")
+        #expect(json.errors.contains("There is no graph 9"))
     }
 
     @Test func noDatabaseIsMade() async throws {

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Jobs
+
+/// Words of a command line that there are not, told with the nearest ones that there are.
+enum UnknownWord {
+    /// The parser would only call it an unexpected argument.
+    static func verb(in arguments: [String]) -> CommandFailure? {
+        let place = Place(of: arguments)
+        let verbs = place.command.configuration.subcommands
+        guard !verbs.isEmpty, let word = place.rest.first, !word.hasPrefix("-") else { return nil }
+        return failure("verb", word, nearest: verbs.compactMap { $0.configuration.commandName }, place.path)
+    }
+
+    /// For a command line that the parser refused: it looks for options last, and so tells of what is wrong because of one,
+    /// such as a value that is missing.
+    static func option(in arguments: [String]) -> CommandFailure? {
+        var place = Place(of: arguments)
+        if let standard = place.command.configuration.defaultSubcommand {
+            place.command = standard
+            place.path += " " + standard._commandName
+        }
+        guard place.command.configuration.subcommands.isEmpty else { return nil }
+        let known = options(of: place.command)
+        for word in place.rest {
+            if word == "--" { return nil }
+            let name = String(word.prefix { $0 != "=" })
+            // "-" is standard input, and -5 a number.
+            guard name.hasPrefix("-"), name.dropFirst().first?.isNumber == false, !known.contains(name) else {
+                continue
+            }
+            return failure("option", name, nearest: known.filter { $0.hasPrefix("--") }, place.path)
+        }
+        return nil
+    }
+
+    /// What the words before the first option name.
+    private struct Place {
+        var command: any ParsableCommand.Type = Halyard.self
+        var path = "halyard"
+        var rest: ArraySlice<String>
+
+        init(of arguments: [String]) {
+            rest = arguments[...]
+            while let word = rest.first {
+                let next = command.configuration.subcommands.first {
+                    $0.configuration.commandName == word || $0.configuration.aliases.contains(word)
+                }
+                if let next {
+                    command = next
+                    path += " " + word
+                } else if word != "help" || command.configuration.subcommands.isEmpty {
+                    return
+                }
+                rest.removeFirst()
+            }
+        }
+    }
+
+    /// The parser tells them only to people: in the help, the line of an option begins with its names.
+    private static func options(of command: any ParsableCommand.Type) -> [String] {
+        Halyard.helpMessage(for: command, columns: 1000).split(separator: "\n").filter { $0.hasPrefix("  -") }
+            .flatMap { $0.split { " ,".contains($0) }.prefix { $0.hasPrefix("-") }.map(String.init) }
+    }
+
+    private static func failure(
+        _ noun: String, _ word: String, nearest candidates: [String], _ path: String
+    ) -> CommandFailure {
+        // A dash too few or too many is no letter.
+        let bare = { (name: String) in String(name.drop { $0 == "-" }) }
+        let nearest = NearestName.nearest(to: bare(word), among: candidates.map(bare))
+        let meant = candidates.first { bare($0) == nearest }.map { "Did you mean \($0)? " } ?? ""
+        return CommandFailure(.usage, "There is no \(noun) \(word). \(meant)See: \(path) --help")
+    }
+}
