@@ -28,7 +28,7 @@ extension DatabaseLock {
         // The kernel wakes it when the lock is free. What comes too late is given back by its deinit.
         try startThread(named: "halyard-lock") {
             do throws(StoreOpenError) {
-                waiting.end(.success(try acquire(forDatabaseAt: path, as: role, blocking: true)))
+                waiting.end(.success(try take(forDatabaseAt: path, blocking: true)))
             } catch {
                 waiting.end(.failure(error))
             }
@@ -36,7 +36,10 @@ extension DatabaseLock {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
             waiting.end(.failure(refusal))
         }
-        return try await waiting.outcome().get()
+        // Only now: what came too late would be taken for a daemon that runs.
+        let lock = try await waiting.outcome().get()
+        lock.tell(role)
+        return lock
     }
 
     private final class Waiting: Sendable {

@@ -21,13 +21,15 @@ public final class DatabaseLock: Sendable {
     public static func acquire(
         forDatabaseAt path: String, as role: LockHolder.Role = .command
     ) throws(StoreOpenError) -> DatabaseLock {
-        try acquire(forDatabaseAt: path, as: role, blocking: false)
+        let lock = try take(forDatabaseAt: path, blocking: false)
+        lock.tell(role)
+        return lock
     }
 
+    /// Takes the lock without telling who holds it.
+    ///
     /// - Parameter blocking: Whether to hold this thread until the lock is free.
-    static func acquire(
-        forDatabaseAt path: String, as role: LockHolder.Role, blocking: Bool
-    ) throws(StoreOpenError) -> DatabaseLock {
+    static func take(forDatabaseAt path: String, blocking: Bool) throws(StoreOpenError) -> DatabaseLock {
         let location = try DatabaseLocation(path)
         let descriptor = Glibc.open(location.lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -47,12 +49,18 @@ public final class DatabaseLock: Sendable {
         location.giveToOwner(descriptor, mode: 0o600)
         // Whoever can open the file can take the lock, and so keep every daemon from starting.
         _ = fchmod(descriptor, 0o600)
-        // The text is only for people and for whoever decides whether to wait: without it the lock is as good. Written
-        // before the rest of an older one is cut off, so that nobody reads an empty one.
-        let text = Array(LockHolder(pid: getpid(), role: role).text.utf8)
-        _ = pwrite(descriptor, text, text.count, 0)
-        _ = ftruncate(descriptor, off_t(text.count))
         return DatabaseLock(databasePath: location.path, descriptor: descriptor)
+    }
+
+    /// Tells others who holds the lock, for people and for whoever decides whether to wait. Without it the lock is as good.
+    func tell(_ role: LockHolder.Role) {
+        descriptor.withLock { descriptor in
+            guard let descriptor else { return }
+            // Written before the rest of an older text is cut off, so that nobody reads an empty one.
+            let text = Array(LockHolder(pid: getpid(), role: role).text.utf8)
+            _ = pwrite(descriptor, text, text.count, 0)
+            _ = ftruncate(descriptor, off_t(text.count))
+        }
     }
 
     /// Who holds the lock at this moment; nil when nobody does. Asks the kernel, without a part in the lock for longer

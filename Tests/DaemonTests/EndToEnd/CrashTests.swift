@@ -128,12 +128,12 @@ import Testing
             "/usr/bin/strace",
             [
                 "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
-                "inject=fdatasync:delay_enter=2000000", binary("halyardd"), "--config", bed.configuration,
+                "inject=fdatasync:delay_enter=5000000", binary("halyardd"), "--config", bed.configuration,
             ], environment: ["NOTIFY_SOCKET": bed.notifications.address])
         let recovering = try #require(await heard.first(from: from) { $0 == "STATUS=recovering; 2 to rescue" })
         #expect(try await bed.ask("SELECT count(*) FROM job WHERE state = 3") == "2")
         let ready = try #require(await heard.first(from: from) { $0 == "READY=1" })
-        #expect(clock.now - start >= .seconds(2))
+        #expect(clock.now - start >= .seconds(5))
         #expect(recovering.index < ready.index)
         let before = heard.all[from..<recovering.index]
         #expect(before.first?.hasPrefix("STATUS=starting; opening ") == true)

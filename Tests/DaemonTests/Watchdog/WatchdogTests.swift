@@ -192,9 +192,9 @@ import Testing
     ) -> WatchdogService {
         let notifier = Notifier(bed.notifications.address)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        // Long against the proofs, which come at once.
+        // Long against the proofs, which come at once, also on a machine that stands still for a while.
         return WatchdogService(
-            interval: .milliseconds(40), notifier: notifier,
+            interval: .seconds(2), notifier: notifier,
             hang: HangGuard(notifier: notifier, logger: logger, onHang: { _ in }), waitUntilReady: { true },
             proveProgress: proveProgress, whatHangs: whatHangs)
     }
