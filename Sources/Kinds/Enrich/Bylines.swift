@@ -128,6 +128,8 @@ enum Bylines {
         guard text.split(separator: " ").count <= 7, text.filter(\.isNumber).count <= 3,
             !text.contains("@") || text.hasPrefix("@")
         else { return false }
+        // `Submitted on Monday` names a day.
+        if text.hasPrefix("on ") || text.hasPrefix("at ") { return false }
         return !text.hasSuffix("?") && !text.hasSuffix("!")
     }
 

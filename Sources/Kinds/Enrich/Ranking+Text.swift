@@ -44,7 +44,7 @@ extension Ranking {
             || min(one.utf8.count, other.utf8.count) >= 30 && (one.hasPrefix(other) || other.hasPrefix(one))
     }
 
-    static let titleSeparators = [" | ", " - ", " – ", " — ", " :: ", " » ", " « ", " · ", " • ", " / ", " ∣ "]
+    static let titleSeparators = [" | ", " - ", " – ", " — ", " -- ", " :: ", " » ", " « ", " · ", " • ", " / ", " ∣ "]
 
     /// `Story | Site` without the site: when that part is the site's name, or looks like its host, or what is left is the page's
     /// own heading.
@@ -52,11 +52,16 @@ extension Ranking {
         let title = title.tidied
         for separator in titleSeparators {
             let parts = title.parts(separatedBy: separator)
-            guard parts.count > 1, let first = parts.first, let last = parts.last else { continue }
-            let head = parts.dropLast().joined(separator: separator)
+            guard parts.count > 1, let first = parts.first else { continue }
+            // `Story - Site - Section`: from the site on all is an addition.
+            func isNamed(_ part: String) -> Bool {
+                isSite(part, site: site, host: host) || isSection(part, of: site)
+            }
+            let end = parts.indices.dropFirst().first { isNamed(parts[$0]) } ?? parts.count - 1
+            let head = parts[..<end].joined(separator: separator)
             let rest = parts.dropFirst().joined(separator: separator)
             func isHeading(_ part: String) -> Bool { headings.contains { $0.lowercased() == part.lowercased() } }
-            if !head.isEmpty, isSite(last, site: site, host: host) || isHeading(head) { return head }
+            if !head.isEmpty, isNamed(parts[end]) || isHeading(head) { return head }
             if !rest.isEmpty, isSite(first, site: site, host: host) || isHeading(rest) { return rest }
         }
         return title
@@ -80,6 +85,15 @@ extension Ranking {
             return areShort ? longest : title
         }
         return title
+    }
+
+    /// `Site Politics` of `Site`, or `Site中文` which needs no space.
+    private static func isSection(_ part: String, of site: String?) -> Bool {
+        guard let site, site.utf8.count >= 3, part.split(separator: " ").count <= site.split(separator: " ").count + 1,
+            part.lowercased().hasPrefix(site.lowercased())
+        else { return false }
+        guard part.utf8.count <= 60, let next = part.dropFirst(site.count).first else { return false }
+        return next == " " || !next.isASCII && next.isLetter
     }
 
     private static func isSite(_ part: String, site: String?, host: String) -> Bool {

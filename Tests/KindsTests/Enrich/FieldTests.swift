@@ -92,6 +92,7 @@ import Testing
             ),
             ("<div class=byline>Von Ada Lovelace | 3. Februar</div>", "Ada Lovelace"),
             ("<span class='post-author'>Posted by Ada Lovelace on May 3</span>", "Ada Lovelace"),
+            ("<span class=submitted>Submitted on Mon, 2019-01-21 13:49</span>", nil),
             ("<div class=comments><span class=author>Troll</span></div>", nil),
             ("<aside><a rel=author>Troll</a></aside>", nil),
             ("<span class=author>By</span>", nil), ("<meta name=author content='admin'>", nil),
@@ -105,6 +106,13 @@ import Testing
         arguments: [
             ("<title>Story | Site</title><meta property=og:site_name content=Site>", "Story", "Site"),
             ("<title>Story - Example</title>", "Story", "Example"),
+            ("<meta property=og:site_name content=Site><title>A story -- Site</title>", "A story", "Site"),
+            ("<meta property=og:site_name content=Site><title>A story | Site Politics</title>", "A story", "Site"),
+            ("<meta property=og:site_name content=BBC><title>故事 - BBC中文网 - 两岸</title>", "故事", "BBC"),
+            (
+                "<meta property=og:site_name content=Site><title>A story - Site and sound</title>",
+                "A story - Site and sound", "Site"
+            ),
             ("<title>Example: Story</title>", "Example: Story", nil),
             ("<title>Story - Part 2</title>", "Story - Part 2", nil),
             ("<title>Story - Part 2</title><h1>Story</h1>", "Story", nil),
