@@ -182,9 +182,19 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private func readFile(_ file: OpenFile, at offset: Int64, count: Int) -> Result<ByteBuffer, KindFailure> {
         var buffer = ByteBufferAllocator().buffer(capacity: count)
         var code: Int32 = 0
+        var digest = hash()
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
             var filled = 0
-            code = file.fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count]), at: offset, filled: &filled)
+            while code == 0, filled < count {
+                // What is read at a time is still in the processor's cache when its digest is taken.
+                let wanted = UnsafeMutableRawBufferPointer(
+                    rebasing: space[filled..<Swift.min(filled + (128 << 10), count)])
+                var read = 0
+                code = file.fill(wanted, at: offset + Int64(filled), filled: &read)
+                digest?.update(bufferPointer: UnsafeRawBufferPointer(rebasing: wanted[..<read]))
+                filled += read
+                if read < wanted.count { break }
+            }
             return filled
         }
         var failure: KindFailure?
@@ -196,18 +206,17 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
             // Looked at before the last bytes go: without them the server stores nothing.
             failure = UploadSource.file(file).changeFailure()
         }
+        // As above, before the last bytes go.
+        if failure == nil, offset + Int64(count) == file.size, let expected, let value = digest?.value,
+            value != expected
+        {
+            failure = .unexpectedContent
+        }
         if let failure {
             reading.failure.withLock { $0 = failure }
             return .failure(failure)
         }
-        buffer.withUnsafeReadableBytes { bytes in reading.hash.withLock { $0?.update(bufferPointer: bytes) } }
-        // As above, before the last bytes go.
-        if offset + Int64(count) == file.size, let expected, let value = reading.hash.withLock({ $0?.value }),
-            value != expected
-        {
-            reading.failure.withLock { $0 = .unexpectedContent }
-            return .failure(.unexpectedContent)
-        }
+        reading.hash.withLock { $0 = digest }
         return .success(buffer)
     }
 
