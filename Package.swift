@@ -102,11 +102,13 @@ let package = Package(
 
         // Points in time by the calendar.
         module("CalendarEvents"),
-        tests("CalendarEvents"),
+        // Programs that tests run.
+        .target(name: "Programs", dependencies: ["CLinux"], path: "Tests/Programs", swiftSettings: settings),
+        tests("CalendarEvents", ["Programs"]),
 
         // The durable model.
         module("Jobs", ["CalendarEvents", "OperationTypes"]),
-        tests("Jobs", ["OperationTypes"]),
+        tests("Jobs", ["OperationTypes", "Programs"]),
         module("JobStoreContract", ["CalendarEvents", "Jobs"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         module("YAML", ["CYAML"]),
@@ -121,7 +123,8 @@ let package = Package(
         module("SQLiteStore", ["Jobs", "SQLite"]),
         .target(name: "CPowerCut", dependencies: ["CSQLite"], path: "Tests/CPowerCut"),
         tests(
-            "SQLiteStore", ["CalendarEvents", "CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "SQLite"],
+            "SQLiteStore",
+            ["CalendarEvents", "CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "Programs", "SQLite"],
             exclude: ["Golden"]),
 
         // Running jobs.
@@ -162,14 +165,14 @@ let package = Package(
         tests(
             "Kinds",
             [
-                "Jobs", .product(name: "NIOHTTP1", package: "swift-nio"),
+                "Jobs", "Programs", .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ], exclude: ["Enrich/Golden"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("Control", ["CalendarEvents", "Jobs", "OperationTypes", "Definitions"]),
-        tests("Control", ["CalendarEvents", "Definitions", "Jobs", "OperationTypes", "SQLiteStore"]),
+        tests("Control", ["CalendarEvents", "Definitions", "Jobs", "OperationTypes", "Programs", "SQLiteStore"]),
         module(
             "API",
             [
@@ -186,7 +189,7 @@ let package = Package(
         tests(
             "API",
             [
-                "Client", "Control", "Definitions", "Jobs", "OperationTypes", "SQLiteStore",
+                "Client", "Control", "Definitions", "Jobs", "OperationTypes", "Programs", "SQLiteStore",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -232,7 +235,7 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "Client", "Control", "Jobs", "Kinds", "OperationTypes", "Runner", "SQLiteStore", "Systemd",
+                "Client", "Control", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner", "SQLiteStore", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 // The C library has these, but declares them only for sources that ask for them.
+int pipe2(int[2], int);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
 enum { halyard_limit_of_processes = __RLIMIT_NPROC, halyard_open_path = __O_PATH };
 

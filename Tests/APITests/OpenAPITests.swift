@@ -3,6 +3,7 @@ import Control
 import Foundation
 import Jobs
 import OperationTypes
+import Programs
 import Testing
 
 @testable import API
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Python.has("openapi_spec_validator"), "Python has no openapi-spec-validator"))
+    @Test(.enabled("Python has no openapi-spec-validator") { await Python.has("openapi_spec_validator") })
     func documentIsValid() async throws {
         let said = try await Python.run(
             """
@@ -52,11 +53,11 @@ import Testing
             from openapi_spec_validator import OpenAPIV31SpecValidator
             for error in OpenAPIV31SpecValidator(json.load(sys.stdin)).iter_errors(): print(error)
             """, input: PackageResources.openapi_json)
-        #expect(said.isEmpty, "\(said)")
+        #expect(said.status == .exited(0) && said.output.isEmpty, "\(said)")
     }
 
     /// Every object of the document is closed for this: an answer may have no field that it does not describe.
-    @Test(.enabled(if: Python.has("jsonschema"), "Python has no jsonschema"))
+    @Test(.enabled("Python has no jsonschema") { await Python.has("jsonschema") })
     func answersAreAsTheDocumentSays() async throws {
         let instances = try await TestServer.with { server in try await Self.answers(of: server) }
         var list: [JSONText] = []
@@ -79,7 +80,7 @@ import Testing
                 for error in Draft202012Validator(schema).iter_errors(value):
                     print(name, list(error.absolute_path), error.message[:300])
             """, input: input.bytes)
-        #expect(said.isEmpty, "\(said)")
+        #expect(said.status == .exited(0) && said.output.isEmpty, "\(said)")
         #expect(instances.count > 30)
     }
 
@@ -162,39 +163,16 @@ import Testing
 
 /// The machine's Python, which has validators that Swift has not.
 private enum Python {
-    static func has(_ module: String) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", "import \(module)"]
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-        } catch {
-            return false
-        }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+    static func has(_ module: String) async -> Bool {
+        // No Python: it has nothing.
+        (try? await run("import \(module)"))?.status == .exited(0)
     }
 
-    static func run(_ script: String, input: [UInt8]) async throws -> String {
-        let path = FileManager.default.temporaryDirectory.path + "/halyard-\(UUID().uuidString).json"
-        // A leftover in the temporary directory harms nobody.
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try Data(input).write(to: URL(fileURLWithPath: path))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script]
-        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        return await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let data = output.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                continuation.resume(returning: String(decoding: data, as: UTF8.self))
-            }
-        }
+    static func run(
+        _ script: String, input: [UInt8] = []
+    ) async throws -> (status: ChildProcess.End?, output: String, errors: String) {
+        try await ChildProcess.run(
+            "python3", ["-c", script], environment: ProcessInfo.processInfo.environment,
+            input: String(decoding: input, as: UTF8.self))
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// `systemd-analyze calendar`, many expressions at once.
 enum Analyze {
@@ -16,19 +17,11 @@ enum Analyze {
     /// - Returns: Nil for each that is refused.
     static func answers(
         _ expressions: [String], zone: String, base: Int, iterations: Int
-    ) throws -> [Answer?] {
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments =
-            ["calendar", "--iterations=\(iterations)", "--base-time=@\(base)", "--"] + expressions
-        process.environment = ["TZ": zone, "LC_ALL": "C", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let output = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
+    ) async throws -> [Answer?] {
+        let output = try await ChildProcess.run(
+            path, ["calendar", "--iterations=\(iterations)", "--base-time=@\(base)", "--"] + expressions,
+            environment: ["TZ": zone, "LC_ALL": "C", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""]
+        ).output
         var answers: [Answer?] = []
         for block in output.components(separatedBy: "\n\n") where block.contains("Normalized form:") {
             guard let (original, answer) = read(block) else { throw Failure(output: block) }

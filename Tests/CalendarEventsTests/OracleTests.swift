@@ -12,12 +12,12 @@ import Testing
     ]
 
     @Test(arguments: places.flatMap { place in place.bases.map { (place.zone, $0) } })
-    func expressionsComeWhenSystemdSays(zone: String, base: Int) throws {
+    func expressionsComeWhenSystemdSays(zone: String, base: Int) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         let expressions =
             Expressions.normalized.map(\.0) + Expressions.refused.filter { !$0.hasPrefix(" ") && !$0.hasSuffix(" ") }
             + Expressions.random(400, seed: seed)
-        let answers = try Analyze.answers(expressions, zone: zone, base: base, iterations: 12)
+        let answers = try await Analyze.answers(expressions, zone: zone, base: base, iterations: 12)
         let local = try Zone(named: zone)
         var accepted = 0
         for (expression, answer) in zip(expressions, answers) {

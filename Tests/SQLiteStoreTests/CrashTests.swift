@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import Programs
 import SQLiteStore
 import Testing
 
@@ -55,7 +56,7 @@ import Testing
             let (store, definition) = try await CrashTests.openWithDefinition(path)
             let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: definition)])
             _ = try await store.enqueue([graph], now: CrashTests.now)
-            guard try failSyncsOfThisProcess() else { exit(7) }
+            guard try await failSyncsOfThisProcess() else { exit(7) }
             let (told, stops) = AsyncStream.makeStream(of: StoreChange.self)
             let observation = store.observe { stops.yield($0) }
             defer { observation.cancel() }
@@ -93,22 +94,9 @@ private var mayTrace: Bool {
 }
 
 /// Lets strace fail every sync from now on; false when it could not attach.
-private func failSyncsOfThisProcess() throws -> Bool {
-    let strace = Process()
-    strace.executableURL = URL(filePath: "/usr/bin/strace")
-    strace.arguments = [
-        "-f", "-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO", "-p", "\(getpid())",
-    ]
-    let messages = Pipe()
-    strace.standardError = messages
-    strace.standardOutput = FileHandle.nullDevice
-    try strace.run()
+private func failSyncsOfThisProcess() async throws -> Bool {
+    let strace = try ChildProcess(
+        "strace", ["-f", "-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO", "-p", "\(getpid())"])
     // It says so when it has attached, or why it cannot.
-    var text = ""
-    while !text.contains("attached") {
-        let chunk = messages.fileHandleForReading.availableData
-        if chunk.isEmpty { return false }
-        text += String(decoding: chunk, as: UTF8.self)
-    }
-    return true
+    return await strace.errors.first(containing: "attached") != nil
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import Programs
 import SQLite
 import Testing
 
@@ -45,19 +46,15 @@ import Testing
         await store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
         // A dump leaves out the two numbers that tell whose database this is.
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/usr/bin/sqlite3")
-        shell.arguments = [
-            directory.database, ".dump",
-            "SELECT 'PRAGMA application_id = ' || application_id || ';' FROM pragma_application_id",
-            "SELECT 'PRAGMA user_version = ' || user_version || ';' FROM pragma_user_version",
-        ]
-        let output = Pipe()
-        shell.standardOutput = output
-        try shell.run()
-        try output.fileHandleForReading.readToEnd()?.write(to: fixture)
-        shell.waitUntilExit()
-        try #require(shell.terminationStatus == 0)
+        let shell = try await ChildProcess.run(
+            "sqlite3",
+            [
+                directory.database, ".dump",
+                "SELECT 'PRAGMA application_id = ' || application_id || ';' FROM pragma_application_id",
+                "SELECT 'PRAGMA user_version = ' || user_version || ';' FROM pragma_user_version",
+            ])
+        try #require(shell.status == .exited(0), "\(shell.errors)")
+        try (shell.output + "\n").write(to: fixture, atomically: true, encoding: .utf8)
         Issue.record("\(fixture.lastPathComponent) was written; run again")
     }
 

@@ -13,14 +13,17 @@ import Testing
         init(options: String) throws {
             directory = try TemporaryDirectory()
             path = directory.path
-            try run("mount", ["-t", "tmpfs", "-o", options, "tmpfs", path])
+            try #require(mount("tmpfs", path, "tmpfs", 0, options) == 0, "\(String(cString: strerror(errno)))")
         }
 
-        func remount(_ options: String) throws { try run("mount", ["-o", "remount,\(options)", path]) }
+        func remount(flags: Int = 0, _ options: String = "") throws {
+            try #require(
+                mount(nil, path, nil, UInt(MS_REMOUNT | flags), options) == 0, "\(String(cString: strerror(errno)))")
+        }
 
         deinit {
             // The mount may be gone already; the directory is temporary either way.
-            try? run("umount", ["-l", path])
+            umount2(path, Int32(MNT_DETACH))
         }
     }
 
@@ -29,7 +32,7 @@ import Testing
         let path = mount.path + "/halyard.db"
         let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path))
         await store.close()
-        try mount.remount("ro")
+        try mount.remount(flags: MS_RDONLY)
         #expect(throws: StoreOpenError.readOnlyDirectory(path: mount.path)) {
             _ = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path))
         }
@@ -84,13 +87,4 @@ import Testing
         for job in accepted { #expect(try await again.job(job)?.input == input) }
         await again.close()
     }
-}
-
-private func run(_ command: String, _ arguments: [String]) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [command] + arguments
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(command) \(arguments) failed")
 }

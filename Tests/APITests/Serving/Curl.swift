@@ -1,4 +1,4 @@
-import Foundation
+import Programs
 
 /// `curl --unix-socket`, as a user runs it.
 struct Curl: Sendable {
@@ -10,44 +10,17 @@ struct Curl: Sendable {
 
     let socket: String
 
-    func callAsFunction(_ arguments: String..., input: String? = nil) async throws -> Answer {
-        let output = try await run(
+    func callAsFunction(_ arguments: String..., input: String = "") async throws -> Answer {
+        let (_, output, errors) = try await ChildProcess.run(
+            "curl",
             [
                 "--silent", "--show-error", "--max-time", "60", "--unix-socket", socket, "--write-out",
                 "\n%{http_code} %{content_type}",
-            ]
-                + arguments.map { $0.hasPrefix("/v1") ? "http://localhost" + $0 : $0 }, input)
-        guard let lineFeed = output.lastIndex(of: "\n") else { throw TestFailure("curl said: \(output)") }
+            ] + arguments.map { $0.hasPrefix("/v1") ? "http://localhost" + $0 : $0 }, input: input)
+        guard let lineFeed = output.lastIndex(of: "\n") else { throw TestFailure("curl said: \(errors)") }
         let facts = output[output.index(after: lineFeed)...].split(separator: " ", maxSplits: 1)
+        guard let status = Int(facts[0]), status > 0 else { throw TestFailure("curl said: \(errors)") }
         return Answer(
-            status: Int(facts[0]) ?? 0, type: facts.count > 1 ? String(facts[1]) : "", body: String(output[..<lineFeed])
-        )
-    }
-
-    private func run(_ arguments: [String], _ input: String?) async throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-        process.arguments = arguments
-        let output = Pipe()
-        let entry = Pipe()
-        process.standardOutput = output
-        process.standardInput = entry
-        process.standardError = output
-        try process.run()
-        let writer = entry.fileHandleForWriting
-        let bytes = Data((input ?? "").utf8)
-        // The pipe holds little; curl reads while it writes. Blocking calls get threads of their own: those of Dispatch run tasks.
-        Thread.detachNewThread {
-            // curl may be done before it has read everything, which its answer shows.
-            try? writer.write(contentsOf: bytes)
-            try? writer.close()
-        }
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                let data = output.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                continuation.resume(returning: String(decoding: data, as: UTF8.self))
-            }
-        }
+            status: status, type: facts.count > 1 ? String(facts[1]) : "", body: String(output[..<lineFeed]))
     }
 }

@@ -96,7 +96,7 @@ import Testing
     @Test func whatWasAcceptedBeforeAFailureStands() async throws {
         try await TestStore.with { files in
             try await files.store.change(DefinitionChange(graphs: [Self.graph(nodes: 10_000)]), now: Samples.moment)
-            try files.tamper(
+            try await files.tamper(
                 "CREATE TRIGGER full BEFORE INSERT ON graph WHEN NEW.id > 1 BEGIN SELECT RAISE(ABORT, 'full'); END")
             let answers = try await control(files).enqueue([
                 Submission(.definition("wide")), Submission(.definition("wide")), Submission(.definition("echo")),

@@ -123,7 +123,7 @@ import Testing
                     queues: [QueueChange(name: "net")],
                     graphs: ["a", "b"].map { GraphDefinition(name: $0, nodes: [node]) },
                     schedules: [Schedule(name: "s", calendar: [], definition: "echo")]), now: Samples.moment)
-            try files.tamper(
+            try await files.tamper(
                 """
                 UPDATE graph_definition SET body = '{' WHERE name = 'a';
                 UPDATE graph_definition SET body = '{"nodes":["x"]}' WHERE name = 'b';

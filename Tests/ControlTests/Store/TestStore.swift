@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import Programs
 import SQLiteStore
 import Testing
 
@@ -33,12 +34,8 @@ struct TestStore: Sendable {
     }
 
     /// Changes the database behind the store's back, as only a fault would.
-    func tamper(_ statement: String) throws {
-        let shell = Process()
-        shell.executableURL = URL(filePath: "/usr/bin/env")
-        shell.arguments = ["sqlite3", "-cmd", ".timeout 5000", database, statement]
-        try shell.run()
-        shell.waitUntilExit()
-        #expect(shell.terminationStatus == 0)
+    func tamper(_ statement: String) async throws {
+        let answer = try await ChildProcess.run("sqlite3", ["-cmd", ".timeout 5000", database, statement])
+        #expect(answer.status == .exited(0), "\(answer.errors)")
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 import Testing
 
 @Suite(.serialized) struct CrashTests {
@@ -139,8 +140,7 @@ import Testing
         #expect(before.first?.hasPrefix("STATUS=starting; opening ") == true)
         #expect(before.contains("EXTEND_TIMEOUT_USEC=600000000"))
         #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "2")
-        daemon.signal(SIGKILL)
-        _ = await daemon.waitForEnd()
+        await daemon.stop()
         // Closed when the tracer has ended, too.
         _ = await daemon.errors.first { _ in false }
     }

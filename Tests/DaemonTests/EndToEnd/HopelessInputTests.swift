@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 import Testing
 
 /// What can never work is told when it is asked for, by the real programs.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Programs
 import SQLiteStore
 import Systemd
 import Testing
@@ -287,8 +288,7 @@ import Testing
             try await bed.enqueue("--lines", bed.folder.path + "/later.jsonl")
             let told = try #require(
                 await heard.first { $0.contains("; the write-ahead log has ") && $0.contains("end that") })
-            reader.signal(SIGKILL)
-            _ = await reader.waitForEnd()
+            await reader.stop()
             // The log is copied after a commit, and begins anew with a later one, which the status tells with that one's job.
             var last: String?
             for number in 1...20 where last?.contains("write-ahead") != false {

@@ -1,6 +1,7 @@
 import Jobs
 import Logging
 import OperationTypes
+import Programs
 import Systemd
 import Testing
 

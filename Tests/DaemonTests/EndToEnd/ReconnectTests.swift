@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Programs
 import Testing
 
 /// Who follows jobs outlives the daemon.
@@ -62,8 +63,7 @@ import Testing
             default: #expect(process.output.all.contains { $0.contains("some changes were left out") })
             }
         }
-        followers[3].ended.signal(SIGKILL)
-        _ = await followers[3].ended.waitForEnd()
+        await followers[3].ended.stop()
         #expect(try await bed.ask("SELECT count(*) FROM job") == "3")
     }
 

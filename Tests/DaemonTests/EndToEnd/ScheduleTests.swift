@@ -1,3 +1,4 @@
+import Programs
 import Testing
 
 /// Schedules of a real daemon.

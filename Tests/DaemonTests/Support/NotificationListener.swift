@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Programs
 
 /// The service manager's side of the notification socket: every line that a service sends.
 final class NotificationListener: Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 import Synchronization
 import Testing
 
@@ -99,12 +100,10 @@ final class TestBed: Sendable {
             }
             try #require(ready, "the daemon did not become ready: \(daemon.errors.text)")
             let value = try await body(daemon)
-            daemon.signal(SIGKILL)
-            _ = await daemon.waitForEnd()
+            await daemon.stop()
             return value
         } catch {
-            daemon.signal(SIGKILL)
-            _ = await daemon.waitForEnd()
+            await daemon.stop()
             throw error
         }
     }
@@ -112,12 +111,10 @@ final class TestBed: Sendable {
     // MARK: The command line
 
     @discardableResult
-    func halyard(_ arguments: String..., input: String? = nil) async throws -> (
-        status: ChildProcess.End?, output: String, errors: String
-    ) {
+    func halyard(_ arguments: String...) async throws -> (status: ChildProcess.End?, output: String, errors: String) {
         try await ChildProcess.run(
             binary("halyard"), arguments,
-            environment: ["HALYARD_SOCKET": socket, "HALYARD_DATABASE": database, "TZ": "UTC"], input: input)
+            environment: ["HALYARD_SOCKET": socket, "HALYARD_DATABASE": database, "TZ": "UTC"])
     }
 
     /// Enqueues and expects success.

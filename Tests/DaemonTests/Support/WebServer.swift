@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Programs
 import Synchronization
 
 /// A web server on loopback that answers, or waits until the test lets it.

@@ -1,5 +1,6 @@
 import Dispatch
 import Logging
+import Programs
 import ServiceLifecycle
 import Synchronization
 import Systemd

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import Testing
 
 /// What must not compile does not: the compiler itself is asked, against the modules of this build.
@@ -34,14 +35,14 @@ import Testing
 
         """
 
-    @Test func compilerRefusesEdgesThatDoNotFit() throws {
+    @Test func compilerRefusesEdgesThatDoNotFit() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "halyard-edges-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary file more does no harm
         let file = folder.appending(path: "Edges.swift")
         try Self.source.write(to: file, atomically: true, encoding: .utf8)
 
-        let output = try typecheck([testKinds, file])
+        let output = try await typecheck([testKinds, file])
         let prefix = file.path + ":"
         let refused = Set(
             output.split(separator: "\n").filter { $0.hasPrefix(prefix) && $0.contains(": error: ") }
@@ -58,24 +59,17 @@ import Testing
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: "TestKinds.swift")
     }
 
-    private func typecheck(_ files: [URL]) throws -> String {
+    private func typecheck(_ files: [URL]) async throws -> String {
         // The modules lie beside the test bundle, which is this program.
         let program = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         let modules = program.deletingLastPathComponent().appending(path: "Modules")
         try #require(FileManager.default.fileExists(atPath: modules.path), "no modules at \(modules.path)")
-        let compiler = Process()
-        compiler.executableURL = URL(filePath: "/usr/bin/env")
-        compiler.arguments =
+        return try await ChildProcess.run(
+            "swiftc",
             [
-                "swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-parse-as-library", "-I",
+                "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-parse-as-library", "-I",
                 modules.path,
-            ] + files.map(\.path)
-        let output = Pipe()
-        compiler.standardError = output
-        compiler.standardOutput = output
-        try compiler.run()
-        let bytes = output.fileHandleForReading.readDataToEndOfFile()
-        compiler.waitUntilExit()
-        return String(decoding: bytes, as: UTF8.self)
+            ] + files.map(\.path), environment: ProcessInfo.processInfo.environment
+        ).errors
     }
 }

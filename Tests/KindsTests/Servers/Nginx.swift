@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import Programs
 
 /// A real nginx on loopback with a folder that takes PUT, plain and over TLS with a certificate that nobody has signed.
 struct Nginx {
@@ -19,15 +20,13 @@ struct Nginx {
     static func with<T>(_ body: (Nginx) async throws -> T) async throws -> T {
         try await withFolder { folder in
             try FileManager.default.createDirectory(atPath: folder + "/files", withIntermediateDirectories: true)
-            try await onThread {
-                try run(
-                    "/usr/bin/openssl",
-                    [
-                        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
-                        folder + "/key.pem", "-out", folder + "/server.pem",
-                    ])
-            }
+            try await run(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
+                    folder + "/key.pem", "-out", folder + "/server.pem",
+                ])
             let nginx = try await start(in: folder, attempts: 5)
             do {
                 let result = try await body(nginx)
@@ -41,9 +40,7 @@ struct Nginx {
     }
 
     private func stop() async throws {
-        try await onThread { [folder] in
-            try Self.run(Self.program, ["-p", folder, "-c", folder + "/nginx.conf", "-s", "stop"])
-        }
+        try await Self.run(Self.program, ["-p", folder, "-c", folder + "/nginx.conf", "-s", "stop"])
     }
 
     private static func start(in folder: String, attempts: Int) async throws -> Nginx {
@@ -51,7 +48,7 @@ struct Nginx {
         try nginx.configuration.write(toFile: folder + "/nginx.conf", atomically: true, encoding: .utf8)
         do {
             // Returns when the sockets are bound and the server is in the background.
-            try await onThread { try run(program, ["-p", folder, "-c", folder + "/nginx.conf"]) }
+            try await run(program, ["-p", folder, "-c", folder + "/nginx.conf"])
             return nginx
         } catch {
             // Somebody else may have taken the port since.
@@ -92,27 +89,13 @@ struct Nginx {
 
     struct ProgramFailed: Error {
         var program: String
-        var status: Int32
+        var status: ChildProcess.End?
+        var errors: String
     }
 
-    /// Foundation's `Process` waits until a background server closes what it inherited, that is for ever.
-    private static func run(_ program: String, _ arguments: [String]) throws {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-        }
-        let words = ([program] + arguments).map { strdup($0) }
-        defer { for word in words { free(word) } }
-        var child: pid_t = 0
-        let failure = posix_spawn(&child, program, &actions, nil, words + [nil], environ)
-        guard failure == 0 else { throw ProgramFailed(program: program, status: failure) }
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0 {
-            guard errno == EINTR else { throw ProgramFailed(program: program, status: errno) }
-        }
-        guard status == 0 else { throw ProgramFailed(program: program, status: status) }
+    private static func run(_ program: String, _ arguments: [String]) async throws {
+        let (status, _, errors) = try await ChildProcess.run(program, arguments)
+        guard status == .exited(0) else { throw ProgramFailed(program: program, status: status, errors: errors) }
     }
 
     /// A port that was free a moment ago.

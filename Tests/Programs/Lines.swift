@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// Lines as they arrive from a descriptor, each waited for, none slept for: a test's time limit is the only clock.
-final class Lines: Sendable {
+public final class Lines: Sendable {
     private struct State {
         var all: [String] = []
         var isClosed = false
@@ -18,11 +18,14 @@ final class Lines: Sendable {
 
     private let state = Mutex(State())
 
-    /// Everything so far.
-    var all: [String] { state.withLock(\.all) }
-    var text: String { all.joined(separator: "\n") }
+    public init() {}
 
-    func append(_ line: String) {
+    /// Everything so far.
+    public var all: [String] { state.withLock(\.all) }
+    /// Everything so far, without the line feed at its end.
+    public var text: String { all.joined(separator: "\n") }
+
+    public func append(_ line: String) {
         let met = state.withLock { state in
             state.all.append(line)
             let met = state.waiters.filter { $0.value.from < state.all.count && $0.value.matches(line) }
@@ -32,7 +35,7 @@ final class Lines: Sendable {
         for (continuation, index) in met { continuation.resume(returning: index) }
     }
 
-    func close() {
+    public func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
             defer { state.waiters = [:] }
@@ -44,8 +47,9 @@ final class Lines: Sendable {
     /// The first line that matches, from the given one on; nil when the other side closed, or the test was cancelled,
     /// before it came.
     @discardableResult
-    func first(from: Int = 0, where matches: @escaping @Sendable (String) -> Bool) async -> (index: Int, line: String)?
-    {
+    public func first(from: Int = 0, where matches: @escaping @Sendable (String) -> Bool) async -> (
+        index: Int, line: String
+    )? {
         let id = UUID()
         let index = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -66,12 +70,12 @@ final class Lines: Sendable {
     }
 
     @discardableResult
-    func first(from: Int = 0, containing text: String) async -> (index: Int, line: String)? {
+    public func first(from: Int = 0, containing text: String) async -> (index: Int, line: String)? {
         await first(from: from) { $0.contains(text) }
     }
 
     /// Reads until the other side closes; owns the descriptor.
-    static func reading(_ descriptor: Int32) -> Lines {
+    public static func reading(_ descriptor: Int32) -> Lines {
         let lines = Lines()
         Thread.detachNewThread {
             var pending: [UInt8] = []
@@ -80,11 +84,13 @@ final class Lines: Sendable {
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0 && errno == EINTR { continue }
                 if count <= 0 { break }
-                pending += buffer[..<count]
-                while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-                    lines.append(String(decoding: pending[..<end], as: UTF8.self))
-                    pending.removeSubrange(...end)
+                var rest = buffer[..<count]
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    lines.append(String(decoding: pending + rest[..<end], as: UTF8.self))
+                    pending = []
+                    rest = rest[(end + 1)...]
                 }
+                pending += rest
             }
             if !pending.isEmpty { lines.append(String(decoding: pending, as: UTF8.self)) }
             Glibc.close(descriptor)
