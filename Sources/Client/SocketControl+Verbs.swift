@@ -96,6 +96,10 @@ extension SocketControl {
         try await value(of: Call(.GET, "definitions"))
     }
 
+    public func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet {
+        try await value(of: Call(.GET, "definitions").with(query: ("for", name)))
+    }
+
     public func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         var call = Call(.PUT, "definitions").with(query: ("dry_run", "\(dryRun)"))
         call.contentType = "application/yaml"

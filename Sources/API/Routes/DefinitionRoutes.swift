@@ -12,7 +12,13 @@ struct DefinitionRoutes: Sendable {
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("definitions") { request, context in
-            let query = try Query(request, known: "format")
+            let query = try Query(request, known: "format", "for")
+            if let name = query["for"] {
+                guard query["format"] ?? "json" == "json" else {
+                    throw ControlProblem(.invalidRequest, "\"for\" goes with JSON. Leave \"format\" out.")
+                }
+                return try await Response(control.definitions(for: name))
+            }
             switch query["format"] ?? "json" {
             case "json": return try await large.answer(context) { try await control.definitions().json }
             case "yaml":

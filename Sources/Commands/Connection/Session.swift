@@ -112,6 +112,15 @@ struct Session: Sendable {
         }
     }
 
+    /// What an enqueue by a name needs to know.
+    func definitions(for name: String) async throws -> DefinitionSet {
+        do {
+            return try await control.definitions(for: name)
+        } catch let problem where problem.code == .unknownDefinition {
+            throw CommandFailure(.noInput, problem.message, see: "halyard definitions list")
+        }
+    }
+
     func enqueue(_ submission: Submission) async throws -> SubmissionAnswer {
         guard let answer = try await control.enqueue([submission]).first else {
             throw CommandFailure(.software, "The daemon gave no answer to the submission. Check with: halyard list")

@@ -138,7 +138,7 @@ extension Halyard {
             // Others may come first, which make the file.
             var startsLater = !after.isEmpty || at != nil || delay != nil
             if typed.needsDefinitions || copy {
-                let definitions = try await session.control.definitions()
+                let definitions = try await session.definitions(for: name)
                 startsLater = startsLater || definitions.graphs.contains { $0.definition.name == name }
                 input = try typed.resolve(for: name, in: definitions, copiesAll: copy)
             }

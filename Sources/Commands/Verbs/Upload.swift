@@ -71,7 +71,7 @@ extension Halyard {
                 throw CommandFailure(.noInput, "There is no regular file in \(paths.joined(separator: ", ")).")
             }
             return try await Session.with(common, for: .writing, in: surroundings) { session in
-                let definitions = try await session.control.definitions()
+                let definitions = try await session.definitions(for: definition)
                 let fields = try TypedInput(
                     base: nil, assignments: assignments + ["to=\(to.address(of: tree.files[0]))"], arguments: []
                 )

@@ -3,10 +3,22 @@ import Jobs
 
 extension StoreControl {
     public func definitions() async throws(ControlProblem) -> DefinitionSet {
-        // Read once for each change: every enqueue of the command line begins with this.
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        return Self.withProblems(catalog.definitions, of: catalog)
+    }
+
+    /// Every enqueue of the command line begins with this, which is read once for each change.
+    public func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet {
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        guard let part = catalog.definitions.part(for: name) else {
+            throw ControlProblem(RequestProblem.unknownDefinition(name, job: nil, known: catalog.names))
+        }
+        return Self.withProblems(part, of: catalog)
+    }
+
+    private static func withProblems(_ set: DefinitionSet, of catalog: Catalog) -> DefinitionSet {
         let problems = catalog.problemsByName
-        var set = catalog.definitions
+        var set = set
         for index in set.definitions.indices {
             set.definitions[index].problem = problems[set.definitions[index].definition.name]
         }

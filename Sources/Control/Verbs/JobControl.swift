@@ -54,6 +54,9 @@ public protocol JobControl: Sendable {
     /// job that an operation enqueues by code makes it again.
     func removeQueue(_ name: String) async throws(ControlProblem)
     func definitions() async throws(ControlProblem) -> DefinitionSet
+    /// Only what an enqueue by a name needs: the definition or graph definition, those of its nodes, their kinds and
+    /// queues. Throws `unknownDefinition` when there is none of that name.
+    func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet
     /// Checks a document whole and, unless `dryRun`, writes it whole.
     func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine]
     func removeDefinition(_ name: String) async throws(ControlProblem)

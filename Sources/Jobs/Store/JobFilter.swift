@@ -132,4 +132,18 @@ public struct DefinitionSet: Sendable, Hashable {
         self.graphs = graphs
         self.schedules = schedules
     }
+
+    /// What an enqueue by a name needs: the definition or graph definition, those of its nodes, their kinds and queues.
+    /// Nil when there is none of that name.
+    public func part(for name: String) -> DefinitionSet? {
+        let graphs = graphs.filter { $0.definition.name == name }
+        let names = Set([name] + graphs.flatMap { $0.definition.nodes.map(\.definition) })
+        let definitions = definitions.filter { names.contains($0.definition.name) }
+        guard !graphs.isEmpty || definitions.contains(where: { $0.definition.name == name }) else { return nil }
+        let kindNames = Set(definitions.map(\.definition.kind))
+        let queueNames = Set(definitions.map(\.definition.queue))
+        return DefinitionSet(
+            kinds: kinds.filter { kindNames.contains($0.name) }, queues: queues.filter { queueNames.contains($0.name) },
+            definitions: definitions, graphs: graphs)
+    }
 }

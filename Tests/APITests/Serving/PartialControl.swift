@@ -37,6 +37,7 @@ struct PartialControl: JobControl {
     func watch(_ scope: WatchScope) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
         try await watching(scope)
     }
+    func definitions(for _: String) async throws(ControlProblem) -> DefinitionSet { throw nothing }
     func queues() async throws(ControlProblem) -> [QueueRecord] { throw nothing }
     func change(_: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord { throw nothing }
     func removeQueue(_: String) async throws(ControlProblem) { throw nothing }

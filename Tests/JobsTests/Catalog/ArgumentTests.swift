@@ -27,6 +27,27 @@ import Testing
                 == #"{"q":"swift","to":"there","fetch.limit":5}"#)
     }
 
+    /// What the command line asks for.
+    @Test func thePartForANameIsEnough() throws {
+        let whole = Fixtures.catalog
+        #expect(whole.definitions.part(for: "fehtc") == nil)
+        #expect(whole.names.contains("chain") && whole.names.contains("fetch"))
+        for name in whole.names {
+            let part = Catalog(try #require(whole.definitions.part(for: name)))
+            #expect(part.problems.isEmpty)
+            func answer(_ catalog: Catalog) -> String {
+                do {
+                    return try catalog.input(for: name, arguments: ["x"], sets: [], base: nil)?.string ?? "none"
+                } catch {
+                    return "\(error)"
+                }
+            }
+            #expect(answer(part) == answer(whole))
+        }
+        #expect(whole.definitions.part(for: "fetch")?.definitions.map(\.definition.name) == ["fetch"])
+        #expect(whole.definitions.part(for: "fetch")?.kinds.count == 1)
+    }
+
     @Test func numberInAStringStaysAString() throws {
         #expect(try input("find", ["5"]) == #"{"query":"5"}"#)
     }
