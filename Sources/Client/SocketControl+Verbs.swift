@@ -41,13 +41,16 @@ extension SocketControl {
         case .graph(let id): return try await value(of: Call(.POST, "graphs", "\(id)", "cancel"))
         case .jobs(let ids):
             var answers: [CancelAnswer] = []
-            for id in ids {
-                let answer = try await send(Call(.POST, "jobs", "\(id)", "cancel"))
-                if answer.status == 404 {
-                    answers.append(CancelAnswer(job: id, result: .unknown))
-                } else {
-                    answers.append(try answer.value())
+            var rest = ids[...]
+            while !rest.isEmpty {
+                let request = CancelRequest(jobs: Array(rest.prefix(CancelRequest.maxJobs)))
+                let given: [CancelAnswer] = try await value(of: Call(.POST, "jobs", "cancel").with(request.json))
+                guard given.map(\.job) == request.jobs else {
+                    throw ControlProblem(
+                        .unknownOutcome, "The daemon did not answer for each job. Check with: halyard list")
                 }
+                answers += given
+                rest = rest.dropFirst(request.jobs.count)
             }
             return answers
         }

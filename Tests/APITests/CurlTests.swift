@@ -108,6 +108,26 @@ import Testing
         }
     }
 
+    @Test func jobsAreCancelledTogether() async throws {
+        try await TestServer.with { server in
+            let curl = Curl(socket: server.socket)
+            _ = try await curl("--json", #"{"definition":"chain","input":{"text":"a"}}"#, "/v1/jobs")
+            let answer = try await curl("--json", #"{"jobs":[1,9,2,1]}"#, "/v1/jobs/cancel")
+            #expect(answer.status == 200)
+            #expect(
+                answer.body
+                    == #"[{"job":1,"result":"cancelled"},{"job":9,"result":"unknown"},{"job":2,"result":"cancelled"},{"job":1,"result":"already_final","outcome":"cancelled"}]"#
+                    + "\n")
+            #expect(try await curl("--json", #"{"jobs":[]}"#, "/v1/jobs/cancel").body == "[]\n")
+            let most = (1...CancelRequest.maxJobs).map(String.init).joined(separator: ",")
+            #expect(try await curl("--json", "{\"jobs\":[\(most)]}", "/v1/jobs/cancel").status == 200)
+            let tooMany = try await curl("--json", "{\"jobs\":[\(most),1]}", "/v1/jobs/cancel")
+            #expect(tooMany.status == 400 && tooMany.body.contains("of at most 10000"), "\(tooMany.body)")
+            let wrong = try await curl("/v1/jobs/cancel")
+            #expect(wrong.status == 405 && wrong.body.contains("takes POST, not GET"), "\(wrong.body)")
+        }
+    }
+
     @Test func largeBodyIsTakenWithExpect() async throws {
         try await TestServer.with { server in
             let jobs = (0..<20_000).map { #"{"node":"n\#($0)","definition":"echo","input":{"text":"a"}}"# }

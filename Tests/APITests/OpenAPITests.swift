@@ -154,6 +154,7 @@ import Testing
         add("ScheduleChange", ScheduleChange(isPaused: true))
         add("Definitions", try await client.definitions())
         add("Status", try await client.status())
+        add("CancelRequest", CancelRequest(jobs: [JobID(1)]))
         add("PruneRequest", PruneRequest(finishedBefore: TestClock.start, outcomes: [.failed]))
         add("PruneAnswer", PruneAnswer(deleted: 1))
         add("SpoolAnswer", SpoolAnswer(file: "spool:a"))

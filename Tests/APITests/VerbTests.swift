@@ -184,6 +184,8 @@ import Testing
             let unknown = JobID(999)
             let answers = try await server.client.cancel(.jobs([waiting, running, unknown, waiting]))
             #expect(answers.map(\.result) == [.cancelled, .requested, .unknown, .alreadyFinal(.cancelled)])
+            let many = try await server.client.cancel(.jobs((1...20_001).map { JobID(1000 + $0) }))
+            #expect(many.count == 20_001 && many.allSatisfy { $0.result == .unknown })
             try await server.finish(claimed[0].lease, .cancelled)
             #expect(try await server.client.result(running)?.outcome == .cancelled)
         }

@@ -23,6 +23,10 @@ struct JobRoutes: Sendable {
             return try await result(of: context.job(), waiting: wait, request, context)
         }
         routes.get("jobs/{id}/why") { _, context in Response(try await control.why(context.job())) }
+        routes.post("jobs/cancel") { _, context in
+            let wanted: CancelRequest = try await read(context.body.json())
+            return Response(try await control.cancel(.jobs(wanted.jobs)))
+        }
         routes.post("jobs/{id}/cancel") { _, context in
             let id = try context.job()
             let answer = try await control.cancel(.jobs([id])).first

@@ -20,10 +20,13 @@ struct RouteTable: Sendable {
 
     private func methods(of path: String) -> [HTTPRequest.Method] {
         let segments = Self.segments(path)
-        return routes.filter { route in
+        let matching = routes.filter { route in
             route.segments.count == segments.count
                 && zip(route.segments, segments).allSatisfy { $0.first == "{" || $0 == $1 }
-        }.map(\.method)
+        }
+        // As the router does it: `jobs/cancel` is not `jobs/{id}`.
+        let exact = matching.filter { $0.segments == segments }
+        return (exact.isEmpty ? matching : exact).map(\.method)
     }
 
     func unknown(_ request: Request) -> Response {

@@ -129,10 +129,8 @@ enum WorkArgument: ExpressibleByArgument, Hashable {
         }
     }
 
-    var cancelTarget: CancelTarget {
-        switch self {
-        case .job(let id): .jobs([id])
-        case .graph(let id): .graph(id)
-        }
+    /// Nil for a graph.
+    var job: JobID? {
+        if case .job(let id) = self { id } else { nil }
     }
 }

@@ -8,7 +8,8 @@ extension Halyard {
             commandName: "cancel", abstract: "Cancel jobs or whole graphs.",
             discussion: """
                 A job that has not started never will; a running one is told, and ends soon. Jobs that wait for a cancelled \
-                one follow the condition of their dependency.
+                one follow the condition of their dependency. Jobs named together are cancelled at once: none starts, or is \
+                skipped, because of another.
                 """)
 
         @Argument(help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"))
@@ -18,17 +19,28 @@ extension Halyard {
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
+                let jobs = work.compactMap(\.job)
+                // Together, so that none starts or is skipped because of another.
+                var ofJobs = jobs.isEmpty ? [] : try await session.control.cancel(.jobs(jobs))[...]
                 var answers: [CancelAnswer] = []
                 var failure: ControlProblem?
+                var goesOn = true
                 for piece in work {
                     let given: [CancelAnswer]
-                    do throws(ControlProblem) {
-                        given = try await session.control.cancel(piece.cancelTarget)
-                    } catch {
-                        if failure == nil { failure = error } else { failure?.details.append(error.message) }
-                        // A graph that is not there keeps none of the others.
-                        if error.code == .notFound { continue }
-                        break
+                    switch piece {
+                    case .job:
+                        given = Array(ofJobs.prefix(1))
+                        ofJobs = ofJobs.dropFirst()
+                    case .graph(let id):
+                        guard goesOn else { continue }
+                        do throws(ControlProblem) {
+                            given = try await session.control.cancel(.graph(id))
+                        } catch {
+                            if failure == nil { failure = error } else { failure?.details.append(error.message) }
+                            // A graph that is not there keeps none of the others.
+                            goesOn = error.code == .notFound
+                            continue
+                        }
                     }
                     answers += given
                     if common.json { continue }

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct Queues: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "queues", abstract: "List, pause, resume, set, make and remove queues.",
+            commandName: "queues", abstract: "List, pause, resume, set and remove queues.",
             subcommands: [List.self, Pause.self, Resume.self, Set.self, Remove.self], defaultSubcommand: List.self)
 
         struct List: Verb {

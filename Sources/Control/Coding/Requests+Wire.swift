@@ -14,6 +14,19 @@ extension PruneRequest: WireObjectValue {
     }
 }
 
+/// `jobs`.
+extension CancelRequest: WireObjectValue {
+    init(fields: WireFields) throws(ShapeProblem) {
+        try fields.allowOnly("jobs")
+        self.init(jobs: try fields.required("jobs"))
+        guard jobs.count <= Self.maxJobs else {
+            throw ShapeProblem("names \(jobs.count) jobs, of at most \(Self.maxJobs)", at: ["jobs"])
+        }
+    }
+
+    func write(to object: inout WireObject) { object.add("jobs", jobs) }
+}
+
 /// `paused`; everything else of a schedule is changed by a document.
 extension ScheduleChange: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {

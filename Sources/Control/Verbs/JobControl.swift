@@ -24,6 +24,8 @@ public protocol JobControl: Sendable {
     ///
     /// - Throws: `unavailable` also when the daemon stops meanwhile: ask again when it is back.
     func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult?
+    /// Jobs are cancelled together, none is skipped or started because of another; one answer for each, in order.
+    /// A daemon takes 10,000 at once; more become several such groups.
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///

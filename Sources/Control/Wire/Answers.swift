@@ -44,6 +44,13 @@ public struct ScheduleChange: Sendable, Hashable {
     public init(isPaused: Bool) { self.isPaused = isPaused }
 }
 
+/// Jobs to cancel together, at most ``maxJobs``.
+public struct CancelRequest: Sendable, Hashable {
+    public static let maxJobs = 10_000
+    public var jobs: [JobID]
+    public init(jobs: [JobID]) { self.jobs = jobs }
+}
+
 public struct CancelAnswer: Sendable, Hashable {
     public var job: JobID
     public var result: CancelResult

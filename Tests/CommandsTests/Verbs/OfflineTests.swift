@@ -274,6 +274,17 @@ import Testing
         #expect(again.output == "graph:1  nothing to cancel: every job is final\n")
     }
 
+    @Test func jobsAreCancelledTogether() async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "save-link", "http://a/", "http://b/", "store.file=spool:x")
+        _ = try await shop.run("enqueue", "unfurl", "http://a/", "--after", "1:succeeded")
+        let run = try await shop.run("cancel", "1", "3", "graph:1", "2")
+        #expect(run.code == .success)
+        #expect(
+            run.output
+                == "1  ⊘ cancelled\n3  ⊘ cancelled\ngraph:1  nothing to cancel: every job is final\n2  ⊘ cancelled\n")
+    }
+
     @Test func everyArgumentToCancelIsAnswered() async throws {
         let shop = try await Workshop()
         for _ in 1...2 {

@@ -51,6 +51,18 @@ import Testing
         }
     }
 
+    /// Neither of the others starts because the first is cancelled, though the daemon has room.
+    @Test func jobsAreCancelledTogether() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { _ in
+            _ = try await shop.run("enqueue", "save-link", "http://a/", "http://b/", "store.file=spool:x")
+            _ = try await shop.run("enqueue", "unfurl", "http://a/", "--after", "1:succeeded")
+            let run = try await shop.run("cancel", "1", "7", "3", "2")
+            #expect(run.code == .noInput)
+            #expect(run.output == "1  ⊘ cancelled\n7  does not exist\n3  ⊘ cancelled\n2  ⊘ cancelled\n")
+        }
+    }
+
     @Test func theTimeRunsOut() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { _ in

@@ -72,6 +72,7 @@ import Testing
         try expectRoundTrip(
             CancelAnswer(job: JobID(1), result: .cancelled), CancelAnswer(job: JobID(1), result: .requested),
             CancelAnswer(job: JobID(1), result: .alreadyFinal(.failed)), CancelAnswer(job: JobID(1), result: .unknown))
+        try expectRoundTrip(CancelRequest(jobs: [JobID(2), JobID(1)]), CancelRequest(jobs: []))
         try expectRoundTrip(PruneRequest(finishedBefore: Samples.moment, outcomes: [.failed, .skipped]))
         try expectRoundTrip(
             QueueRequest(QueueChange(name: "q", limit: 2, weight: 3, isPaused: false), create: true),
