@@ -7,7 +7,7 @@ import Jobs
 ///    is told, what runs and was not told, and how those ended that were told as open.
 /// 2. A gap is told once, however many tries it takes, and ends when the daemon answers.
 /// 3. What is final when the daemon goes is read from its database, so that nobody waits for the next one: of what ends
-///    last in a drain the daemon may not tell any more.
+///    last in a drain the daemon may not tell any more. Of all jobs, how those ended that were told as open.
 struct LastingWatch {
     enum Notice: Sendable {
         case event(WatchEvent)
@@ -53,6 +53,7 @@ struct LastingWatch {
             } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
                 try Task.checkCancellation()
                 var isOpen = false
+                if goneSince == nil, scope == .all { try await tellStoredEnds() }
                 if goneSince == nil, let jobs = try await storedJobs() {
                     if jobs.allSatisfy(\.state.isFinal) { return try tellEnd(of: jobs) }
                     isOpen = true
@@ -83,10 +84,31 @@ struct LastingWatch {
     /// 3. Nil where that cannot be read; of all jobs nothing is read, since they have no end.
     private func storedJobs() async throws -> [JobRecord]? {
         switch scope {
-        case .job(let id): try await session.readStored(patience: patience) { [try await $0.record(id)] }
-        case .graph(let id): try await session.readStored(patience: patience) { try await $0.graph(id).jobs }
+        case .job(let id): try await session.readStored(patience: readPatience) { [try await $0.record(id)] }
+        case .graph(let id): try await session.readStored(patience: readPatience) { try await $0.graph(id).jobs }
         case .all: nil
         }
+    }
+
+    /// A daemon that ends has its database for another moment; that is no gap.
+    private var readPatience: Duration { max(patience, .seconds(1)) }
+
+    /// 3. What cannot be read is told when the daemon is back.
+    private mutating func tellStoredEnds() async throws {
+        let open = told.filter { !$0.value.state.isFinal }.keys.sorted()
+        guard !open.isEmpty else { return }
+        let jobs = try await session.readStored(patience: readPatience) { control in
+            var jobs: [JobRecord] = []
+            for id in open {
+                do {
+                    jobs.append(try await control.record(id))
+                } catch let problem as ControlProblem where problem.code == .notFound {
+                    // Pruned meanwhile.
+                }
+            }
+            return jobs
+        }
+        for job in jobs ?? [] where job.state.isFinal && isChange(job) { try tell(.event(.job(job))) }
     }
 
     private mutating func tellEnd(of jobs: [JobRecord]) throws {

@@ -141,6 +141,28 @@ import Testing
         #expect(followers[2].output.all == ["2", "2  visit  ✓ succeeded"])
     }
 
+    /// Who follows everything learns it, too, also while no daemon comes back.
+    @Test(.timeLimit(.minutes(2)), arguments: 1...4)
+    func whatEndsInADrainIsTold(round: Int) async throws {
+        let bed = try TestBed()
+        var followers: [ChildProcess] = []
+        try await bed.withDaemon { daemon in
+            try await bed.enqueueVisits(["/gate/1"])
+            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+            followers = try [
+                follow(bed, "watch", "--reconnect", "0s"), follow(bed, "watch", "--reconnect", "100ms"),
+            ]
+            for follower in followers { await follower.output.first(containing: "running") }
+            daemon.signal(SIGTERM)
+            bed.server.openGate()
+            #expect(await daemon.waitForEnd() == .exited(0))
+        }
+        for follower in followers {
+            #expect(await follower.waitForEnd() == .exited(75), "\(follower.errors.text)")
+            #expect(follower.output.all.filter { $0.contains("succeeded") }.count == 1, "\(follower.output.text)")
+        }
+    }
+
     /// A limit counts the gap, too.
     @Test(.timeLimit(.minutes(1)))
     func theTimeRunsOutWhileTheDaemonIsGone() async throws {
