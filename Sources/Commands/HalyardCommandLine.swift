@@ -12,6 +12,7 @@ public enum HalyardCommandLine {
         do {
             code = try await perform(arguments, in: surroundings)
             try surroundings.output.flush()
+            try surroundings.errors.flush()
         } catch {
             code = report(error, asJSON: arguments.contains("--json"), in: surroundings)
         }

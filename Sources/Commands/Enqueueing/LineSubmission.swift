@@ -88,6 +88,7 @@ struct LineSubmission {
         switch answer {
         case .enqueued(let receipt), .duplicate(let receipt):
             if !isJSON { try surroundings.output.line("\(receipt.jobs.map(\.description).joined(separator: " "))") }
+            if let text = receipt.skippedText { try surroundings.errors.line("halyard: line \(number): " + text) }
         case .refused(let problem):
             try surroundings.errors.line("\("halyard:", .red) line \(number): \(problem.message)")
             for detail in problem.details { try surroundings.errors.line("  \(detail)") }

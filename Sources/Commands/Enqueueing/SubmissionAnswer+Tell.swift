@@ -15,13 +15,18 @@ extension SubmissionAnswer {
             if case .duplicate = self {
                 try surroundings.note("the key was used before; nothing was added")
             }
-            if let first = receipt.skipped.first {
-                let others = receipt.skipped.count - 1
-                try surroundings.note(
-                    "job \(first)\(others > 0 ? " and \(others) more" : "") will not run: what it waits for had already ended otherwise. See: halyard why \(first)"
-                )
-            }
+            if let text = receipt.skippedText { try surroundings.note(text) }
             return receipt
         }
+    }
+}
+
+extension EnqueueReceipt {
+    /// What was skipped at once; nil when nothing was.
+    var skippedText: StyledText? {
+        guard let first = skipped.first else { return nil }
+        let others = skipped.count - 1
+        return
+            "job \(first)\(others > 0 ? " and \(others) more" : "") will not run: what it waits for had already ended otherwise. See: halyard why \(first)"
     }
 }

@@ -120,6 +120,7 @@ extension Halyard {
             if tree.leftOut.count > Self.maxNamed {
                 try surroundings.errors.line("  and \(tree.leftOut.count - Self.maxNamed) more")
             }
+            try surroundings.errors.flush()
         }
 
         private func input(for file: FileTree.File, _ common: JSONObject) -> ResolvedInput {

@@ -107,6 +107,24 @@ import Testing
         }
     }
 
+    @Test func whatIsSkippedAtOnceIsTold() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { _ in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            _ = try await shop.run("cancel", "1")
+            func line(_ more: String) -> String { #"{"definition":"unfurl","input":{"url":"http://a/"}\#(more)}"# }
+            let run = try await shop.run(
+                "enqueue", "--lines", "-",
+                input: [line(""), line(#","after":[{"job":1,"condition":"succeeded"}]"#)].joined(separator: "\n"))
+            #expect(run.code == .success)
+            #expect(run.output == "2\n3\n")
+            #expect(
+                run.errors
+                    == "halyard: line 2: job 3 will not run: what it waits for had already ended otherwise. See: halyard why 3\n"
+            )
+        }
+    }
+
     @Test func aFileOutsideTheRootsIsNotCopiedByLines() async throws {
         let shop = try await Workshop()
         let photo = try shop.file("photo.jpg", "x")

@@ -158,6 +158,19 @@ import Testing
                 "halyard: 13 names left out:\n  DIRECTORY/a/0 (a pipe)\n\(names)  and 3 more\n"), "\(run.errors)")
     }
 
+    /// With a daemon nothing is noted later that would bring the names out.
+    @Test func whatIsLeftOutIsNamedWithADaemon() async throws {
+        let shop = try await Self.shop(files: ["roots/1"])
+        try #require(symlink("1", shop.path("roots/2\u{1B}[2J")) == 0)
+        try await RunningDaemon.with(shop) { _ in
+            let run = try await shop.run(
+                "upload", shop.path("roots"), "--to", "http://h/{path}", "--definition", "send")
+            #expect(run.code == .success)
+            #expect(run.errors.hasPrefix("halyard: 1 name left out:\n  DIRECTORY/roots/2"), "\(run.errors)")
+            #expect(run.errors.hasSuffix("[2J (a link)\n") && !run.errors.contains("\u{1B}"), "\(run.errors)")
+        }
+    }
+
     @Test func standardInputIsOneOfTheFiles() async throws {
         let shop = try await Self.shop(files: ["roots/1", "outside/2"])
         try await RunningDaemon.with(shop) { daemon in
