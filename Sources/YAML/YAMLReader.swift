@@ -12,8 +12,10 @@ struct YAMLReader: ~Copyable {
     private static let maxDepth = 100
 
     init(_ text: String) {
-        self.text = .allocate(capacity: text.utf8.count)
-        _ = self.text.initialize(from: text.utf8)
+        // libyaml counts a byte order mark as a column, so that the first key is indented.
+        let bytes = text.utf8.dropFirst(text.utf8.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+        self.text = .allocate(capacity: bytes.count)
+        _ = self.text.initialize(from: bytes)
         parser = .allocate(capacity: 1)
         // It fails only where memory is out; the first event then says so.
         yaml_parser_initialize(parser)

@@ -210,7 +210,7 @@ import Testing
         ),
         (
             "definitions:\n\ta: 1",
-            "line 2: not YAML: found character that cannot start any token (while scanning for the next token, line 2)"
+            "line 2: not YAML: a tab stands where only spaces may; indent with spaces"
         ),
         (
             "definitions: {a: {kind: x}\n",

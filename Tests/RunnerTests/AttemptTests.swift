@@ -76,7 +76,9 @@ import Testing
             run: { input, job throws(TestFailure) in
                 let before = job.isStoppedForGood
                 _ = await gate.wait(job)
-                told.withLock { $0 += [before, job.isStoppedForGood] }
+                // What fails while it stops does not count.
+                let lost = TestFailure(code: "gone", isRetryable: false)
+                told.withLock { $0 += [before, job.isStoppedForGood, job.wouldEnd(with: lost)] }
                 throw TestFailure(code: "stopped")
             }
         ) { harness in
@@ -87,7 +89,7 @@ import Testing
                     harness.uptime.advance(by: .seconds(30))
                 }
                 #expect(try await harness.wait(runner, for: job) == .failed)
-                #expect(told.withLock(\.self) == [false, false, false, true])
+                #expect(told.withLock(\.self) == [false, false, false, false, true, true])
             }
         }
     }

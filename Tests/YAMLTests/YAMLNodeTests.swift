@@ -32,6 +32,15 @@ import YAML
         #expect(elements.map(\.line) == [6, 7])
     }
 
+    @Test func aByteOrderMarkIsNoPartOfTheText() throws {
+        let root = try #require(try YAMLNode("\u{FEFF}a: 1\nb: 2\n"))
+        guard case .mapping(let members) = root.content else {
+            Issue.record("\(root) is no map")
+            return
+        }
+        #expect(members.map(\.name.scalar?.text) == ["a", "b"])
+    }
+
     @Test(arguments: ["", "# only a comment\n", "---\n...\n"])
     func aTextWithoutAValueIsNoError(text: String) throws {
         let node = try YAMLNode(text)

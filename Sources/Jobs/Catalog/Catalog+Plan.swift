@@ -40,28 +40,35 @@ extension Catalog {
             key: submission.idempotencyKey)
     }
 
-    /// Everything that speaks against a submission that waits for no other job; empty where it can be planned.
+    /// Everything that speaks against a submission that waits for no other job, of unknown parameters the first twenty;
+    /// empty where it can be planned.
     func problems(of submission: Submission) -> [RequestProblem] {
         var submission = submission
-        var unknown: [RequestProblem] = []
-        while true {
-            do throws(RequestProblem) {
-                let (jobs, _, isGraph) = try requests(of: submission)
-                var planner = Planner(
-                    catalog: self, requests: jobs, start: nil, kindsOfJobs: [:], existing: [],
-                    isLone: jobs.count == 1 && !isGraph, makesQueues: false)
-                let found = unknown + planner.problems()
-                // What is missing may be what was given under another name.
-                return found.contains(where: \.isUnknownField) ? found.filter { !$0.isMissingField } : found
-            } catch {
-                unknown.append(error)
-                guard case .unknownParameter(let name, _, _) = error,
-                    var input = submission.input.flatMap(JSONObject.init)
-                else { return unknown }
-                input[name] = nil
-                submission.input = input.text
-            }
+        let unknown = takeUnknownParameters(of: &submission)
+        do throws(RequestProblem) {
+            let (jobs, _, isGraph) = try requests(of: submission)
+            var planner = Planner(
+                catalog: self, requests: jobs, start: nil, kindsOfJobs: [:], existing: [],
+                isLone: jobs.count == 1 && !isGraph, makesQueues: false)
+            let found = unknown + planner.problems()
+            // What is missing may be what was given under another name.
+            return found.contains(where: \.isUnknownField) ? found.filter { !$0.isMissingField } : found
+        } catch {
+            return unknown + [error]
         }
+    }
+
+    private func takeUnknownParameters(of submission: inout Submission) -> [RequestProblem] {
+        guard case .definition(let name) = submission.work, let graph = graphs[name],
+            let input = submission.input.flatMap(JSONObject.init)
+        else { return [] }
+        let targets = targets(of: graph)
+        var known = JSONObject()
+        for (name, value) in input.fields where targets[name] != nil { known.append(name, value) }
+        let unknown = input.names.lazy.filter { targets[$0] == nil }.prefix(20)
+        guard !unknown.isEmpty else { return [] }
+        submission.input = known.text
+        return unknown.map { .unknownParameter($0, graph: graph.name, known: parameterNames(of: graph)) }
     }
 
     /// Plans a job that a running job asks for. The store makes its queue where there is none.

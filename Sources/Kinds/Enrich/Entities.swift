@@ -14,6 +14,9 @@ enum Entities {
             if !name.isEmpty, end < rest.endIndex, rest[end] == ";", let scalar = scalar(String(name)) {
                 output.unicodeScalars.append(scalar)
                 rest = rest[rest.index(after: end)...]
+            } else if end == rest.endIndex || rest[end] != "=", let scalar = oldest(String(name)) {
+                output.unicodeScalars.append(scalar)
+                rest = rest[end...]
             } else {
                 output += "&"
                 rest = rest.dropFirst()
@@ -29,6 +32,14 @@ enum Entities {
         if name.hasPrefix("#") { return UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init) }
         guard let entity = htmlEntityLookup(name) else { return newer[name] }
         return Unicode.Scalar(entity.pointee.value)
+    }
+
+    /// The names that need no semicolon: those of Latin-1 and of the marks of markup (HTML standard, 13.5).
+    private static func oldest(_ name: String) -> Unicode.Scalar? {
+        guard let value = htmlEntityLookup(name)?.pointee.value,
+            (0xA0...0xFF).contains(value) || [0x22, 0x26, 0x3C, 0x3E].contains(value)
+        else { return nil }
+        return Unicode.Scalar(value)
     }
 
     /// Names that HTML has had since its fifth version, as far as they are met.

@@ -54,14 +54,14 @@ extension Ranking {
             let parts = title.parts(separatedBy: separator)
             guard parts.count > 1, let first = parts.first else { continue }
             // `Story - Site - Section`: from the site on all is an addition.
-            func isNamed(_ part: String) -> Bool {
-                isSite(part, site: site, host: host) || isSection(part, of: site)
-            }
-            let end = parts.indices.dropFirst().first { isNamed(parts[$0]) } ?? parts.count - 1
+            let end =
+                parts.indices.dropFirst().first { site != nil && parts[$0].lowercased() == site?.lowercased() }
+                ?? parts.count - 1
+            let isNamed = isSite(parts[end], site: site, host: host) || isSection(parts[end], of: site)
             let head = parts[..<end].joined(separator: separator)
             let rest = parts.dropFirst().joined(separator: separator)
             func isHeading(_ part: String) -> Bool { headings.contains { $0.lowercased() == part.lowercased() } }
-            if !head.isEmpty, isNamed(parts[end]) || isHeading(head) { return head }
+            if !head.isEmpty, isNamed || isHeading(head) { return head }
             if !rest.isEmpty, isSite(first, site: site, host: host) || isHeading(rest) { return rest }
         }
         return title

@@ -10,32 +10,47 @@ extension StringProtocol {
     }
 }
 
+/// The UTF-8 of 0x80 to 0x9F in windows-1252; empty where it has none.
+private let windowsCharacters = (IndexSingleByte.characters["windows-1252"] ?? "").unicodeScalars.prefix(32).map {
+    $0.value < 0xA0 ? [] : Array(String($0).utf8)
+}
+
 extension UInt8 {
     /// ASCII white space as HTML counts it.
     var isSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0C || self == 0x0D }
 }
 
 extension StringProtocol {
-    /// White space collapsed, control characters out.
+    /// White space collapsed, control characters out. Those of 0x80 to 0x9F come from references like `&#128;`, which name
+    /// characters of windows-1252 (HTML standard, 13.2.5.80).
     var tidied: String {
         var copy = String(self)
         return copy.withUTF8 { bytes in
-            String(unsafeUninitializedCapacity: bytes.count) { output in
+            // Two bytes become three at most.
+            String(unsafeUninitializedCapacity: bytes.count + bytes.count / 2) { output in
                 var count = 0
                 var at = 0
                 var needsSpace = false
                 while at < bytes.count {
                     let (length, isSpace, isKept) = bytes.character(at: at)
-                    if isSpace {
+                    let isMeant = bytes[at] == 0xC2 && bytes[at + 1] < 0xA0
+                    let meant = isMeant ? windowsCharacters[Int(bytes[at + 1] - 0x80)] : []
+                    if isSpace, meant.isEmpty {
                         needsSpace = count > 0
-                    } else if isKept {
+                    } else if isKept || !meant.isEmpty {
                         if needsSpace {
                             output[count] = 0x20
                             count += 1
                         }
                         needsSpace = false
-                        for offset in 0..<length { output[count + offset] = bytes[at + offset] }
-                        count += length
+                        for byte in meant {
+                            output[count] = byte
+                            count += 1
+                        }
+                        if meant.isEmpty {
+                            for offset in 0..<length { output[count + offset] = bytes[at + offset] }
+                            count += length
+                        }
                     }
                     at += length
                 }

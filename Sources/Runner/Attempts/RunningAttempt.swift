@@ -49,13 +49,19 @@ final class RunningAttempt: Sendable {
         guard case .stopped(let reason) = task.withLock(\.self) else { return false }
         return switch reason {
         case .cancelled: true
-        case .timedOut: wouldEnd(with: JobFailure.Code.timedOut, isRetryable: true)
+        case .timedOut: isLast(JobFailure.Code.timedOut, isRetryable: true)
         case .interrupted: false
         }
     }
 
-    /// Whether the job fails for good when this attempt fails so.
+    /// Whether the job fails for good when this attempt fails so. Of one that was told to stop only the reason counts,
+    /// whatever failed meanwhile.
     func wouldEnd(with code: String, isRetryable: Bool) -> Bool {
+        if case .stopped = task.withLock(\.self) { return isStoppedForGood }
+        return isLast(code, isRetryable: isRetryable)
+    }
+
+    private func isLast(_ code: String, isRetryable: Bool) -> Bool {
         definition.definition.retry.decide(
             afterTry: job.tries + 1, code: code, isRetryable: isRetryable, random: 0) == .stop
     }

@@ -78,6 +78,9 @@ import Testing
             #"{"name":"s","calendar":"daily UTC","definition":"chain","input":{"a":1,"b":2,"to":"y"}}"#)
         #expect(graph.count == 2, "\(graph)")
         #expect(graph[0].contains("unknown parameter \"a\"") && graph[1].contains("unknown parameter \"b\""))
+        let many = (1...20_000).map { "\"a\($0)\":1" }.joined(separator: ",")
+        let first = try told(#"{"name":"s","calendar":"daily UTC","definition":"chain","input":{\#(many),"to":"y"}}"#)
+        #expect(first.count == 20 && first[0].contains("unknown parameter \"a1\""))
         let lost = try told(#"{"name":"s","calendar":"daily UTC","definition":"fimd","queue":"none"}"#)
         #expect(lost.count == 2, "\(lost)")
     }

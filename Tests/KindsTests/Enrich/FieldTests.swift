@@ -108,7 +108,16 @@ import Testing
             ("<title>Story - Example</title>", "Story", "Example"),
             ("<meta property=og:site_name content=Site><title>A story -- Site</title>", "A story", "Site"),
             ("<meta property=og:site_name content=Site><title>A story | Site Politics</title>", "A story", "Site"),
-            ("<meta property=og:site_name content=BBC><title>故事 - BBC中文网 - 两岸</title>", "故事", "BBC"),
+            ("<meta property=og:site_name content=BBC><title>故事 - BBC中文网</title>", "故事", "BBC"),
+            ("<meta property=og:site_name content=Site><title>A story - Site - Politics</title>", "A story", "Site"),
+            (
+                "<meta property=og:site_name content=GitLab><title>Why we moved - GitLab Runner - part 2</title>",
+                "Why we moved - GitLab Runner - part 2", "GitLab"
+            ),
+            (
+                "<title>Price &#128;5 &copy 2024 R&eacute sum&eacute; &#x93;x&#x94; a&copy=b</title>",
+                "Price €5 © 2024 Ré sumé “x” a&copy=b", nil
+            ),
             (
                 "<meta property=og:site_name content=Site><title>A story - Site and sound</title>",
                 "A story - Site and sound", "Site"
