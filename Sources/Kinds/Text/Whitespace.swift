@@ -33,21 +33,20 @@ extension StringProtocol {
                 var needsSpace = false
                 while at < bytes.count {
                     let (length, isSpace, isKept) = bytes.character(at: at)
-                    let isMeant = bytes[at] == 0xC2 && bytes[at + 1] < 0xA0
-                    let meant = isMeant ? windowsCharacters[Int(bytes[at + 1] - 0x80)] : []
-                    if isSpace, meant.isEmpty {
+                    if isSpace {
                         needsSpace = count > 0
-                    } else if isKept || !meant.isEmpty {
+                    } else if isKept {
                         if needsSpace {
                             output[count] = 0x20
                             count += 1
                         }
                         needsSpace = false
-                        for byte in meant {
-                            output[count] = byte
-                            count += 1
-                        }
-                        if meant.isEmpty {
+                        if bytes[at] == 0xC2, bytes[at + 1] < 0xA0 {
+                            for byte in windowsCharacters[Int(bytes[at + 1]) - 0x80] {
+                                output[count] = byte
+                                count += 1
+                            }
+                        } else {
                             for offset in 0..<length { output[count + offset] = bytes[at + offset] }
                             count += length
                         }
@@ -140,9 +139,9 @@ extension UnsafeBufferPointer<UInt8> {
         let first = self[index]
         if first < 0x80 { return (1, first == 0x20 || (0x09...0x0D).contains(first), first > 0x20 && first != 0x7F) }
         if first < 0xE0 {
-            // U+0085 and U+00A0 are spaces; the rest up to U+009F are controls.
             let second = self[index + 1]
-            if first == 0xC2, second <= 0xA0 { return (2, second == 0x85 || second == 0xA0, false) }
+            if first == 0xC2, second < 0xA0 { return (2, false, !windowsCharacters[Int(second) - 0x80].isEmpty) }
+            if first == 0xC2, second == 0xA0 { return (2, true, false) }
             return (2, false, true)
         }
         if first < 0xF0 {
