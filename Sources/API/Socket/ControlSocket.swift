@@ -84,6 +84,11 @@ public struct ControlSocket: Sendable {
         guard errno == ECONNREFUSED || errno == ENOENT else { throw .system(path: path, call: "connect", code: errno) }
     }
 
+    /// Of the socket's path; it is bound under a longer name first.
+    public static var maxPathBytes: Int {
+        MemoryLayout.size(ofValue: sockaddr_un().sun_path) - ".new".utf8.count - 1
+    }
+
     private static func withAddress(
         _ path: String, shownPath: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
     ) throws(SocketProblem) -> CInt {
@@ -91,8 +96,7 @@ public struct ControlSocket: Sendable {
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw .pathTooLong(
-                path: shownPath, limit: MemoryLayout.size(ofValue: address.sun_path) - ".new".utf8.count - 1)
+            throw .pathTooLong(path: shownPath, limit: maxPathBytes)
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         return withUnsafePointer(to: &address) {

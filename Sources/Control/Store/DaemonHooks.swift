@@ -30,7 +30,10 @@ public struct DaemonHooks: Sendable {
     public var reload: @Sendable () async throws(ControlProblem) -> Void
     /// The first problem of inputs that are judged before a job is accepted or a definition is written, e.g. a file
     /// outside the roots.
-    public var checkInputs: (@Sendable ([PlannedInput]) async -> ControlProblem?)?
+    public typealias InputCheck = @Sendable ([PlannedInput]) async -> ControlProblem?
+
+    /// Called once for each request, whose inputs share what a check may take.
+    public var beginInputCheck: (@Sendable () -> InputCheck)?
     public var spool: Spool?
 
     public init(
@@ -40,14 +43,14 @@ public struct DaemonHooks: Sendable {
             StoreObservation {}
         },
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
-        checkInputs: (@Sendable ([PlannedInput]) async -> ControlProblem?)? = nil,
+        beginInputCheck: (@Sendable () -> InputCheck)? = nil,
         spool: Spool? = nil
     ) {
         self.condition = condition
         self.progress = progress
         self.observeProgress = observeProgress
         self.reload = reload
-        self.checkInputs = checkInputs
+        self.beginInputCheck = beginInputCheck
         self.spool = spool
     }
 }

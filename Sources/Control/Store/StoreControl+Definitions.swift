@@ -46,7 +46,7 @@ extension StoreControl {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let definitions = catalog.definitions
         var problems = catalog.check(document.change)
-        if let check = daemon?.checkInputs {
+        if let check = daemon?.beginInputCheck?() {
             let refused = Set(problems.map(\.subject))
             for input in document.change.ownInputs(over: definitions) {
                 guard let problem = await check([input.planned]).map(input.problem),

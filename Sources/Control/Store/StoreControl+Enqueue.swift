@@ -28,7 +28,7 @@ extension StoreControl {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let kinds = try await kindsOfJobs(submissions)
         let moment = now()
-        let checker = InputChecker(catalog: catalog, check: daemon?.checkInputs)
+        let checker = InputChecker(catalog: catalog, check: daemon?.beginInputCheck?())
         let large = largeGraphs(of: catalog)
         var batch: [(place: Int, graph: NewGraph)] = []
         // With those that are refused: planning them takes as long.
@@ -156,12 +156,10 @@ extension SubmissionAnswer {
 
 /// Asks the daemon about the inputs of planned jobs.
 struct InputChecker {
-    typealias Check = @Sendable ([PlannedInput]) async -> ControlProblem?
-
-    let check: Check?
+    let check: DaemonHooks.InputCheck?
     private var definitions: [DefinitionID: Definition] = [:]
 
-    init(catalog: Catalog, check: Check?) {
+    init(catalog: Catalog, check: DaemonHooks.InputCheck?) {
         self.check = check
         guard check != nil else { return }
         for stored in catalog.definitions.definitions { definitions[stored.id] = stored.definition }

@@ -91,7 +91,7 @@ extension StoreControl {
         if !held.isEmpty {
             return .refused("A schedule cannot use a file that was handed over. Name a file beneath the roots.")
         }
-        if let problem = await InputChecker(catalog: catalog, check: daemon?.checkInputs).problem(of: graph) {
+        if let problem = await InputChecker(catalog: catalog, check: daemon?.beginInputCheck?()).problem(of: graph) {
             return .refused(problem.message)
         }
         return .enqueue(graph)

@@ -22,7 +22,7 @@ public struct DaemonCommand: ParsableCommand {
                64  The command line is wrong.
                70  A defect of Halyard.
                73  The control socket cannot be made.
-               74  The store failed while running; a new start recovers.
+               74  Reading or writing failed, or a file or folder is missing; a new start may help.
                75  Not now: another process holds the database, or the disk is full.
                78  The configuration or the database must be set right first; a new start does not help.
             """,
@@ -114,8 +114,13 @@ public struct DaemonCommand: ParsableCommand {
         let configuration = try DaemonConfiguration.load(sources)
         if checkConfig {
             let kinds = KindSet(configuration.kinds).kinds + surroundings.kinds
-            let doubts = try configuration.check(
-                for: .anybody, firstDefinitions: try KindRegistry(kinds).descriptions)
+            let registry = try KindRegistry(kinds)
+            let doubts: [String]
+            do throws(ConfigurationError) {
+                doubts = try configuration.check(for: .anybody, firstDefinitions: registry.descriptions)
+            } catch {
+                throw ConfigurationError(error.problems)
+            }
             let warnings = doubts + configuration.warnings
             for warning in warnings { surroundings.logger.warning("\(warning)") }
             let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"

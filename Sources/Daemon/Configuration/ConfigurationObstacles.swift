@@ -1,14 +1,25 @@
+import API
 import Control
 import Glibc
 import Kinds
+import SQLiteStore
 
 /// Why the daemon could not start with a configuration on this machine, each with its key. Found by looking only: nothing
 /// is made and nothing is changed.
 struct ConfigurationObstacles: Sendable, Hashable {
     /// Who looks.
-    enum Onlooker { case daemon, anybody }
+    enum Onlooker: Hashable {
+        case start(opensSocket: Bool)
+        /// Looks only at what a reload can change.
+        case reload
+        case anybody
+    }
 
     private(set) var errors: [String] = []
+    /// Whether something is wrong in itself. All else may pass: a disk is mounted later, a folder made.
+    private(set) var isLasting = false
+    /// Of the first error that may pass.
+    private(set) var code: Int32?
     /// What only the daemon's own user can tell.
     private(set) var doubts: [String] = []
     private let onlooker: Onlooker
@@ -16,11 +27,16 @@ struct ConfigurationObstacles: Sendable, Hashable {
     init(_ configuration: DaemonConfiguration, for onlooker: Onlooker) {
         self.onlooker = onlooker
         lookAtAuthorities(configuration)
-        lookAtGroup(configuration)
+        if onlooker == .reload { return }
+        if onlooker != .start(opensSocket: false) { lookAtGroup(configuration) }
         let home = folder(of: configuration.database)
         for (key, path) in configuration.ownFolders { lookAtOwnFolder(key, path, home: home) }
         // The start itself tells these; whether the service manager makes the folder cannot be known before.
         guard onlooker == .anybody else { return }
+        lookAtDatabase(configuration.database)
+        if configuration.socket.utf8.count > ControlSocket.maxPathBytes {
+            add("socket", SocketProblem.pathTooLong(path: configuration.socket, limit: ControlSocket.maxPathBytes))
+        }
         lookAtSurroundings("database", configuration.database, usual: StandardPaths.database)
         lookAtSurroundings("socket", configuration.socket, usual: StandardPaths.socket)
     }
@@ -31,7 +47,14 @@ struct ConfigurationObstacles: Sendable, Hashable {
             doubts.append("\(key): \(problem)\(reason) by this user; the daemon's must be able to")
         } else {
             errors.append("\(key): \(problem)\(reason); \(remedy)")
+            if let code, mayPass(code) { self.code = self.code ?? code } else { isLasting = true }
         }
+    }
+
+    /// What the start would say.
+    private mutating func add(_ key: String, _ problem: some CustomStringConvertible) {
+        errors.append("\(key): \(problem)")
+        isLasting = true
     }
 
     // MARK: What is looked at
@@ -91,6 +114,22 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
+    /// At its beginning only; the rest is the start's to tell.
+    private mutating func lookAtDatabase(_ path: String) {
+        do throws(StoreOpenError) {
+            try SQLiteJobStore.checkHeader(ofDatabaseAt: path)
+        } catch {
+            switch error {
+            case .missingFile: return
+            case .unreadableFile:
+                // Else the folder is told.
+                guard access(folder(of: path), X_OK) == 0 else { return }
+                add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user the right")
+            default: add("database", error)
+            }
+        }
+    }
+
     private mutating func lookAtSurroundings(_ key: String, _ path: String, usual: String) {
         let parent = folder(of: path)
         if access(parent, W_OK | X_OK) == 0 { return }
@@ -98,6 +137,14 @@ struct ConfigurationObstacles: Sendable, Hashable {
             return add(key, "nothing can be made in \(parent)", errno, remedy: "name another path")
         }
         if path != usual { doubts.append("\(key): there is no folder \(parent); make it, or let the service manager") }
+    }
+}
+
+/// Whether what a call on a file or folder says may be over without anybody setting the configuration right.
+func mayPass(_ code: Int32) -> Bool {
+    switch code {
+    case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EILSEQ, EFBIG: false
+    default: true
     }
 }
 

@@ -10,7 +10,7 @@ extension DaemonConfiguration {
         for (key, path) in ownFolders where mkdir(path, 0o700) != 0 && errno != EEXIST {
             let code = errno
             throw DaemonFailure(
-                code == ENOSPC || code == EDQUOT ? .temporary : .configuration,
+                code == ENOSPC || code == EDQUOT ? .temporary : mayPass(code) ? .inputOutput : .configuration,
                 "\(key): the folder \(path) cannot be made (\(String(cString: strerror(code)))); name one that the daemon's user can write.",
                 errno: code)
         }

@@ -4,8 +4,12 @@ import Glibc
 struct FileFailure: Error, CustomStringConvertible {
     var path: String
     var code: Int32
-    var reason: String { String(cString: strerror(code)) }
-    var description: String { "\(path) cannot be read: \(reason). Check the path and its permissions." }
+    /// What is wrong with what was found, where the code does not say it well.
+    var finding: String?
+    var reason: String { finding ?? String(cString: strerror(code)) }
+    var description: String {
+        finding.map { "\(path) \($0)." } ?? "\(path) cannot be read: \(reason). Check the path and its permissions."
+    }
 }
 
 /// Reads a regular file as text, unless it is larger than `limit` bytes.
@@ -15,7 +19,10 @@ func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileF
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return .failure(FileFailure(path: path, code: errno)) }
-    guard status.st_mode & S_IFMT == S_IFREG else { return .failure(FileFailure(path: path, code: EISDIR)) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+        let finding = status.st_mode & S_IFMT == S_IFDIR ? "is a folder; name a file" : "is no regular file"
+        return .failure(FileFailure(path: path, code: EISDIR, finding: finding))
+    }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -27,7 +34,16 @@ func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileF
         guard bytes.count <= limit else { return .failure(FileFailure(path: path, code: EFBIG)) }
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-        return .failure(FileFailure(path: path, code: EILSEQ))
+        var rest = bytes[...].makeIterator()
+        var parser = Unicode.UTF8.ForwardParser()
+        var good = 0
+        while case .valid(let scalar) = parser.parseScalar(from: &rest) { good += scalar.count }
+        let line = bytes[..<good].count { $0 == UInt8(ascii: "\n") } + 1
+        let byte = String(bytes[good], radix: 16, uppercase: true)
+        return .failure(
+            FileFailure(
+                path: path, code: EILSEQ,
+                finding: "is not UTF-8: line \(line) holds the byte 0x\(byte); save it as UTF-8"))
     }
     return .success(text)
 }

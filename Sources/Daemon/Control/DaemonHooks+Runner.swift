@@ -8,7 +8,7 @@ extension DaemonHooks {
     init(
         runner: JobRunner, startedAt: Timestamp, spool: Spool,
         problems: @escaping @Sendable () -> [String],
-        checkInputs: @escaping @Sendable ([PlannedInput]) async -> ControlProblem?,
+        beginInputCheck: @escaping @Sendable () -> InputCheck,
         reload: @escaping @Sendable () async throws(ControlProblem) -> Void
     ) {
         self.init(
@@ -34,7 +34,7 @@ extension DaemonHooks {
                 }
                 return StoreObservation { task.cancel() }
             },
-            reload: reload, checkInputs: checkInputs, spool: spool)
+            reload: reload, beginInputCheck: beginInputCheck, spool: spool)
     }
 }
 

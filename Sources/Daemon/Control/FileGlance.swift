@@ -7,47 +7,108 @@ import Synchronization
 /// what was not looked at in time is left to the job.
 final class FileGlance: Sendable {
     private let queue = DispatchQueue(label: "halyard.glance")
-    /// When the look under way began.
-    private let begunAt = Mutex<ContinuousClock.Instant?>(nil)
-    private let patience: Duration
+    private let turnPatience: Duration
+    private let looks = Mutex(Looks())
 
-    init(patience: Duration = .seconds(1)) { self.patience = patience }
+    /// Under way and waiting.
+    private struct Looks {
+        var count = 0
+        /// When the one under way began.
+        var begunAt: ContinuousClock.Instant?
+    }
 
-    /// - Parameter look: Blocks.
-    /// - Returns: The first problem that was found in time.
-    func first<Element: Sendable>(
-        of elements: [Element], _ look: @escaping @Sendable (Element) -> ControlProblem?
-    ) async -> ControlProblem? {
+    private enum Turn { case next, later, never }
+
+    /// - Parameter turnPatience: How long a look waits for those of others.
+    init(turnPatience: Duration = .milliseconds(50)) { self.turnPatience = turnPatience }
+
+    /// - Parameter patience: How long all looks of the request may take together.
+    func request(patience: Duration = .seconds(1)) -> Request { Request(self, patience: patience) }
+
+    /// The looks of one request; after the first that took too long, nothing more is looked at.
+    final class Request: Sendable {
+        private let glance: FileGlance
+        private let patience: Mutex<Duration>
+
+        fileprivate init(_ glance: FileGlance, patience: Duration) {
+            self.glance = glance
+            self.patience = Mutex(patience)
+        }
+
+        /// - Parameter look: Blocks.
+        /// - Returns: The first problem that was found in time.
+        func first<Element: Sendable>(
+            of elements: [Element], _ look: @escaping @Sendable (Element) -> ControlProblem?
+        ) async -> ControlProblem? {
+            let patience = patience.withLock { $0 }
+            if elements.isEmpty || patience <= .zero { return nil }
+            let begunAt = ContinuousClock.now
+            let answer = await glance.first(of: elements, for: patience, look)
+            let left = answer == nil ? .zero : patience - (.now - begunAt)
+            self.patience.withLock { $0 = left }
+            return answer?.problem
+        }
+    }
+
+    /// - Returns: Nil when it was not known in time.
+    private func first<Element: Sendable>(
+        of elements: [Element], for patience: Duration, _ look: @escaping @Sendable (Element) -> ControlProblem?
+    ) async -> Found? {
         let now = ContinuousClock.now
-        let isStuck = begunAt.withLock { $0.map { now - $0 > patience } ?? false }
-        if elements.isEmpty || isStuck { return nil }
-        let giveUpAt = now + patience
+        let turn: Turn = looks.withLock { looks in
+            if let begunAt = looks.begunAt, now - begunAt > turnPatience { return .never }
+            looks.count += 1
+            return looks.count == 1 ? .next : .later
+        }
+        if turn == .never { return nil }
         return await withCheckedContinuation { continuation in
             let answer = Answer(continuation)
             queue.async { [self] in
-                begunAt.withLock { $0 = .now }
-                var problem: ControlProblem?
-                for element in elements where problem == nil && ContinuousClock.now < giveUpAt {
-                    problem = look(element)
+                var found = Found()
+                if answer.begin() {
+                    looks.withLock { $0.begunAt = .now }
+                    for element in elements where found.problem == nil && ContinuousClock.now - now < patience {
+                        found.problem = look(element)
+                    }
                 }
-                begunAt.withLock { $0 = nil }
-                answer.give(problem)
+                looks.withLock { looks in
+                    looks.begunAt = nil
+                    looks.count -= 1
+                }
+                answer.give(found)
             }
-            let limit = DispatchTimeInterval.milliseconds(Int(patience / .milliseconds(1)))
-            DispatchQueue.global().asyncAfter(deadline: .now() + limit) { answer.give(nil) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + patience.interval) { answer.give(nil) }
+            guard turn == .later else { return }
+            DispatchQueue.global().asyncAfter(deadline: .now() + turnPatience.interval) { answer.giveUnlessBegun() }
         }
     }
+
+    private struct Found { var problem: ControlProblem? }
 
     /// Given once.
     private final class Answer: Sendable {
-        private let continuation: Mutex<CheckedContinuation<ControlProblem?, Never>?>
+        private let continuation: Mutex<(waiting: CheckedContinuation<Found?, Never>?, hasBegun: Bool)>
 
-        init(_ continuation: CheckedContinuation<ControlProblem?, Never>) {
-            self.continuation = Mutex(continuation)
+        init(_ continuation: CheckedContinuation<Found?, Never>) {
+            self.continuation = Mutex((continuation, false))
         }
 
-        func give(_ problem: ControlProblem?) {
-            continuation.withLock { $0.take() }?.resume(returning: problem)
+        /// - Returns: False when nobody waits any more.
+        func begin() -> Bool {
+            continuation.withLock { state in
+                state.hasBegun = true
+                return state.waiting != nil
+            }
+        }
+
+        func give(_ found: Found?) { continuation.withLock { $0.waiting.take() }?.resume(returning: found) }
+
+        func giveUnlessBegun() {
+            continuation.withLock { $0.hasBegun ? nil : $0.waiting.take() }?.resume(returning: nil)
         }
     }
+}
+
+extension Duration {
+    fileprivate var interval: DispatchTimeInterval { .milliseconds(Int(self / .milliseconds(1))) }
 }

@@ -20,10 +20,11 @@ extension DaemonConfiguration {
         file(in: planned).flatMap(uploadRules.refusal(ofFile:)).map { ControlProblem(.invalidInput, $0.message) }
     }
 
-    /// That the job would open.
+    /// That the job would open, outside the spool.
     func file(in planned: PlannedInput) -> String? {
         guard planned.kind == Kinds.Upload.name, planned.stage != .definition else { return nil }
-        return JSONObject(planned.input)?["file"]?.decodedString
+        let file = JSONObject(planned.input)?["file"]?.decodedString
+        return file?.hasPrefix("spool:") == false ? file : nil
     }
 
     private var uploadRules: UploadConfiguration {

@@ -80,7 +80,7 @@ extension DaemonConfiguration {
         let document: DefinitionDocument
         switch readText(path) {
         case .failure(let failure):
-            throw ConfigurationError(["definitions: \(failure)"])
+            throw ConfigurationError(["definitions: \(failure)"], passing: mayPass(failure.code) ? failure.code : nil)
         case .success(let text):
             do throws(DefinitionsProblem) {
                 document = try DefinitionDocument.parse(text)
@@ -114,6 +114,8 @@ extension DaemonConfiguration {
         let obstacles = ConfigurationObstacles(self, for: onlooker)
         var problems = obstacles.errors
         var doubts = obstacles.doubts
+        var isLasting = obstacles.isLasting
+        var code = obstacles.code
         if let kinds, let definitions {
             do throws(ConfigurationError) {
                 let change = try DaemonConfiguration.firstDefinitions(definitions, over: DefinitionSet(kinds: kinds))
@@ -122,9 +124,11 @@ extension DaemonConfiguration {
                 }
             } catch {
                 problems += error.problems
+                isLasting = isLasting || error.passing == nil
+                code = code ?? error.passing
             }
         }
-        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        guard problems.isEmpty else { throw ConfigurationError(problems, passing: isLasting ? nil : code) }
         return doubts
     }
 }

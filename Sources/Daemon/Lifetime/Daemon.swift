@@ -32,7 +32,9 @@ public enum Daemon {
         configuration.tellOfTrackingList(surroundings.logger)
         // A database is only made where nothing else stands in the way of a start.
         let isNew = access(configuration.database, F_OK) != 0
-        try configuration.check(for: .daemon, firstDefinitions: isNew ? registry.descriptions : nil)
+        try configuration.check(
+            for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
+            firstDefinitions: isNew ? registry.descriptions : nil)
         notifier.status("starting; opening \(configuration.database)")
         // A large database may take longer than the unit's TimeoutStartSec= to be checked, brought up to date and
         // recovered. After this a start that hangs is ended.
@@ -206,13 +208,16 @@ public enum Daemon {
         let glance = FileGlance()
         let hooks = DaemonHooks(
             runner: runner, startedAt: wallClock(), spool: door.spool, problems: problems,
-            checkInputs: { inputs in
+            beginInputCheck: {
                 let configuration = live.value
-                for input in inputs {
-                    if let problem = configuration.problem(of: input) { return problem }
-                }
-                return await glance.first(of: inputs.filter { configuration.file(in: $0) != nil }) {
-                    configuration.problem(ofFileIn: $0)
+                let looks = glance.request()
+                return { inputs in
+                    for input in inputs {
+                        if let problem = configuration.problem(of: input) { return problem }
+                    }
+                    return await looks.first(of: inputs.filter { configuration.file(in: $0) != nil }) {
+                        configuration.problem(ofFileIn: $0)
+                    }
                 }
             },
             reload: { () throws(ControlProblem) in try await reloader.reload() })

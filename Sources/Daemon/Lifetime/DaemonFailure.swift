@@ -13,7 +13,7 @@ import Systemd
 /// | 64 | the command line is wrong |
 /// | 70 | a defect of Halyard |
 /// | 73 | the control socket cannot be made |
-/// | 74 | reading or writing failed while running; a new start recovers |
+/// | 74 | reading or writing failed, or a file or folder cannot be used at the moment; a new start may help |
 /// | 75 | not now: another process holds the database, or the disk is full |
 /// | 78 | the configuration or the database must be set right first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
@@ -42,7 +42,9 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     public init(_ error: any Error) {
         switch error {
         case let failure as DaemonFailure: self = failure
-        case let error as ConfigurationError: self.init(.configuration, error.description, errno: EINVAL)
+        case let error as ConfigurationError:
+            self.init(
+                error.passing == nil ? .configuration : .inputOutput, error.description, errno: error.passing ?? EINVAL)
         case let error as PassedSocketError: self.init(.configuration, error.description, errno: ENOTSOCK)
         case let error as SocketProblem: self.init(.socket, error.description, errno: EADDRINUSE)
         case let error as ControlProblem:

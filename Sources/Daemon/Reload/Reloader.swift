@@ -72,7 +72,7 @@ actor Reloader {
                 .invalidRequest,
                 "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or set it back.")
         }
-        let obstacles = ConfigurationObstacles(next, for: .daemon).errors
+        let obstacles = ConfigurationObstacles(next, for: .reload).errors
         guard obstacles.isEmpty else {
             throw ControlProblem(
                 .invalidRequest, "The configuration is refused; correct it, then reload again.", details: obstacles)

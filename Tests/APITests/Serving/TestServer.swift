@@ -36,9 +36,11 @@ struct TestServer: Sendable {
         let hooks = DaemonHooks(
             condition: { .init(state: .running, pid: 42, startedAt: TestClock.start) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
-            checkInputs: { inputs in
-                inputs.contains { $0.input.string.contains("/etc/") }
-                    ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
+            beginInputCheck: {
+                { inputs in
+                    inputs.contains { $0.input.string.contains("/etc/") }
+                        ? ControlProblem(.outsideRoots, "It lies outside the roots.") : nil
+                }
             },
             spool: try Spool(directory: directory + "/spool", maxBytes: maxSpoolBytes))
         let control = StoreControl(

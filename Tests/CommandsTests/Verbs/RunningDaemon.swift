@@ -27,10 +27,12 @@ struct RunningDaemon: Sendable {
             condition: { .init(state: .running, pid: 42, startedAt: Samples.now) },
             progress: { reports.latest($0) }, observeProgress: { _, observer in reports.observe(observer) },
             reload: { () throws(ControlProblem) in try reloads.next() },
-            checkInputs: { inputs in
-                inputs.lazy.compactMap { JSONObject($0.input)?["file"]?.decodedString }
-                    .first { !$0.hasPrefix("spool:") && !$0.hasPrefix(roots) }
-                    .map { ControlProblem(.outsideRoots, "\($0) is outside the roots.") }
+            beginInputCheck: {
+                { inputs in
+                    inputs.lazy.compactMap { JSONObject($0.input)?["file"]?.decodedString }
+                        .first { !$0.hasPrefix("spool:") && !$0.hasPrefix(roots) }
+                        .map { ControlProblem(.outsideRoots, "\($0) is outside the roots.") }
+                }
             },
             spool: try Spool(directory: shop.directory.appending(path: "spool").path, maxBytes: 1 << 20))
         let control = StoreControl(

@@ -51,12 +51,14 @@ import Testing
             defer { observation.cancel() }
             let hooks = DaemonHooks(
                 condition: { .init(state: .running, pid: 42, startedAt: Samples.moment) },
-                checkInputs: { inputs in
-                    planned.withLock { planned in
-                        planned.open += inputs.count
-                        planned.most = max(planned.most, planned.open)
+                beginInputCheck: {
+                    { inputs in
+                        planned.withLock { planned in
+                            planned.open += inputs.count
+                            planned.most = max(planned.most, planned.open)
+                        }
+                        return nil
                     }
-                    return nil
                 })
             let control = StoreControl(
                 store: files.store, database: files.database, version: "test", daemon: hooks,

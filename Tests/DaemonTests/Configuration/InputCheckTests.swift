@@ -4,6 +4,7 @@ import Glibc
 import Jobs
 import Kinds
 import OperationTypes
+import Synchronization
 import Testing
 
 @testable import Daemon
@@ -133,21 +134,58 @@ import Testing
         #expect(try problem("link")?.contains("symbolic link") == true)
     }
 
-    /// Whoever enqueues waits for no disk that does not answer; the job is told then.
+    /// Whoever enqueues waits for no disk that does not answer, and only once; the job is told then.
     @Test func aDiskThatDoesNotAnswerHoldsUpNobody() async throws {
-        let glance = FileGlance(patience: .milliseconds(20))
-        let (answered, answer) = AsyncStream.makeStream(of: Void.self)
+        let glance = FileGlance(turnPatience: .seconds(60))
         let refusal = ControlProblem(.invalidInput, "It is a folder.")
-        #expect(await glance.first(of: [1, 2]) { $0 == 2 ? refusal : nil } == refusal)
+        #expect(await glance.request(patience: .seconds(60)).first(of: [1, 2]) { $0 == 2 ? refusal : nil } == refusal)
         let hanging = DispatchSemaphore(value: 0)
+        let late = glance.request(patience: .milliseconds(20))
         #expect(
-            await glance.first(of: [1]) { _ in
+            await late.first(of: [1]) { _ in
                 hanging.wait()
-                answer.finish()
                 return refusal
             } == nil)
-        #expect(await glance.first(of: [1]) { _ in refusal } == nil)
         hanging.signal()
-        for await _ in answered {}
+        let looked = Atomic(0)
+        for _ in 0..<40 {
+            #expect(
+                await late.first(of: [1]) { _ in
+                    looked.add(1, ordering: .relaxed)
+                    return refusal
+                } == nil)
+        }
+        // Comes after everything that was put before it.
+        #expect(await glance.request(patience: .seconds(60)).first(of: [1]) { _ in refusal } == refusal)
+        #expect(looked.load(ordering: .relaxed) == 0)
+    }
+
+    /// Somebody else's disk is not waited for to look at one's own.
+    @Test(.timeLimit(.minutes(1))) func theLooksOfOthersHoldUpNobody() async throws {
+        let glance = FileGlance(turnPatience: .milliseconds(1))
+        let refusal = ControlProblem(.invalidInput, "It is a folder.")
+        let hanging = DispatchSemaphore(value: 0)
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        async let first = glance.request(patience: .seconds(600)).first(of: [1]) { _ in
+            begin.finish()
+            hanging.wait()
+            return refusal
+        }
+        for await _ in begun {}
+        let other = glance.request(patience: .seconds(600))
+        #expect(await other.first(of: [1]) { _ in refusal } == nil)
+        hanging.signal()
+        #expect(await first == refusal)
+        // It has given up for good.
+        #expect(await other.first(of: [1]) { _ in refusal } == nil)
+    }
+
+    /// Its state is the daemon's own to know.
+    @Test func aFileOfTheSpoolIsNotLookedAt() throws {
+        func file(_ name: String) throws -> String? {
+            configuration().file(in: try planned("upload", #"{"to":"http://h/","file":"\#(name)"}"#, .whole))
+        }
+        #expect(try file("spool:abc/x.jpg") == nil)
+        #expect(try file("/srv/out/x") == "/srv/out/x")
     }
 }

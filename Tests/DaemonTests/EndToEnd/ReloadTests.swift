@@ -55,6 +55,17 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func whatAReloadCannotChangeDoesNotHinderIt() async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { _ in
+            #expect(rmdir(bed.folder.path + "/uploads") == 0)
+            try bed.folder.write("no folder", to: "uploads")
+            let reload = try await bed.halyard("reload")
+            #expect(reload.status == .exited(0), "\(reload.errors)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func whatNeedsARestartIsRefusedByName() async throws {
         let bed = try TestBed()
         try await bed.withDaemon { _ in

@@ -1,0 +1,30 @@
+import Glibc
+
+extension SQLiteJobStore {
+    /// Looks only at what a file begins with: whether it is a database of ours.
+    public static func checkHeader(ofDatabaseAt path: String) throws(StoreOpenError) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: throw .missingFile(path: path)
+            case EACCES, EPERM: throw .unreadableFile(path: path)
+            default: throw .system(operation: "open", path: path, code: errno)
+            }
+        }
+        defer { Glibc.close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
+        if status.st_size == 0 { throw .emptyFile(path: path) }
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = pread(descriptor, &header, header.count, 0)
+        guard count >= 0 else { throw .system(operation: "read", path: path, code: errno) }
+        guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+            throw .notADatabase(path: path)
+        }
+        let applicationID = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        guard applicationID == Migration.applicationID else {
+            throw .foreignDatabase(path: path, applicationID: applicationID)
+        }
+    }
+}
