@@ -60,7 +60,7 @@ final class OpenFile: Sendable {
             let whole = (root.hasSuffix("/") ? root : root + "/") + path
             return KindFailure(
                 .fileRefused,
-                "\(path.printable) is a folder; name a file, or send every file in it with: halyard upload \(whole.printable)"
+                "\(path.printable) is a folder; name a file, or send every file in it with: halyard upload \(whole.printable) --to URL"
             )
         default: return KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
         }

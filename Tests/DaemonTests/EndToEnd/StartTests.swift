@@ -185,31 +185,17 @@ import Testing
         }
     }
 
-    /// A job that names one fails then; the others need none.
-    @Test(.timeLimit(.minutes(1)))
-    func aFolderOfCredentialsThatIsNotThereIsAWarning() async throws {
+    /// It may come with a disk that is mounted later, and jobs that need none of it run.
+    @Test(.timeLimit(.minutes(1)), arguments: ["upload.roots", "upload.credentials"])
+    func aFolderThatIsNotThereIsToldByTheCheckAndTheDaemonAlike(key: String) async throws {
         let bed = try TestBed()
-        let folder = ["--set", "upload.credentials=\(bed.folder.path)/none"]
-        let warning = "upload.credentials: \(bed.folder.path)/none cannot be looked at (No such file or directory)"
+        let folder = ["--set", "\(key)=\(bed.folder.path)/none"]
+        let warning = "\(key): \(bed.folder.path)/none cannot be looked at (No such file or directory)"
         let check = try bed.launch(["--check-config"] + folder)
-        #expect(await check.waitForEnd() == .exited(0))
-        #expect(check.errors.text.contains(warning))
-        let once = try bed.launch(["--once"] + folder)
-        #expect(await once.waitForEnd() == .exited(0))
-        #expect(once.errors.text.contains(warning))
-    }
-
-    /// It may come with a disk that is mounted later.
-    @Test(.timeLimit(.minutes(1)))
-    func aRootThatIsNotThereIsToldByTheCheckAndTheDaemonAlike() async throws {
-        let bed = try TestBed()
-        let root = ["--set", "upload.roots=\(bed.folder.path)/none"]
-        let warning = "upload.roots: \(bed.folder.path)/none cannot be looked at (No such file or directory)"
-        let check = try bed.launch(["--check-config"] + root)
         #expect(await check.waitForEnd() == .exited(0))
         #expect(check.output.text == "The configuration can be used, with 1 warning.")
         #expect(check.errors.text.contains(warning))
-        let once = try bed.launch(["--once"] + root)
+        let once = try bed.launch(["--once"] + folder)
         #expect(await once.waitForEnd() == .exited(0))
         #expect(once.errors.text.contains(warning))
     }
