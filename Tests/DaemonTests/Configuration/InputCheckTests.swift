@@ -92,6 +92,26 @@ import Testing
         #expect(try configuration().problem(of: planned("upload", input, .definition)) == nil)
     }
 
+    @Test func aFileThatCanNeverBeSentIsRefused() throws {
+        let folder = try TemporaryFolder()
+        #expect(mkdir(folder.path + "/folder", 0o700) == 0 && mkfifo(folder.path + "/pipe", 0o600) == 0)
+        try folder.write("x", to: "file")
+        var configuration = configuration()
+        configuration.upload.roots = [folder.path]
+        for (name, message) in [
+            ("folder", "send every file in it with: halyard upload \(folder.path)/folder --to URL"),
+            ("pipe", "is not a regular file"), ("file", nil), ("later", nil),
+        ] as [(String, String?)] {
+            let input = #"{"to":"https://example.org/x","file":"\#(folder.path)/\#(name)"}"#
+            let told = configuration.problem(ofFileIn: try planned("upload", input, .whole))?.message
+            if let message {
+                #expect(told?.contains(message) == true, "\(told ?? "taken")")
+            } else {
+                #expect(told == nil)
+            }
+        }
+    }
+
     @Test(arguments: [
         ("unfurl", #"{"url":"https://user:pw@example.org/a b?c=d#e"}"#), ("unfurl", "{}"),
         ("greet", #"{"url":"ftp://x"}"#),
