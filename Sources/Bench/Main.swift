@@ -27,9 +27,9 @@ struct Main {
             for row in await measureOperations() { report.add(row) }
         case "kinds":
             for row in try await measureKinds() { report.add(row) }
-        case "upload" where CommandLine.arguments.count == 4:
-            // Started by the measurement of memory.
-            return try await uploadOnce(CommandLine.arguments[2], to: CommandLine.arguments[3])
+        case "upload" where CommandLine.arguments.count > 3:
+            // Started by the measurements of uploads.
+            return try await upload(CommandLine.arguments[2], to: Array(CommandLine.arguments[3...]))
         case let other:
             FileHandle.standardError.write(
                 Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations, kinds\n".utf8))

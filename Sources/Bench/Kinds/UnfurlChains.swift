@@ -5,7 +5,9 @@ import OperationTypes
 /// Chains of five requests, 32 at once, beside one curl process that follows the same links one after the other.
 func measureUnfurl(at server: DavServer) async throws -> Row {
     let count = 4000
-    let client = OutgoingClient(benchClient(server))
+    var outgoing = OutgoingConfiguration()
+    outgoing.policy.allow = [AllowRule("127.0.0.1:\(server.port)")].compactMap { $0 }
+    let client = OutgoingClient(outgoing)
     var configuration = UnfurlConfiguration()
     configuration.keeps = .zero
     let unfurl = Unfurl(client: client, configuration: configuration)

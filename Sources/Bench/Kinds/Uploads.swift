@@ -3,35 +3,32 @@ import Kinds
 import OperationTypes
 
 /// `upload` and `curl -T`, in turns, to the same nginx; and the memory that an upload takes, by the size of its file.
+///
+/// Each turn is a process of its own that sends a file of 256 MiB four times. The server's files are new memory: were
+/// they larger, a virtual machine that gives free memory back to its host would do so between the turns, and taking it
+/// again costs the server more than the whole upload.
 func measureUploads(to server: DavServer) async throws -> [Row] {
     let scratch = try Scratch(in: "/dev/shm")
-    let (small, large) = (scratch.file("64MiB"), scratch.file("1GiB"))
+    let (small, middle, large) = (scratch.file("64MiB"), scratch.file("256MiB"), scratch.file("1GiB"))
     try makeFile(small, mebibytes: 64)
-    try makeFile(large, mebibytes: 1024)
+    try makeFile(middle, mebibytes: 256)
 
+    let targets = (1...4).map { _ in server.site + "/inbox/turn" }
+    let curl = targets.flatMap { ["--upload-file", middle, $0] }
     var ours: [Double] = []
     var curls: [Double] = []
-    let client = OutgoingClient(benchClient(server))
-    var configuration = UploadConfiguration()
-    configuration.roots = [scratch.path]
-    let upload = Upload(client: client, configuration: configuration)
     let megabytes = Double(1 << 30) / 1_000_000
-    for _ in 0..<7 {
-        let start = ContinuousClock.now
-        _ = try await upload.run(
-            Upload.Input(file: large, to: server.site + "/inbox/ours"), context: OperationContext())
-        ours.append(megabytes / ((ContinuousClock.now - start) / .seconds(1)))
-        let milliseconds = try Program.milliseconds(
-            "/usr/bin/curl", ["--silent", "--fail", "--upload-file", large, server.site + "/inbox/curls"])
-        curls.append(megabytes / milliseconds * 1000)
+    for _ in 0..<11 {
+        ours.append(1000 * megabytes / (try Program.milliseconds(Program.own, ["upload", middle] + targets)))
+        curls.append(1000 * megabytes / (try Program.milliseconds("/usr/bin/curl", ["--silent", "--fail"] + curl)))
     }
-    await client.shutdown()
     let ratio = ours.median / curls.median
 
+    try makeFile(large, mebibytes: 1024)
     var memory: [[Double]] = []
     for file in [small, large] {
         memory.append(
-            try (0..<3).map { _ in try Program.own(["upload", file, server.site + "/inbox/one"]) })
+            try (0..<3).map { _ in try Program.number(["upload", file, server.site + "/inbox/one"]) })
     }
     let growth = memory[1].median / memory[0].median
     return [
@@ -44,23 +41,19 @@ func measureUploads(to server: DavServer) async throws -> [Row] {
     ]
 }
 
-/// One upload, in a process of its own, which prints its peak of memory in megabytes.
-func uploadOnce(_ file: String, to address: String) async throws {
+/// Uploads of one file, one after the other, in a process of its own, which prints its peak of memory in megabytes.
+func upload(_ file: String, to addresses: [String]) async throws {
     var outgoing = OutgoingConfiguration()
     outgoing.policy.allow = [AllowRule("127.0.0.1")].compactMap { $0 }
     let client = OutgoingClient(outgoing)
     var configuration = UploadConfiguration()
     configuration.roots = [URL(fileURLWithPath: file).deletingLastPathComponent().path]
-    _ = try await Upload(client: client, configuration: configuration).run(
-        Upload.Input(file: file, to: address), context: OperationContext())
+    let upload = Upload(client: client, configuration: configuration)
+    for address in addresses {
+        _ = try await upload.run(Upload.Input(file: file, to: address), context: OperationContext())
+    }
     await client.shutdown()
     print(try Program.peakMegabytes())
-}
-
-func benchClient(_ server: DavServer) -> OutgoingConfiguration {
-    var configuration = OutgoingConfiguration()
-    configuration.policy.allow = [AllowRule("127.0.0.1:\(server.port)")].compactMap { $0 }
-    return configuration
 }
 
 private func makeFile(_ path: String, mebibytes: Int) throws {

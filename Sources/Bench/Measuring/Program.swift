@@ -47,10 +47,10 @@ enum Program {
     }
 
     /// Runs this program with other words, and reads the number that it prints.
-    static func own(_ arguments: [String]) throws -> Double {
+    static func number(_ arguments: [String]) throws -> Double {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.executableURL = URL(fileURLWithPath: own)
         process.arguments = arguments
         process.standardOutput = output
         try process.run()
@@ -62,8 +62,11 @@ enum Program {
         return number
     }
 
+    /// Where this program stands.
+    static var own: String { URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path }
+
     /// Where a program of this package stands: beside this one.
     static func sibling(_ name: String) -> String {
-        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path + "/" + name
+        URL(fileURLWithPath: own).deletingLastPathComponent().path + "/" + name
     }
 }
