@@ -29,6 +29,9 @@ public enum DocumentSandbox {
     }
 
     private static func run() -> Int32 {
+        // What one document took serves the next one: given back, it would be faulted in again page by page.
+        mallopt(M_MMAP_THRESHOLD, 32 << 20)
+        mallopt(M_TRIM_THRESHOLD, 64 << 20)
         warmUp()
         guard lockDown() else {
             _ = send(SandboxMessage.length(noSandbox))

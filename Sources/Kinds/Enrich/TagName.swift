@@ -13,52 +13,57 @@ struct TagName: Hashable, Sendable {
         packed = value
     }
 
-    private init(_ text: StaticString) {
-        self.init(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    /// Of a name known beforehand, in lower case; inlined, the optimizer makes a number of it.
+    @inline(__always) fileprivate init(known text: StaticString) {
+        var value: UInt64 = 0
+        for index in 0..<text.utf8CodeUnitCount {
+            let byte = UInt64(text.utf8Start[index])
+            value = index < 8 ? value << 8 | byte : (value ^ byte) &* 0x100_0000_01B3 | 1 << 63
+        }
+        packed = value
     }
 
-    static let script = TagName("script")
-    static let style = TagName("style")
-    static let noscript = TagName("noscript")
-    static let iframe = TagName("iframe")
-    static let textarea = TagName("textarea")
-    static let noembed = TagName("noembed")
-    static let noframes = TagName("noframes")
-    static let xmp = TagName("xmp")
-    static let plaintext = TagName("plaintext")
-    static let title = TagName("title")
-    static let svg = TagName("svg")
-    static let math = TagName("math")
-    static let template = TagName("template")
-    static let select = TagName("select")
-    static let input = TagName("input")
-    static let meta = TagName("meta")
-    static let link = TagName("link")
-    static let base = TagName("base")
-    static let html = TagName("html")
-    static let head = TagName("head")
-    static let body = TagName("body")
-    static let h1 = TagName("h1")
-    static let time = TagName("time")
-    static let a = TagName("a")
-    static let img = TagName("img")
-    static let data = TagName("data")
-    static let aside = TagName("aside")
-    static let audio = TagName("audio")
-    static let video = TagName("video")
-    static let source = TagName("source")
-    static let p = TagName("p")
-    static let h2 = TagName("h2")
-    static let h3 = TagName("h3")
-    static let footer = TagName("footer")
-    static let nav = TagName("nav")
+    static var script: TagName { TagName(known: "script") }
+    static var style: TagName { TagName(known: "style") }
+    static var noscript: TagName { TagName(known: "noscript") }
+    static var iframe: TagName { TagName(known: "iframe") }
+    static var textarea: TagName { TagName(known: "textarea") }
+    static var noembed: TagName { TagName(known: "noembed") }
+    static var noframes: TagName { TagName(known: "noframes") }
+    static var xmp: TagName { TagName(known: "xmp") }
+    static var plaintext: TagName { TagName(known: "plaintext") }
+    static var title: TagName { TagName(known: "title") }
+    static var svg: TagName { TagName(known: "svg") }
+    static var math: TagName { TagName(known: "math") }
+    static var template: TagName { TagName(known: "template") }
+    static var select: TagName { TagName(known: "select") }
+    static var input: TagName { TagName(known: "input") }
+    static var meta: TagName { TagName(known: "meta") }
+    static var link: TagName { TagName(known: "link") }
+    static var base: TagName { TagName(known: "base") }
+    static var html: TagName { TagName(known: "html") }
+    static var head: TagName { TagName(known: "head") }
+    static var body: TagName { TagName(known: "body") }
+    static var h1: TagName { TagName(known: "h1") }
+    static var time: TagName { TagName(known: "time") }
+    static var a: TagName { TagName(known: "a") }
+    static var img: TagName { TagName(known: "img") }
+    static var data: TagName { TagName(known: "data") }
+    static var aside: TagName { TagName(known: "aside") }
+    static var audio: TagName { TagName(known: "audio") }
+    static var video: TagName { TagName(known: "video") }
+    static var source: TagName { TagName(known: "source") }
+    static var p: TagName { TagName(known: "p") }
+    static var h2: TagName { TagName(known: "h2") }
+    static var h3: TagName { TagName(known: "h3") }
+    static var footer: TagName { TagName(known: "footer") }
+    static var nav: TagName { TagName(known: "nav") }
 
-    private static let voids = set("meta link img br input hr base area col embed param source track wbr")
-    private static let inlines = ["a", "span", "b", "i", "em", "strong", "small", "time", "abbr", "u", "font", "sup"]
-        .map { TagName($0.utf8) }
-    private static let rawTexts = set("script style noscript iframe textarea noembed noframes xmp title")
-    private static let integrationPoints = set("foreignobject desc title annotation-xml mi mo mn ms mtext")
-    private static let breakouts = set(
+    private static let voids = list("meta link img br input hr base area col embed param source track wbr")
+    private static let inlines = list("a span b i em strong small time abbr u font sup")
+    private static let rawTexts = list("script style noscript iframe textarea noembed noframes xmp title")
+    private static let integrationPoints = list("foreignobject desc title annotation-xml mi mo mn ms mtext")
+    private static let breakouts = list(
         "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre "
             + "ruby s small span strong strike sub sup table tt u ul var")
 
@@ -70,7 +75,7 @@ struct TagName: Hashable, Sendable {
     /// Start tags that end SVG and MathML (HTML standard, 13.2.6.5).
     var isForeignBreakout: Bool { Self.breakouts.contains(self) }
 
-    static func set(_ names: String) -> Set<TagName> { Set(names.utf8.split(separator: 0x20).map { TagName($0) }) }
+    static func list(_ names: String) -> [TagName] { names.utf8.split(separator: 0x20).map { TagName($0) } }
 
     static func ~= (pattern: TagName, value: TagName) -> Bool { pattern == value }
 }
@@ -88,7 +93,7 @@ struct Telling {
     private(set) var isHeading = false
     /// Whether a heading's class says that it is the title.
     private(set) var isNamedHeading = false
-    private var attributes: Set<TagName>
+    private var attributes: [TagName]
 
     init(_ name: TagName, _ reader: TagReader) {
         switch name {
@@ -113,7 +118,7 @@ struct Telling {
         }
     }
 
-    private init(keeping attributes: Set<TagName>) {
+    private init(keeping attributes: [TagName]) {
         self.attributes = attributes
         isKept = true
     }
@@ -152,17 +157,17 @@ struct Telling {
 
     func keeps(_ name: Range<Int>, in reader: TagReader) -> Bool { attributes.contains(TagName(reader.bytes[name])) }
 
-    private static let itemprop = TagName("itemprop".utf8)
-    private static let property = TagName("property".utf8)
-    private static let itemscope = TagName("itemscope".utf8)
-    private static let typeof = TagName("typeof".utf8)
-    private static let rel = TagName("rel".utf8)
-    private static let classes = TagName("class".utf8)
-    private static let id = TagName("id".utf8)
-    private static let ofMeta = TagName.set("name property content itemprop http-equiv")
-    private static let ofLink = TagName.set("rel href type title sizes hreflang media color itemprop")
-    private static let ofBase = TagName.set("href")
-    private static let ofOthers = TagName.set(
+    private static var itemprop: TagName { TagName(known: "itemprop") }
+    private static var property: TagName { TagName(known: "property") }
+    private static var itemscope: TagName { TagName(known: "itemscope") }
+    private static var typeof: TagName { TagName(known: "typeof") }
+    private static var rel: TagName { TagName(known: "rel") }
+    private static var classes: TagName { TagName(known: "class") }
+    private static var id: TagName { TagName(known: "id") }
+    private static let ofMeta = TagName.list("name property content itemprop http-equiv")
+    private static let ofLink = TagName.list("rel href type title sizes hreflang media color itemprop")
+    private static let ofBase = TagName.list("href")
+    private static let ofOthers = TagName.list(
         "class id itemprop itemscope itemtype property typeof rel content datetime pubdate href src data-src value title"
     )
 }

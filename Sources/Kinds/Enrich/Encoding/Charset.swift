@@ -45,8 +45,16 @@ enum Charset {
     /// Valid, but for a character that the end of a truncated body may have cut.
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         let tail = bytes.suffix(3).lastIndex { $0 & 0xC0 == 0xC0 } ?? bytes.endIndex
-        return String(validating: bytes, as: UTF8.self) != nil
-            || String(validating: bytes[..<tail], as: UTF8.self) != nil
+        return isWholeUTF8(bytes[...]) || isWholeUTF8(bytes[..<tail])
+    }
+
+    private static func isWholeUTF8(_ bytes: ArraySlice<UInt8>) -> Bool {
+        do {
+            _ = try UTF8Span(validating: bytes.span)
+            return true
+        } catch {
+            return false
+        }
     }
 
     private static func metaCharset(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
@@ -74,7 +82,7 @@ enum Charset {
     private static func decode(_ bytes: ArraySlice<UInt8>, from name: String) -> [UInt8] {
         switch name {
         case "utf-8":
-            if String(validating: bytes, as: UTF8.self) != nil { return Array(bytes) }
+            if isWholeUTF8(bytes) { return Array(bytes) }
             return Array(String(decoding: bytes, as: UTF8.self).utf8)
         case "utf-16le", "utf-16be":
             let isBig = name == "utf-16be"
