@@ -2,15 +2,22 @@ import Control
 import Jobs
 
 extension SubmissionAnswer {
-    /// Prints the number of each job, or the answer as JSON; throws what was refused.
+    /// Prints the number of each job, or the answer as JSON; throws what was refused. An output that takes nothing leaves the
+    /// jobs kept, and the failure names them.
     func tell(isJSON: Bool, in surroundings: Surroundings) throws -> EnqueueReceipt {
         switch self {
         case .refused(let problem): throw CommandFailure(problem)
         case .enqueued(let receipt), .duplicate(let receipt):
-            if isJSON {
-                try surroundings.output.json(json)
-            } else {
-                for job in receipt.jobs { try surroundings.output.line("\(job)") }
+            do {
+                if isJSON {
+                    try surroundings.output.json(json)
+                } else {
+                    for job in receipt.jobs { try surroundings.output.line("\(job)") }
+                }
+                try surroundings.output.flush()
+            } catch var failure as CommandFailure where failure.exit == .inputOutput {
+                failure.details.append("Do not enqueue again: \(receipt.jobsText) kept.")
+                throw failure
             }
             if case .duplicate = self {
                 try surroundings.note("the key was used before; nothing was added")
@@ -22,6 +29,13 @@ extension SubmissionAnswer {
 }
 
 extension EnqueueReceipt {
+    /// `job 4 is`, `jobs 4, 5, 6 are`.
+    fileprivate var jobsText: String {
+        let named = jobs.prefix(10).map { "\($0)" }.joined(separator: ", ")
+        let others = jobs.count > 10 ? " and \(jobs.count - 10) more" : ""
+        return jobs.count == 1 ? "job \(named) is" : "jobs \(named)\(others) are"
+    }
+
     /// What was skipped at once; nil when nothing was.
     var skippedText: StyledText? {
         guard let first = skipped.first else { return nil }

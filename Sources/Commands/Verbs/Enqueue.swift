@@ -109,7 +109,6 @@ extension Halyard {
                 base: try readInput(in: surroundings), assignments: assignments, arguments: arguments)
             return try await Session.with(common, for: .writing, in: surroundings) { session in
                 let receipt = try await submit(typed, session, surroundings)
-                try surroundings.output.flush()
                 try session.noteWritten(in: surroundings, willRun: true)
                 return try await Waiting(session, surroundings, common, waiting.follow).wait(for: receipt, waiting)
             }

@@ -102,7 +102,6 @@ extension Halyard {
                 if !session.isDaemon {
                     try surroundings.note("the daemon will read the files itself, which must lie beneath its roots")
                 }
-                try surroundings.output.flush()
                 try session.noteWritten(in: surroundings, willRun: true)
                 return try await Waiting(session, surroundings, self.common, waiting.follow).wait(for: receipt, waiting)
             }

@@ -23,6 +23,24 @@ import Testing
         #expect(job.dueAt == Samples.now + .seconds(300))
     }
 
+    @Test func jobsWhoseNumbersCannotBePrintedAreNamedInTheFailure() async throws {
+        let shop = try await Workshop()
+        let full = try FileHandle(forWritingTo: URL(filePath: "/dev/full"))
+        // Nothing was written that could be lost.
+        defer { try? full.close() }
+        let errors = Capture()
+        var surroundings = Surroundings.captured(output: Capture(), errors: errors)
+        surroundings.output = Output(descriptor: full.fileDescriptor, variable: { _ in nil })
+        let code = await HalyardCommandLine.run(
+            [
+                "enqueue", "save-link", "http://a/", "--set", "to=http://b/", "--socket", shop.socket, "--database",
+                shop.database,
+            ], in: surroundings)
+        #expect(code == .inputOutput)
+        #expect(errors.text.contains("Do not enqueue again: jobs 1, 2 are kept."))
+        #expect(try await shop.withStore { try await $0.job(JobID(2)) } != nil)
+    }
+
     @Test func aGraphIsEnqueuedWhole() async throws {
         let shop = try await Workshop()
         let run = try await shop.run("enqueue", "save-link", "http://a/", "--set", "to=http://b/", "store.file=/srv/x")
