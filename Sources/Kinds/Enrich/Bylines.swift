@@ -11,7 +11,7 @@ enum Bylines {
 
     private static func names(in line: String) -> (names: [String], isAnnounced: Bool) {
         var text = Entities.decode(line).tidied
-        if text.contains("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ([], false) }
+        if text.has("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ([], false) }
         var isAnnounced = false
         if let rest = afterDate(text) { (text, isAnnounced) = (rest, true) }
         while let rest = withoutPrefix(text) { (text, isAnnounced) = (rest, true) }

@@ -34,7 +34,7 @@ extension Enrich {
 extension Enrich.Output {
     mutating func take(_ media: MediaFacts) {
         contentType = contentType ?? media.contentType
-        type = String(media.contentType.prefix { $0 != "/" })
+        type = media.contentType == "application/pdf" ? "document" : String(media.contentType.prefix { $0 != "/" })
         (width, height, pages, title) = (media.width, media.height, media.pages, media.title)
         authors = media.authors.flatMap { $0.isEmpty ? nil : $0 }
         author = authors?.joined(separator: ", ")

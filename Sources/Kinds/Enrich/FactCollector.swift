@@ -111,7 +111,7 @@ final class FactCollector {
     /// `itemprop=author` that stands in no item.
     private func isLoneAuthor(_ attributes: Attributes) -> Bool {
         guard let property = attributes["itemprop"], !stack.contains(where: { $0.item != nil }) else { return false }
-        return property.lowercased().split(whereSeparator: \.isWhitespace).contains("author")
+        return property.lowercased().tokens.contains("author")
     }
 
     private func stream(_ name: ElementName, _ attributes: Attributes) {
@@ -169,12 +169,12 @@ final class FactCollector {
         guard facts.metas.count < 2000, let content = attributes["content"]?.tidied else { return }
         for source in ["property", "name", "itemprop", "http-equiv"] as [StaticString] {
             guard let keys = attributes[source] else { continue }
-            for key in keys.lowercased().split(whereSeparator: \.isWhitespace).prefix(4) {
+            for key in keys.lowercased().tokens.prefix(4) {
                 // `DC:date` is written as often as `DC.date`.
                 let isDublinCore = key.hasPrefix("dc:") || key.hasPrefix("dcterms:")
                 facts.metas.append(
                     PageFacts.Meta(
-                        key: isDublinCore ? String(key.replacing(":", with: ".")) : String(key), content: content))
+                        key: isDublinCore ? key.replacing(":", with: ".") : key, content: content))
             }
         }
     }
@@ -184,14 +184,14 @@ final class FactCollector {
         else { return }
         facts.links.append(
             PageFacts.LinkElement(
-                rel: rel.lowercased().split(whereSeparator: \.isWhitespace).map(String.init), href: href,
+                rel: rel.lowercased().tokens, href: href,
                 type: attributes["type"]?.lowercased().cut(to: 100), title: attributes["title"]?.tidied.cut(to: 500),
                 sizes: attributes["sizes"]?.lowercased().cut(to: 100),
                 hreflang: attributes["hreflang"], media: attributes["media"], color: attributes["color"]))
     }
 
     private func anchor(_ attributes: Attributes, isBeside: Bool) {
-        let rel = (attributes["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace)
+        let rel = (attributes["rel"] ?? "").lowercased().tokens
         if !isBeside, facts.bylines.count < 30 {
             let isToAuthor = attributes.bytes("href").map { ClassSigns.isOfAuthor($0[...]) } ?? false
             let place = Int(attributes["place"] ?? "") ?? place
@@ -235,7 +235,7 @@ final class FactCollector {
         let isItem = attributes.raw("itemscope") != nil || attributes.raw("typeof") != nil
         guard property != nil || isItem else { return nil }
         let owner = stack.last { $0.item != nil }?.item
-        let names = property?.split(whereSeparator: \.isWhitespace).prefix(4).map(String.init) ?? []
+        let names = Array((property?.tokens ?? []).prefix(4))
         if isItem {
             return microdata.begin(type: attributes["itemtype"] ?? attributes["typeof"], as: names, in: owner)
         }

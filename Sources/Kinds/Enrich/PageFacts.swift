@@ -87,7 +87,9 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     /// Not about this page: comments, teasers, navigation.
     static let beside = ClassSigns(rawValue: 32)
 
-    private static let words: [(StaticString, ClassSigns)] = [
+    private typealias Word = (text: StaticString, sign: ClassSigns)
+
+    private static let allWords: [Word] = [
         ("author", .author), ("byline", .byline), ("writer", .author), ("autor", .author), ("auteur", .author),
         ("date", .date),
         ("datum", .date), ("time", .date), ("posted", [.date, .published]), ("publish", [.date, .published]),
@@ -102,13 +104,13 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     /// Words count where they begin: at the start, after `-`, `_` or space, or at a capital letter.
     mutating func read(_ text: UnsafeBufferPointer<UInt8>) {
         var previous: UInt8 = 0x20
-        let initials = Self.initials
+        let words = Self.words
         for index in text.indices {
             let byte = text[index]
             let isStart =
                 previous == 0x20 || previous == 0x2D || previous == 0x5F
                 || (0x41...0x5A).contains(byte) && !(0x41...0x5A).contains(previous)
-            if isStart, initials & 1 << UInt32(byte & 31) != 0 { readWord(text, index) }
+            if isStart, !words[Int(byte & 31)].isEmpty { read(words[Int(byte & 31)], text, index) }
             previous = byte
         }
     }
@@ -140,14 +142,14 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     private static let folders = ["author/", "authors/", "autor/", "autoren/", "auteur/", "autore/", "by/"]
         .map { Array($0.utf8) }
 
-    /// The first letters of the words, a bit each.
-    private static let initials: UInt32 = words.reduce(0) { $0 | 1 << UInt32($1.0.utf8Start.pointee & 31) }
+    /// By the number of their first letter.
+    private static let words: [[Word]] = (0..<32).map { letter in
+        allWords.filter { $0.text.utf8Start.pointee & 31 == letter }
+    }
 
-    private mutating func readWord(_ text: UnsafeBufferPointer<UInt8>, _ start: Int) {
-        let first = text[start] | 0x20
-        for (word, sign) in Self.words
-        where word.utf8Start.pointee == first && text.count - start >= word.utf8CodeUnitCount {
-            var offset = 1
+    private mutating func read(_ words: [Word], _ text: UnsafeBufferPointer<UInt8>, _ start: Int) {
+        for (word, sign) in words where text.count - start >= word.utf8CodeUnitCount {
+            var offset = 0
             while offset < word.utf8CodeUnitCount, text[start + offset] | 0x20 == word.utf8Start[offset] | 0x20 {
                 offset += 1
             }

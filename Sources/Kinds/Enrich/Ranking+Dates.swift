@@ -39,7 +39,7 @@ extension Ranking {
 
     /// A date that the page shows without marking it up: near its heading, or else the only one there is.
     private var shownDate: String? {
-        let lines = facts.shown.lines.filter { !$0.text.contains("©") && !$0.text.lowercased().contains("copyright") }
+        let lines = facts.shown.lines.filter { !$0.text.has("©") && !$0.text.lowercased().has("copyright") }
         func dates(_ lines: [ShownText.Line]) -> [String] {
             lines.compactMap { WildDate.iso(Entities.decode($0.text), order: dateOrder) }
         }

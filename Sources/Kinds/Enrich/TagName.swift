@@ -135,7 +135,7 @@ struct Telling {
         case Self.itemscope, Self.typeof: isKept = true
         case Self.rel:
             let text = reader.text(value).lowercased()
-            if text.contains("author") || text.contains("tag") || text.contains("license") {
+            if text.has("author") || text.has("tag") || text.has("license") {
                 (isKept, isNoted, isPlaced) = (true, true, true)
             }
         case Self.classes, Self.id:

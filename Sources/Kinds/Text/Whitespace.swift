@@ -8,6 +8,9 @@ extension StringProtocol {
         }
         return String(decoding: bytes[first...last], as: UTF8.self)
     }
+
+    /// The words of an attribute that is a list, as `rel` and `itemprop` (HTML standard, 2.3.7).
+    var tokens: [String] { utf8.split(whereSeparator: \.isSpace).map { String(decoding: $0, as: UTF8.self) } }
 }
 
 /// The UTF-8 of 0x80 to 0x9F in windows-1252; empty where it has none.
@@ -106,6 +109,15 @@ extension String {
             String(decoding: text[..<start], as: UTF8.self),
             String(decoding: text[(start + mark.count)...], as: UTF8.self)
         )
+    }
+}
+
+extension String {
+    /// Whether `mark`, which is not empty, is in it, byte for byte.
+    func has(_ mark: StaticString) -> Bool {
+        let mark = UnsafeBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)
+        return utf8.withContiguousStorageIfAvailable { $0.firstPlace(of: mark) != nil }
+            ?? (Array(utf8).firstPlace(of: mark) != nil)
     }
 }
 
