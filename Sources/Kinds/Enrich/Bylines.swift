@@ -1,28 +1,38 @@
 /// Names of people in the lines that announce them: `By Ada Lovelace and Charles Babbage | May 3`.
 enum Bylines {
     /// None when the line reads like something else.
-    static func people(in line: String) -> [String] { names(in: line).names }
+    static func people(in line: String) -> [String] {
+        let (text, isAnnounced) = announcement(in: line)
+        return names(in: text, isAnnounced: isAnnounced)
+    }
 
     /// Of a line that no markup calls a byline: it must begin as one, and hold nothing but what looks like people's names.
     static func announced(in line: String) -> [String] {
-        let (names, isAnnounced) = names(in: line)
-        return isAnnounced && names.allSatisfy(looksLikePerson) ? names : []
+        let (text, isAnnounced) = announcement(in: line)
+        guard isAnnounced else { return [] }
+        let names = names(in: text, isAnnounced: true)
+        return names.allSatisfy(looksLikePerson) ? names : []
     }
 
-    private static func names(in line: String) -> (names: [String], isAnnounced: Bool) {
+    /// What follows the words that announce names, if any do; empty for an address.
+    private static func announcement(in line: String) -> (text: String, isAnnounced: Bool) {
         var text = Entities.decode(line).tidied
-        if text.has("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ([], false) }
+        if text.has("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ("", false) }
         var isAnnounced = false
         if let rest = afterDate(text) { (text, isAnnounced) = (rest, true) }
         while let rest = withoutPrefix(text) { (text, isAnnounced) = (rest, true) }
+        return (text, isAnnounced)
+    }
+
+    private static func names(in text: String, isAnnounced: Bool) -> [String] {
         // The date may stand first: `May 3, 2024 • Ada Lovelace`.
         let segments = text.split { "|•·–—\u{2022}".contains($0) }.map { $0.tidied }.filter { !$0.isEmpty }
         for segment in segments.prefix(3) {
             let names = names(inSegment: segment, isAnnounced: isAnnounced)
-            if !names.isEmpty { return (names, isAnnounced) }
+            if !names.isEmpty { return names }
             guard WildDate.iso(segment) != nil else { break }
         }
-        return ([], isAnnounced)
+        return []
     }
 
     private static func names(inSegment segment: String, isAnnounced: Bool) -> [String] {
