@@ -26,6 +26,14 @@ final class ResumableServer: Sendable {
         var limit: String?
         /// Of the answer that completes an upload.
         var digest: String?
+        /// Of each piece only the first half is kept.
+        var keepsHalf = false
+        /// Whether the answer to a piece says how far the upload is. The draft does not ask for that.
+        var namesOffset = true
+        /// Of the draft: whether the answer to a piece says whether the upload is complete.
+        var namesCompletion = true
+        /// The status with which the target answers the whole.
+        var finalStatus = 204
     }
 
     let state = Mutex(State())
@@ -74,11 +82,14 @@ final class ResumableServer: Sendable {
                     let sum = "sha256 " + Data(SHA256.hash(data: body)).base64EncodedString()
                     guard request.header("upload-checksum") == sum else { return .respond(460) }
                 }
-                state.stored += body
-                state.isComplete =
-                    isTus ? state.stored.count == state.length : request.header("upload-complete") == "?1"
-                let digest = state.digest.map { [("repr-digest", $0)] } ?? []
-                return .respond(204, [("upload-offset", "\(state.stored.count)")] + (state.isComplete ? digest : []))
+                state.stored += state.keepsHalf ? body.prefix(body.count / 2) : body[...]
+                let isWhole = state.stored.count == state.length
+                state.isComplete = isTus ? isWhole : isWhole && request.header("upload-complete") == "?1"
+                var headers: [(String, String)] = []
+                if state.namesOffset { headers.append(("upload-offset", "\(state.stored.count)")) }
+                if !isTus, state.namesCompletion { headers.append(("upload-complete", state.isComplete ? "?1" : "?0")) }
+                if state.isComplete, let digest = state.digest { headers.append(("repr-digest", digest)) }
+                return .respond(state.isComplete ? state.finalStatus : 204, headers)
             default: return .respond(405)
             }
         }

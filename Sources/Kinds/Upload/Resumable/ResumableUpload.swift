@@ -3,9 +3,11 @@ import NIOHTTP1
 
 /// Uploads in pieces that go on where they stopped, also after a restart: tus 1.0, and the draft of the IETF.
 ///
-/// 1. The server's offset is the truth: it is asked after every doubt, and never assumed.
+/// 1. The server's offset is the truth: it is asked for where an answer does not name it, and never assumed.
 /// 2. A checkpoint is written only for what the server has confirmed.
-/// 3. Nothing is finished when the file is no longer the one that was begun with.
+/// 3. Of the draft: only success that says `Upload-Complete: ?1` is the end. Where that answer was lost and the server, asked
+///    later, calls the upload complete, it counts as success: what the target made of it can no longer be learnt.
+/// 4. Nothing is finished when the file is no longer the one that was begun with.
 struct ResumableUpload: Sendable {
     let transfer: Transfer
     let dialect: ResumableDialect
@@ -64,47 +66,105 @@ struct ResumableUpload: Sendable {
             let end = min(offset + chunk, size)
             var sent: RunningDigest? = hash
             let reply = try await patch(place, offset..<end, offer.checksum, hash: &sent)
+            if let reply { try refuse(answerToTheWhole: reply, at: place) }
+            let isSuccess = reply?.response.isSuccess == true
+            var reached: Progress?
+            var isSilent = false
+            var lastFailure: KindFailure?
             switch reply?.status ?? Self.noAnswer {
             case 200..<300:
-                guard let reply, let confirmed = try offsetHeader(reply) ?? (dialect == .draft ? end : nil) else {
-                    doubts += 1
-                    break
-                }
-                try check(confirmed, at: place)
-                hash = try await transfer.hash(ofFirst: confirmed, goingOnFrom: confirmed == end ? sent ?? hash : hash)
-                doubts = confirmed > offset ? 0 : doubts + 1
-                offset = confirmed
-                try await note(place, hash)
-                transfer.progress.reached(offset)
-                if offset == size { return try finish(reply, place, hash, isChecked: isChecked) }
-                if doubts == 0 { continue }
+                guard let reply else { break }
+                let told = try told(reply, at: place, isLast: end == size)
+                isSilent = told == nil
+                if let told, told.completion != nil || told.offset > offset { reached = told }
             case 413 where end - offset > 1 << 20:
                 chunk = max(1 << 20, (end - offset) / 4)
                 continue
             case 404, 410: throw forgotten(place)
             // A lost connection, or an answer that leaves it open: what arrived is the server's to say.
-            case Self.noAnswer, 409, 423, 460: doubts += 1
+            case Self.noAnswer, 409, 423, 460: break
             default:
                 guard let reply else { break }
                 let failure = KindFailure.status(reply.response, at: place)
                 guard failure.isRetryable else { throw failure }
+                if end == size { lastFailure = failure }
+            }
+            if reached == nil {
                 doubts += 1
+                guard doubts < Self.maxDoubts else { throw stuck(place, reply?.status) }
+                // A server of the draft that has taken the piece need not say more.
+                if !isSilent { try await pause(after: doubts, reply) }
+                reached = try await progressIfKnown(at: place)
             }
-            guard doubts < Self.maxDoubts else { throw stuck(place, reply?.status) }
-            try await pause(after: doubts, reply)
-            guard let reached = try await progressIfKnown(at: place) else { throw forgotten(place) }
-            if let completion = reached.completion {
-                hash = try await transfer.hash(ofFirst: size, goingOnFrom: hash)
-                return try finish(completion, place, hash, isChecked: false)
+            guard let reached else { throw forgotten(place) }
+            // Complete after an error: this is the only answer of the target that there is.
+            if dialect == .draft, reached.completion != nil, let lastFailure {
+                transfer.forget()
+                throw lastFailure
             }
-            if reached.offset != offset {
-                // What came before is not covered by a checksum of this piece.
-                if reached.offset > offset { isChecked = false } else { losses += 1 }
-                guard losses < Self.maxDoubts else { throw stuck(place, reply?.status) }
+            if reached.offset < offset { losses += 1 }
+            guard losses < Self.maxDoubts else { throw stuck(place, reply?.status) }
+            // A checksum covers whole pieces that were taken.
+            let isWhole = isSuccess && reached.offset == end
+            if reached.offset > offset {
+                doubts = 0
+                if !isWhole { isChecked = false }
+            }
+            if reached.offset != offset || reached.completion != nil {
+                hash = try await transfer.hash(ofFirst: reached.offset, goingOnFrom: isWhole ? sent ?? hash : hash)
                 offset = reached.offset
-                hash = try await transfer.hash(ofFirst: offset, goingOnFrom: hash)
                 try await note(place, hash)
+                transfer.progress.reached(offset)
             }
+            if let completion = reached.completion { return try finish(completion, place, hash, isChecked: isChecked) }
+        }
+    }
+
+    /// What success says of how far the upload is; nil when that is to be asked for.
+    private func told(_ reply: Transfer.Reply, at place: WebURL, isLast: Bool) throws(KindFailure) -> Progress? {
+        let offset = try offsetHeader(reply)
+        switch dialect {
+        case .tus:
+            guard let offset else { return nil }
+            return try progress(offset, isComplete: offset == transfer.source.size, reply, at: place)
+        case .draft:
+            // The answer to the whole comes from the target and need not name an offset.
+            if isComplete(reply) == true {
+                return try progress(offset ?? (isLast ? transfer.source.size : 0), isComplete: true, reply, at: place)
+            }
+            // Without the header it is unknown whether the last piece completed the upload.
+            guard let offset, !isLast || isComplete(reply) == false else { return nil }
+            return try progress(offset, isComplete: false, reply, at: place)
+        }
+    }
+
+    private func progress(
+        _ offset: Int64, isComplete: Bool, _ reply: Transfer.Reply, at place: WebURL
+    ) throws(KindFailure) -> Progress {
+        try check(offset, at: place)
+        guard !isComplete || offset == transfer.source.size else {
+            throw KindFailure(
+                .protocolError,
+                "\(place.redacted): the server calls the upload complete with \(offset) of \(transfer.source.size) bytes; it "
+                    + "must be corrected.", status: reply.status, url: place)
+        }
+        return Progress(offset: offset, completion: isComplete ? reply : nil)
+    }
+
+    /// Of the draft: an error that says the upload is complete comes from the target, which has all of it and does not take
+    /// it. Another attempt starts over.
+    private func refuse(answerToTheWhole reply: Transfer.Reply, at place: WebURL) throws(KindFailure) {
+        guard dialect == .draft, !reply.response.isSuccess, isComplete(reply) == true else { return }
+        transfer.forget()
+        throw .status(reply.response, at: transfer.url)
+    }
+
+    /// What the header says; nil when it is missing or no Boolean.
+    private func isComplete(_ reply: Transfer.Reply) -> Bool? {
+        switch reply.response.headers["upload-complete"].first?.trimmingSpaces {
+        case "?1": true
+        case "?0": false
+        default: nil
         }
     }
 
@@ -253,16 +313,14 @@ struct ResumableUpload: Sendable {
             throw KindFailure(.httpStatus, failure.message, isRetryable: true, status: reply.status, url: place)
         }
         guard reply.response.isSuccess else { return nil }
-        let isComplete = reply.response.headers["upload-complete"].first?.trimmingSpaces == "?1"
-        guard let offset = try offsetHeader(reply) ?? (isComplete ? transfer.source.size : nil) else {
+        guard let offset = try offsetHeader(reply) else {
             throw KindFailure(
                 .protocolError,
                 "\(place.redacted): the server does not say how far the upload is; it must be corrected.",
                 status: reply.status, url: place)
         }
-        try check(offset, at: place)
-        let isDone = dialect == .tus ? offset == transfer.source.size : isComplete
-        return Progress(offset: offset, completion: isDone ? reply : nil)
+        let isDone = dialect == .tus ? offset == transfer.source.size : isComplete(reply) == true
+        return try progress(offset, isComplete: isDone, reply, at: place)
     }
 
     private func offsetHeader(_ reply: Transfer.Reply) throws(KindFailure) -> Int64? {
