@@ -4,13 +4,14 @@ import FoundationEssentials
 enum Wrapper {
     /// How an address holds its target.
     private enum Rule {
-        /// In a query parameter, the first of these that is there.
-        case parameter([String])
+        /// In a query parameter.
+        case parameter(String)
         /// The whole query.
         case query
         /// Proofpoint's first form: `-` for `%`, `_` for `/`.
         case proofpoint2
-        /// Proofpoint's second form: between `__` and `__;`, with `*` for bytes that follow in Base64.
+        /// Proofpoint's second form: between `__` and `__;`, with `*` for a character, `**` and a letter for a run of them, that
+        /// follow in Base64.
         case proofpoint3
         /// `a1` and Base64.
         case bing
@@ -20,29 +21,34 @@ enum Wrapper {
         case accelerated
     }
 
-    /// Host, beginning of the path, rule. A host stands for itself and for `www.` before it; `*.` for everything beneath.
+    /// Host, beginning of the path, rule; the first that gives an address counts. A host stands for itself and for `www.`
+    /// before it; `*.` for everything beneath.
     private static let rules: [(host: String, path: String, rule: Rule)] = [
-        ("google.com", "/url", .parameter(["q", "url"])), ("google.com", "/amp/", .accelerated),
-        ("*.cdn.ampproject.org", "/", .accelerated), ("l.facebook.com", "/l.php", .parameter(["u"])),
-        ("lm.facebook.com", "/l.php", .parameter(["u"])), ("facebook.com", "/l.php", .parameter(["u"])),
-        ("l.messenger.com", "/l.php", .parameter(["u"])), ("l.instagram.com", "/", .parameter(["u"])),
-        ("l.threads.net", "/", .parameter(["u"])), ("l.threads.com", "/", .parameter(["u"])),
-        ("*.safelinks.protection.outlook.com", "/", .parameter(["url"])),
-        ("youtube.com", "/redirect", .parameter(["q"])),
-        ("steamcommunity.com", "/linkfilter", .parameter(["u", "url"])), ("out.reddit.com", "/", .parameter(["url"])),
-        ("slack-redir.net", "/link", .parameter(["url"])), ("vk.com", "/away.php", .parameter(["to"])),
-        ("away.vk.com", "/away.php", .parameter(["to"])), ("t.umblr.com", "/redirect", .parameter(["z"])),
+        ("google.com", "/url", .parameter("q")), ("google.com", "/url", .parameter("url")),
+        ("google.com", "/amp/", .accelerated),
+        ("cdn.ampproject.org", "/", .accelerated), ("*.cdn.ampproject.org", "/", .accelerated),
+        ("l.facebook.com", "/l.php", .parameter("u")),
+        ("lm.facebook.com", "/l.php", .parameter("u")), ("facebook.com", "/l.php", .parameter("u")),
+        ("l.messenger.com", "/l.php", .parameter("u")), ("l.instagram.com", "/", .parameter("u")),
+        ("l.threads.net", "/", .parameter("u")), ("l.threads.com", "/", .parameter("u")),
+        ("*.safelinks.protection.outlook.com", "/", .parameter("url")),
+        ("youtube.com", "/redirect", .parameter("q")),
+        ("steamcommunity.com", "/linkfilter", .parameter("u")),
+        ("steamcommunity.com", "/linkfilter", .parameter("url")),
+        ("out.reddit.com", "/", .parameter("url")),
+        ("slack-redir.net", "/link", .parameter("url")), ("vk.com", "/away.php", .parameter("to")),
+        ("away.vk.com", "/away.php", .parameter("to")), ("t.umblr.com", "/redirect", .parameter("z")),
         ("href.li", "/", .query), ("nullrefer.com", "/", .query), ("deviantart.com", "/users/outgoing", .query),
-        ("linkedin.com", "/redir/redirect", .parameter(["url"])), ("linkedin.com", "/safety/go", .parameter(["url"])),
-        ("exit.sc", "/", .parameter(["url"])), ("gate.sc", "/", .parameter(["url"])),
-        ("duckduckgo.com", "/l/", .parameter(["uddg"])),
-        ("medium.com", "/r/", .parameter(["url"])), ("link.zhihu.com", "/", .parameter(["target"])),
-        ("link.csdn.net", "/", .parameter(["target"])), ("douban.com", "/link2/", .parameter(["url"])),
-        ("linkprotect.cudasvc.com", "/url", .parameter(["a"])), ("clicktime.symantec.com", "/", .parameter(["u"])),
+        ("linkedin.com", "/redir/redirect", .parameter("url")), ("linkedin.com", "/safety/go", .parameter("url")),
+        ("exit.sc", "/", .parameter("url")), ("gate.sc", "/", .parameter("url")),
+        ("duckduckgo.com", "/l/", .parameter("uddg")),
+        ("medium.com", "/r/", .parameter("url")), ("link.zhihu.com", "/", .parameter("target")),
+        ("link.csdn.net", "/", .parameter("target")), ("douban.com", "/link2/", .parameter("url")),
+        ("linkprotect.cudasvc.com", "/url", .parameter("a")), ("clicktime.symantec.com", "/", .parameter("u")),
         ("urldefense.proofpoint.com", "/v2/url", .proofpoint2), ("urldefense.com", "/v2/url", .proofpoint2),
         ("urldefense.proofpoint.com", "/v3/__", .proofpoint3), ("urldefense.com", "/v3/__", .proofpoint3),
         ("bing.com", "/ck/a", .bing), ("r.search.yahoo.com", "/", .yahoo),
-        ("outgoing.prod.webservices.mozgcp.net", "/", .parameter(["url"])),
+        ("outgoing.prod.webservices.mozgcp.net", "/", .parameter("url")),
     ]
 
     /// - Parameter extra: The administrator's rules, before ours.
@@ -50,7 +56,7 @@ enum Wrapper {
     static func target(of url: WebURL, also extra: [WrapperRule] = []) -> WebURL? {
         let host = url.host.lookupName
         let bare = host.hasPrefix("www.") ? String(host.dropFirst(4)) : host
-        let own = extra.map { (host: $0.host, path: $0.path, rule: Rule.parameter([$0.parameter])) }
+        let own = extra.map { (host: $0.host, path: $0.path, rule: Rule.parameter($0.parameter)) }
         for (name, path, rule) in own + rules where url.path.hasPrefix(path) {
             let isHost = name.hasPrefix("*.") ? host.hasSuffix(name.dropFirst()) : bare == name
             guard isHost, let text = text(in: url, by: rule) else { continue }
@@ -64,7 +70,7 @@ enum Wrapper {
 
     private static func text(in url: WebURL, by rule: Rule) -> String? {
         switch rule {
-        case .parameter(let names): return names.lazy.compactMap { parameter($0, of: url) }.first
+        case .parameter(let name): return parameter(name, of: url)
         case .query: return url.query.map(decoded)
         case .proofpoint2:
             return parameter("u", of: url).map {
@@ -77,8 +83,11 @@ enum Wrapper {
         case .yahoo:
             return url.path.split(separator: "/").first { $0.hasPrefix("RU=") }.map { decoded(String($0.dropFirst(3))) }
         case .accelerated:
-            let parts = url.path.split(separator: "/").drop { ["amp", "c", "v", "i"].contains($0) }
-            guard let first = parts.first else { return nil }
+            let all = url.path.split(separator: "/")
+            let parts = all.dropFirst()
+            guard let kind = all.first, ["amp", "c", "v", "i"].contains(kind), let first = parts.first else {
+                return nil
+            }
             let rest = (first == "s" ? parts.dropFirst() : parts).joined(separator: "/")
             guard rest.prefix(while: { $0 != "/" }).contains(".") else { return nil }
             return (first == "s" ? "https://" : "http://") + rest + (url.query.map { "?" + $0 } ?? "")
@@ -93,22 +102,37 @@ enum Wrapper {
         return nil
     }
 
+    /// - Returns: Nil when it asks for more characters than follow.
     private static func proofpoint3(_ path: String) -> String? {
-        let parts = path.dropFirst("/v3/__".count).split(separator: "__;", omittingEmptySubsequences: false)
-        guard parts.count >= 2, let last = parts.last else { return nil }
-        var replaced = Array(base64(String(last.prefix { $0 != "!" })) ?? [])[...]
-        var output: [UInt8] = []
-        for byte in parts.dropLast().joined(separator: "__;").utf8 {
-            if byte != UInt8(ascii: "*") {
-                output.append(byte)
-            } else if let next = replaced.popFirst() {
+        let rest = path.dropFirst("/v3/__".count)
+        guard let end = rest.firstRange(of: "__;"), !rest[..<end.lowerBound].isEmpty,
+            let bytes = base64(String(rest[end.upperBound...].prefix { $0 != "!" })),
+            let characters = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        var replaced = characters.unicodeScalars[...]
+        var text = decoded(String(rest[..<end.lowerBound])).unicodeScalars[...]
+        var output = String.UnicodeScalarView()
+        while let next = text.popFirst() {
+            guard next == "*" else {
                 output.append(next)
-            } else {
-                output.append(byte)
+                continue
             }
+            var count = 1
+            if text.first == "*", let letter = text.dropFirst().first {
+                guard let place = runLengths.firstIndex(of: letter) else { return nil }
+                count = place + 2
+                text = text.dropFirst(2)
+            }
+            guard replaced.count >= count else { return nil }
+            output.append(contentsOf: replaced.prefix(count))
+            replaced = replaced.dropFirst(count)
         }
-        return String(decoding: output, as: UTF8.self)
+        return String(output)
     }
+
+    /// Each stands for a run of its place here and two.
+    private static let runLengths = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".unicodeScalars)
 
     private static func decoded(_ text: String) -> String {
         String(decoding: PercentEncoding.decode(Array(text.utf8)[...]), as: UTF8.self)

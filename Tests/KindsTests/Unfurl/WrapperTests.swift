@@ -19,6 +19,22 @@ import Testing
             ),
             ("https://urldefense.com/v3/__https://example.org/a?b=1__;!!abc!def$", "https://example.org/a?b=1"),
             ("https://urldefense.com/v3/__https://example.org/a*b__;Iw!!abc", "https://example.org/a#b"),
+            ("https://urldefense.com/v3/__https://example.org/a**Bb*c__;eHl6IQ!!abc!d$", "https://example.org/axyzb!c"),
+            // A character is one however many bytes it has, a run is counted in characters, and `%` is one of them.
+            (
+                "https://urldefense.com/v3/__https://example.org/*b**A__;w6nDqcOp!!abc",
+                "https://example.org/%C3%A9b%C3%A9%C3%A9"
+            ),
+            (
+                "https://urldefense.com/v3/__https://example.org/19*3ax?a=*22__;JSU!!abc",
+                "https://example.org/19%3ax?a=%22"
+            ),
+            ("https://urldefense.com/v3/__https://example.org/a**__;fn4!!abc", "https://example.org/a~~"),
+            ("https://urldefense.com/v3/__https:/example.org/a__;!!abc", "https://example.org/a"),
+            ("https://www.google.com/url?q=search+words&url=https%3A%2F%2Fexample.org%2Fa", "https://example.org/a"),
+            ("https://steamcommunity.com/linkfilter/?u=x&url=https://example.org/a", "https://example.org/a"),
+            ("https://cdn.ampproject.org/c/s/example.org/story?x=1", "https://example.org/story?x=1"),
+            ("https://cdn.ampproject.org/v/example.org/story", "http://example.org/story"),
             ("https://www.bing.com/ck/a?!&&p=1&u=a1aHR0cHM6Ly9leGFtcGxlLm9yZy8&ntb=1", "https://example.org/"),
             (
                 "https://r.search.yahoo.com/_ylt=A;_ylu=Y/RV=2/RE=1/RO=10/RU=https%3a%2f%2fexample.org%2fx/RK=2/RS=z",
@@ -37,6 +53,11 @@ import Testing
             "https://example.org/url?q=https://x.example/", "https://www.google.com/url?q=javascript:alert(1)",
             "https://www.google.com/url?q=", "https://www.google.com/search?q=https://x.example/", "https://href.li/",
             "https://evil-google.com/url?q=https://x.example/", "https://urldefense.com/v3/__",
+            "https://urldefense.com/v3/__https://example.org/a*b__;!!abc",
+            "https://urldefense.com/v3/__https://example.org/a**Cb__;eHl6!!abc",
+            "https://urldefense.com/v3/__https://example.org/a**$b__;eHl6!!abc",
+            "https://urldefense.com/v3/__https://example.org/a*b__;_w!!abc", "https://cdn.ampproject.org/v0.js",
+            "https://cdn.ampproject.org/", "https://www.google.com/url?q=search+words&url=more",
             "https://www.bing.com/ck/a?u=a1!!!", "https://google.com.evil.example/url?q=https://x.example/",
         ])
     func whatIsNoWrapperIsLeftAlone(text: String) throws {
@@ -222,7 +243,7 @@ import Testing
             ("0 /b", "http://h/b"),
             ("1.5;url=\"/b\"", "http://h/b"), (".5;url=b", "http://h/b"), ("6;url=/b", nil), ("0", nil),
             ("x;url=/b", nil),
-            ("0;url=", nil), ("0;url=javascript:alert(1)", nil), ("0;url=/a", nil), ("0url=/b", nil),
+            ("0;url=", nil), ("0;url=javascript:alert(1)", nil), ("0;url=/a", "http://h/a"), ("0url=/b", nil),
         ] as [(String, String?)])
     func refreshIsReadAsTheStandardSays(text: String, target: String?) throws {
         #expect(Refresh.target(in: text, base: try WebURL(parsing: "http://h/a"))?.description == target)
