@@ -1,11 +1,17 @@
 /// Finds the end of a page's head in bytes that come piece by piece. Each byte is looked at once.
 ///
-/// A comment or a script that holds `</head>` or `<body` is passed over; text that only looks like either makes an early find
-/// at worst, after which the head is asked whether it says all.
+/// A comment, a script or a value that holds `</head>` or `<body` is passed over; text that only looks like either makes an
+/// early find at worst, after which the head is asked whether it says all.
 struct HeadScanner {
     private enum State {
         case text
         case tag
+        /// After the name of a tag.
+        case attributes
+        /// After the `=` of an attribute.
+        case value
+        case unquoted
+        case quoted
         case comment
         case raw
     }
@@ -15,6 +21,7 @@ struct HeadScanner {
     /// The name of the tag being read, in lower case, with its slash; and the end tag of raw text.
     private var name: [UInt8] = []
     private var rawEnd: [UInt8] = []
+    private var quote: UInt8 = 0
 
     private static let rawNames: Set<[UInt8]> = Set(
         ["script", "style", "title", "noscript", "template"].map { Array($0.utf8) })
@@ -44,17 +51,28 @@ struct HeadScanner {
             case .tag:
                 if byte.isSpace || byte == 0x3E || byte == UInt8(ascii: "/") && !name.isEmpty || name.count > 16 {
                     if name == Self.headEnd || name == Self.body { return true }
-                    if Self.rawNames.contains(name) {
-                        rawEnd = Array("/".utf8) + name
-                        state = .raw
-                    } else {
-                        state = .text
-                    }
-                    name.removeAll(keepingCapacity: true)
+                    rawEnd = Self.rawNames.contains(name) ? Array("/".utf8) + name : []
+                    // What begins with no letter is text; `/` and `!` begin tags too.
+                    let isTag = name.first.map { $0 >= UInt8(ascii: "a") || $0 == UInt8(ascii: "/") || $0 == 0x21 }
+                    state = isTag == true ? .attributes : .text
+                    if byte == 0x3E { endTag() }
                 } else {
                     name.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
                     if name == Self.commentStart { state = .comment }
                 }
+            case .attributes:
+                if byte == 0x3E { endTag() } else if byte == UInt8(ascii: "=") { state = .value }
+            case .value:
+                if byte == 0x3E {
+                    endTag()
+                } else if byte == 0x22 || byte == 0x27 {
+                    quote = byte
+                    state = .quoted
+                } else if !byte.isSpace {
+                    state = .unquoted
+                }
+            case .unquoted: if byte == 0x3E { endTag() } else if byte.isSpace { state = .attributes }
+            case .quoted: if byte == quote { state = .attributes }
             case .comment:
                 if byte == 0x3E, at >= 3, bytes[at - 2] == UInt8(ascii: "-"), bytes[at - 3] == UInt8(ascii: "-") {
                     state = .text
@@ -62,5 +80,10 @@ struct HeadScanner {
             }
         }
         return false
+    }
+
+    private mutating func endTag() {
+        state = rawEnd.isEmpty ? .text : .raw
+        name.removeAll(keepingCapacity: true)
     }
 }

@@ -219,14 +219,15 @@ import Testing
         }
         for text in [
             "<head></head>", "<BODY class=x>", "<title></head></title><body>", "<!-- <body> --></HEAD >",
-            "<style>a<b</style><body>",
+            "<style>a<b</style><body>", "<p title='a\"b'><body>", "<p title=a\"b><body>", "<p a\"b><body>",
+            "<script src=\"a>b\"></script><body>", "1 <2 \"<body>", "<a b = 'c'/><body>",
         ] {
             #expect(isFound(text), "\(text)")
         }
         for text in [
             "", "<head>", "<!-- </head> <body>", "<script>'<body>'</script>", "<title><body></title", "<bodyguard>",
-            "<style></head>",
-            "</ head>",
+            "<style></head>", "</ head>", "<meta content=\"How the <body> tag works\">", "<meta content = 'a </head>'>",
+            "<script a='>'><body>", "<title a=\"</title>\"><body>",
         ] { #expect(!isFound(text), "\(text)") }
     }
 }
