@@ -98,20 +98,29 @@ import Testing
         }
     }
 
+    /// The server takes its time over one of them.
     @Test func everyHopTellsItsTime() async throws {
+        let pause = Duration.milliseconds(40)
         try await LoopbackServer.with { request in
             switch request.path {
-            case "/a": .respond(302, [("location", "/b"), ("set-cookie", "way=1; Path=/")])
+            case "/a": return .respond(302, [("location", "/b"), ("set-cookie", "way=1; Path=/")])
             case "/b" where request.header("cookie") == "way=1":
-                .respond(200, [("refresh", "0; url=/c"), ("content-type", "text/html")])
-            case "/c": .text("<link rel=canonical href=/canon>")
-            default: .respond(404)
+                let start = ContinuousClock.now
+                while .now - start < pause {}
+                return .respond(200, [("refresh", "0; url=/c"), ("content-type", "text/html")])
+            case "/c": return .text("<link rel=canonical href=/canon>")
+            default: return .respond(404)
             }
         } _: { server in
             try await withClient { client in
+                let start = ContinuousClock.now
                 let output = try await Unfurl(client: client).result(Unfurl.Input(url: server.origin + "/a"))
+                let whole = (.now - start).wholeMilliseconds
                 #expect(output.hops.map(\.via) == [.location, .refreshHeader, nil])
-                #expect(output.hops.allSatisfy { $0.durationMs >= 0 && $0.status != nil && $0.method != nil })
+                #expect(output.hops.allSatisfy { $0.status != nil && $0.method != nil })
+                let times = output.hops.map(\.durationMs)
+                #expect(times[1] >= pause.wholeMilliseconds)
+                #expect(times[0] + times[2] <= whole - pause.wholeMilliseconds)
                 #expect(output.canonicalURL == server.origin + "/canon")
                 #expect(output.finalURL == server.origin + "/c")
             }
