@@ -40,6 +40,8 @@ struct RedirectTrail: Sendable {
     private var visited: Set<String> = []
     private(set) var redirects = 0
     private(set) var isDowngraded = false
+    /// Pages that refreshed to themselves.
+    private var renewed: Set<String> = []
     let limit: Int
 
     init(limit: Int) { self.limit = limit }
@@ -61,6 +63,13 @@ struct RedirectTrail: Sendable {
         hops.append(Hop(unasked: from))
         visited.insert(key(from))
         try follow(from: from, to: to, via: via)
+    }
+
+    /// Whether a refresh from one address to another leads on. One to itself does when the cookies have changed since it was
+    /// asked: that is a page to wait at. But only once: a page that renews itself may set new cookies each time.
+    mutating func leadsOn(from: WebURL, to: WebURL) -> Bool {
+        guard from.withoutFragment == to.withoutFragment else { return true }
+        return !visited.contains(key(to)) && renewed.insert("\(to.withoutFragment)").inserted
     }
 
     mutating func follow(from: WebURL, to: WebURL, via: Hop.Via) throws(KindFailure) {

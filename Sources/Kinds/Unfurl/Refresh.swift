@@ -30,7 +30,6 @@ enum Refresh {
         // An address that cannot be followed is no redirect.
         guard var url = try? WebURL(parsing: String(rest), base: base) else { return nil }
         if url.fragment == nil { url.fragment = base.fragment }
-        // A page that only renews itself is final.
-        return url.withoutFragment == base.withoutFragment ? nil : url
+        return url
     }
 }

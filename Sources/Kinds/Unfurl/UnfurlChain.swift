@@ -89,7 +89,8 @@ struct UnfurlChain: Sendable {
                     } else {
                         trail.record(response, method: method)
                     }
-                    return (try await judge(response, method: method), trail)
+                    let step = try await judge(response, method: method, trail: &trail)
+                    return (step, trail)
                 }
             }
         } catch {
@@ -102,7 +103,9 @@ struct UnfurlChain: Sendable {
         return answer.0
     }
 
-    private func judge(_ response: OutgoingResponse, method: HTTPMethod) async throws(KindFailure) -> Step {
+    private func judge(
+        _ response: OutgoingResponse, method: HTTPMethod, trail: inout RedirectTrail
+    ) async throws(KindFailure) -> Step {
         let url = response.url
         if Redirect.isRedirect(response.status) {
             await response.discard()
@@ -114,14 +117,14 @@ struct UnfurlChain: Sendable {
             }
         }
         if let refresh = response.headers["refresh"].first, response.isSuccess,
-            let target = Refresh.target(in: refresh, base: url)
+            let target = Refresh.target(in: refresh, base: url), trail.leadsOn(from: url, to: target)
         {
             return .follow(target, via: .refreshHeader)
         }
         let type = response.headers["content-type"].first
         if method == .HEAD {
-            // HEAD is often refused or answered carelessly; only a success that names its type is believed.
-            guard response.isSuccess, type != nil else { return .askWithGet }
+            // HEAD is often refused or answered carelessly; only a success that names its type, and is no wall, is believed.
+            guard response.isSuccess, type != nil, Wall.failure(response, title: nil) == nil else { return .askWithGet }
             return readsPage && PageHead.isPage(type)
                 ? .askWithGet : .final(Final(status: response.status, contentType: type))
         }
@@ -138,7 +141,10 @@ struct UnfurlChain: Sendable {
         guard response.isSuccess || response.status == 304 || response.status == 300 else {
             throw .status(response, at: url)
         }
-        if let refresh = final.page.refresh, let target = Refresh.target(in: refresh, base: final.page.base(at: url)) {
+        if let refresh = final.page.refresh,
+            let target = Refresh.target(in: refresh, base: final.page.base(at: url)),
+            trail.leadsOn(from: url, to: target)
+        {
             return .follow(target, via: .metaRefresh)
         }
         return .final(final)

@@ -1,5 +1,6 @@
 import Jobs
 import OperationTypes
+import Synchronization
 import Testing
 
 @testable import Kinds
@@ -205,6 +206,83 @@ import Testing
             try await withClient { client in
                 let output = try await unfurl(server.origin + "/a", client: client)
                 #expect(output.hops.map(\.status) == [302, 200])
+            }
+        }
+    }
+
+    /// A page to wait at: it sets a cookie and comes back to itself.
+    @Test(arguments: [false, true])
+    func refreshToItselfWithANewCookieIsFollowed(isHeader: Bool) async throws {
+        try await LoopbackServer.with { request in
+            if request.header("cookie") == "seen=1" { return .text("<title>In</title>") }
+            if request.method == "HEAD" { return .respond(405) }
+            let refresh = "0; url=\(request.path)"
+            return .respond(
+                200,
+                [("content-type", "text/html"), ("set-cookie", "seen=1; Path=/")]
+                    + (isHeader ? [("refresh", refresh)] : []),
+                Array("<title>Wait</title><meta http-equiv=refresh content='\(isHeader ? "" : refresh)'>".utf8))
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin + "/a", client: client)
+                #expect(output.title == "In")
+                #expect(output.finalURL == server.origin + "/a")
+                #expect(output.hops.map(\.via) == [isHeader ? .refreshHeader : .metaRefresh, nil])
+            }
+        }
+    }
+
+    /// A ticker, which counts its visits, and one that does not.
+    @Test(arguments: [false, true])
+    func pageThatRenewsItselfIsFinal(setsCookies: Bool) async throws {
+        let visits = Mutex(0)
+        try await LoopbackServer.with { request in
+            let visit = visits.withLock { visits in
+                visits += 1
+                return visits
+            }
+            return .respond(
+                200,
+                [("content-type", "text/html")] + (setsCookies ? [("set-cookie", "visit=\(visit); Path=/")] : []),
+                Array("<title>Ticker</title><meta http-equiv=refresh content='5;url=\(request.path)'>".utf8))
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin + "/a", client: client)
+                #expect(output.title == "Ticker")
+                #expect(output.hops.count == (setsCookies ? 2 : 1))
+            }
+        }
+    }
+
+    /// Without a body, what status, headers and host tell still counts.
+    @Test func wallIsNotTakenForThePageWithoutReadingIt() async throws {
+        try await LoopbackServer.with { request in
+            request.path == "/waf"
+                ? .respond(202, [("x-amzn-waf-action", "challenge"), ("content-type", "text/html")]) : .text("consent")
+        } _: { server in
+            let client = OutgoingClient(loopbackConfiguration()) { _ in
+                .success([IPAddress("127.0.0.1")].compactMap { $0 })
+            }
+            for address in [server.origin + "/waf", "http://consent.youtube.com:\(server.port)/m?continue=x"] {
+                let failure = await failure { () async throws(KindFailure) in
+                    try await unfurl(address, configure: { $0.readPage = false }, client: client)
+                }
+                #expect(failure?.code == "blocked")
+            }
+            await client.shutdown()
+        }
+    }
+
+    /// A HEAD that is challenged proves nothing of GET.
+    @Test func headThatMeetsAWallIsFollowedByGet() async throws {
+        try await LoopbackServer.with { request in
+            request.method == "HEAD"
+                ? .respond(202, [("x-amzn-waf-action", "challenge"), ("content-type", "text/html")]) : .text("in")
+        } _: { server in
+            try await withClient { client in
+                let output = try await unfurl(server.origin, configure: { $0.readPage = false }, client: client)
+                #expect(output.hops.map(\.method) == ["GET"])
+                #expect(output.status == 200)
             }
         }
     }

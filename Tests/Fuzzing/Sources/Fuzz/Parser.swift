@@ -82,7 +82,7 @@ enum Parser: String, CaseIterable {
     private func redirect(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: 0x0A, maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
         if let text = lines.first, let target = Refresh.target(in: text, base: Self.address) {
-            precondition(target.withoutFragment != Self.address.withoutFragment)
+            precondition(target.fragment != nil)
         }
         if lines.count > 1 { _ = try? WebURL(parsing: lines[1], base: Self.address) }
     }
