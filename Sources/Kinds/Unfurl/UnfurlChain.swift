@@ -130,14 +130,13 @@ struct UnfurlChain: Sendable {
         }
         var final = Final(status: response.status, contentType: type)
         let wantsPage = readsPage || !response.isSuccess
+        var signs: PageSigns?
         if wantsPage, PageHead.isPage(type) {
-            var head = HeadScanner()
-            let body = try await response.readDecoded(
-                upTo: configuration.pageBytes, received: configuration.pageBytes * 2
-            ) { bytes in head.advance(to: bytes) }
-            final.page = try await documents.read(HeadTask(contentType: type), body.bytes, at: url)
+            let bytes = try await readHead(of: response)
+            final.page = try await documents.read(HeadTask(contentType: type), bytes, at: url)
+            signs = PageSigns(bytes)
         }
-        if let wall = Wall.failure(response, title: final.page.title) { throw wall }
+        if let wall = Wall.failure(response, title: final.page.title, page: signs) { throw wall }
         guard response.isSuccess || response.status == 304 || response.status == 300 else {
             throw .status(response, at: url)
         }
@@ -148,6 +147,20 @@ struct UnfurlChain: Sendable {
             return .follow(target, via: .metaRefresh)
         }
         return .final(final)
+    }
+
+    /// The head, and the rest too when the head does not say what the page is: then it may be a wall.
+    private func readHead(of response: OutgoingResponse) async throws(KindFailure) -> [UInt8] {
+        // A wall is small.
+        let announced = response.headers["content-length"].first.flatMap { Int($0) } ?? 0
+        var head = HeadScanner()
+        var wantsAll = false
+        return try await response.readDecoded(upTo: configuration.pageBytes, received: configuration.pageBytes * 2) {
+            bytes in
+            guard !wantsAll, head.advance(to: bytes) else { return false }
+            wantsAll = announced <= configuration.pageBytes && !PageSigns(bytes).describesItself
+            return !wantsAll
+        }.bytes
     }
 }
 

@@ -4,10 +4,11 @@ import NIOHTTP1
 /// success. Better no answer than a wrong one.
 enum Wall {
     /// - Parameter title: Of the page, if it was read.
-    static func failure(_ response: OutgoingResponse, title: String?) -> KindFailure? {
+    /// - Parameter page: Without it, a title that pages of all kinds may have counts only with a status that refuses.
+    static func failure(_ response: OutgoingResponse, title: String?, page: PageSigns? = nil) -> KindFailure? {
         guard
             let what = sign(of: response.headers, status: response.status) ?? place(response.url)
-                ?? named(title, response.status)
+                ?? named(title, page, response.status) ?? consent(title, page, response.url)
         else { return nil }
         return KindFailure(
             .blocked, "\(response.url.redacted): \(what) stands in front of the page; open the link in a browser.",
@@ -36,44 +37,91 @@ enum Wall {
             return "a consent page"
         }
         if host.hasPrefix("consent.google.") || host.hasSuffix(".consent.yahoo.com") { return "a consent page" }
-        if host.hasSuffix("google.com"), url.path.hasPrefix("/sorry/") { return "a robot check (Google)" }
+        if isHost(host, beneath: "google.com"), url.path.hasPrefix("/sorry/") { return "a robot check (Google)" }
         if host == "www.instagram.com" || host == "www.facebook.com",
             url.path.hasPrefix("/accounts/login") || url.path == "/login/"
         {
             return "a log-in wall"
         }
-        if host.hasSuffix("linkedin.com"), url.path.hasPrefix("/authwall") || url.path.hasPrefix("/checkpoint/") {
+        if isHost(host, beneath: "linkedin.com"), url.path.hasPrefix("/authwall") || url.path.hasPrefix("/checkpoint/")
+        {
             return "a log-in wall"
         }
         return nil
     }
 
-    private static func named(_ title: String?, _ status: Int) -> String? {
-        guard let title = title?.lowercased() else { return nil }
-        if robotTitles.contains(where: { title == $0 || title.hasPrefix($0 + " |") || title.hasPrefix($0 + " -") }) {
+    private static func isHost(_ host: String, beneath parent: String) -> Bool {
+        host == parent || host.hasSuffix("." + parent)
+    }
+
+    /// No title condemns a page by itself: pages are written about robot checks, too.
+    private static func named(_ title: String?, _ page: PageSigns?, _ status: Int) -> String? {
+        let title = title?.lowercased() ?? ""
+        let isRefusal = status >= 400 || status == 202
+        let isSure = robotTitles.contains { begins(title, with: $0) }
+        if isSure || robotWords.contains(where: { begins(title, with: $0) }) {
+            if isRefusal || isBare(page, isSure: isSure) { return "a robot check" }
+        }
+        if let page, page.hasChallenge, isBare(page, isSure: true) || isRefusal && !page.describesItself {
             return "a robot check"
         }
-        let isMissing = missingTitles.contains {
-            title == $0 || title.hasPrefix($0 + " |") || title.hasPrefix($0 + " -") || title.hasPrefix($0 + " –")
+        let isSurelyMissing = missingTitles.contains { begins(title, with: $0) }
+        guard isSurelyMissing || missingWords.contains(where: { begins(title, with: $0) }), !isRefusal else {
+            return nil
         }
-        return isMissing && (200..<300).contains(status) ? "a \"not found\" page" : nil
+        return page?.isUnlisted == true || isBare(page, isSure: isSurelyMissing) ? "a \"not found\" page" : nil
+    }
+
+    /// A page that asks for consent before it leads on, and says nothing else.
+    private static func consent(_ title: String?, _ page: PageSigns?, _ url: WebURL) -> String? {
+        guard let page, !page.describesItself, page.textBytes < 5000 else { return nil }
+        let title = title?.lowercased() ?? ""
+        let isNamed =
+            consentTitles.contains { title.hasPrefix($0) } || url.host.lookupName.hasPrefix("consent.")
+            || url.path.lowercased().split(separator: "/").contains { $0.hasSuffix("consent") || $0 == "cookiewall" }
+        let leadsBack = url.query?.split(separator: "&").contains { pair in
+            let name = pair.prefix { $0 != "=" }
+            return PageSigns.ways.contains(name.lowercased())
+                && PageSigns.isAddress(String(pair.dropFirst(name.count + 1)))
+        }
+        return isNamed && (page.hasConsentForm || page.leadsBack || leadsBack == true) ? "a consent page" : nil
+    }
+
+    private static func begins(_ title: String, with words: String) -> Bool {
+        title == words || [" |", " -", " –"].contains { title.hasPrefix(words + $0) }
+    }
+
+    /// Whether the page has next to nothing of its own. - Parameter isSure: Whether something else says that it is a wall.
+    private static func isBare(_ page: PageSigns?, isSure: Bool) -> Bool {
+        guard let page else { return isSure }
+        return !page.describesItself && page.textBytes < (isSure || page.hasChallenge ? 1500 : 300)
     }
 
     private static let robotTitles = [
-        "just a moment...", "attention required! | cloudflare", "attention required!", "access denied",
-        "are you a robot?",
-        "robot check", "robot or human?", "pardon our interruption", "pardon our interruption...", "please wait...",
-        "please verify you are a human", "verify you are human", "human verification", "security check", "ddos-guard",
-        "one moment, please...", "checking your browser", "captcha", "bot verification", "you have been blocked",
-        "access to this page has been denied", "access to this page has been denied.", "request rejected",
-        "unusual traffic",
-        "vercel security checkpoint", "client challenge", "performing security verification", "sucuri website firewall",
+        "just a moment...", "attention required! | cloudflare", "attention required!",
+        "robot or human?", "pardon our interruption", "pardon our interruption...",
+        "please verify you are a human", "verify you are human", "checking your browser", "you have been blocked",
+        "access to this page has been denied", "access to this page has been denied.",
+        "vercel security checkpoint", "performing security verification", "sucuri website firewall",
         "bloomberg - are you a robot?", "making sure you're not a bot!",
     ]
 
+    private static let robotWords = [
+        "access denied", "are you a robot?", "robot check", "please wait...", "human verification", "security check",
+        "ddos-guard", "one moment, please...", "captcha", "bot verification", "request rejected", "unusual traffic",
+        "client challenge",
+    ]
+
     private static let missingTitles = [
-        "404", "404 not found", "error 404", "page not found", "404 page not found", "404 - page not found",
-        "not found",
-        "404 error", "page not found (404)", "seite nicht gefunden", "page introuvable", "página no encontrada",
+        "404 not found", "page not found", "404 page not found", "404 - page not found", "page not found (404)",
+        "seite nicht gefunden", "page introuvable", "página no encontrada",
+    ]
+
+    private static let missingWords = ["404", "error 404", "404 error", "not found"]
+
+    private static let consentTitles = [
+        "before you continue", "before continuing", "bevor sie", "bevor du", "avant de continuer", "avant d’accéder",
+        "avant d'accéder", "antes de continuar", "prima di continuare", "voordat je", "cookie consent", "your privacy",
+        "we value your privacy", "privacy settings", "consent",
     ]
 }

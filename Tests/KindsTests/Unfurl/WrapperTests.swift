@@ -181,29 +181,6 @@ import Testing
         #expect(throws: TrackingList.Problem(line: 2)) { try TrackingList("ok\n\(line)") }
     }
 
-    @Test(
-        arguments: [
-            (.respond(403, [("cf-mitigated", "challenge")])), (.text("<title>Just a moment...</title>", status: 503)),
-            (.text("<title>Page not found | Shop</title>")), (.respond(999)),
-            (.respond(202, [("x-amzn-waf-action", "challenge"), ("content-type", "text/html")])),
-        ] as [LoopbackServer.Answer])
-    func wallIsNotTakenForThePage(answer: LoopbackServer.Answer) async throws {
-        try await LoopbackServer.with { _ in
-            answer
-        } _: { server in
-            try await withClient { client in
-                let unfurled = await failure { () async throws(KindFailure) in
-                    try await Unfurl(client: client).run(Unfurl.Input(url: server.origin), context: OperationContext())
-                }
-                #expect(unfurled?.code == "blocked")
-                let enriched = await failure { () async throws(KindFailure) in
-                    try await Enrich(client: client).run(Enrich.Input(url: server.origin), context: OperationContext())
-                }
-                #expect(enriched?.code == "blocked")
-            }
-        }
-    }
-
     @Test func manyWhoAskForOneLinkAskItsServerOnce() async throws {
         try await LoopbackServer.with {
             $0.path == "/a" ? .redirect(302, to: "/b") : .respond(200, [("content-type", "image/png")])
