@@ -22,6 +22,14 @@ extension KindFailure {
             isRetryable: true, url: url)
     }
 
+    /// Not the host is slow then, but there is much to ask it.
+    static func crowded(_ url: WebURL, after limit: Duration) -> KindFailure {
+        KindFailure(
+            .timeout,
+            "\(url.redacted): after \(limit) its turn had not come, since other jobs keep this host busy; try again later, "
+                + "or raise the limit.", isRetryable: true, url: url)
+    }
+
     /// Turns what the HTTP client threw into a failure. Its own text is not taken over: it may quote headers.
     init(_ error: any Error, at url: WebURL, limits: OutgoingLimits) {
         switch error {

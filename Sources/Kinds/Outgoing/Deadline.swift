@@ -3,20 +3,22 @@ import Synchronization
 /// Runs `work`, and cancels it when it takes longer than `limit`. Returns or throws only when `work` has ended.
 ///
 /// - Parameter limit: Nil for no limit.
+/// - Parameter failure: Made when the limit is reached.
 func withDeadline<T: Sendable>(
-    _ limit: Duration?, failure: KindFailure, _ work: @escaping @Sendable () async throws(KindFailure) -> T
+    _ limit: Duration?, failure: @autoclosure @escaping @Sendable () -> KindFailure,
+    _ work: @escaping @Sendable () async throws(KindFailure) -> T
 ) async throws(KindFailure) -> T {
     guard let limit else { return try await work() }
     return try await withLimit(
         {
             // Cancelled when the work is done, or with all of it: either way there is nothing to report.
             try? await Task.sleep(for: limit)
-        }, failure: failure, work)
+        }, failure: failure(), work)
 }
 
 /// Runs `work`, and cancels it when `limit` returns first. Returns or throws only when `work` has ended.
 func withLimit<T: Sendable>(
-    _ limit: @escaping @Sendable () async -> Void, failure: KindFailure,
+    _ limit: @escaping @Sendable () async -> Void, failure: @autoclosure @escaping @Sendable () -> KindFailure,
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
 ) async throws(KindFailure) -> T {
     let overrun = Overrun()
@@ -31,15 +33,22 @@ func withLimit<T: Sendable>(
             return nil
         }
         let first = await group.next() ?? nil
-        if first == nil, !Task.isCancelled { overrun.happened(failure) }
+        if first != nil {
+            group.cancelAll()
+            return first
+        }
+        // Before what is under way learns of it.
+        let failure = failure()
+        if !Task.isCancelled { overrun.happened(failure) }
         group.cancelAll()
-        if first != nil { return first }
         let work = await group.next() ?? nil
         // Work that ended well at the last moment is not thrown away.
         if case .success = work { return work }
+        // A limit within that was reached at the same moment knows better what took so long.
+        if case .failure(let inner) = work, inner.reason == .timeout { return work }
         return Task.isCancelled ? .failure(.cancelled) : .failure(failure)
     }
-    guard let result else { throw failure }
+    guard let result else { throw failure() }
     return try result.get()
 }
 

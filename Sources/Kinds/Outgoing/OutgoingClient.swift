@@ -50,11 +50,16 @@ public final class OutgoingClient: Sendable {
     /// Sends a request and hands over the answer as soon as its headers are there.
     ///
     /// The body can be read only inside `use`; what is left of it when `use` returns is not received.
+    ///
+    /// - Parameter stopwatch: Stands still while the request waits for its turn at the host.
     func exchange<T>(
-        _ request: OutgoingRequest, _ use: (OutgoingResponse) async throws(KindFailure) -> T
+        _ request: OutgoingRequest, stopwatch: Stopwatch? = nil,
+        _ use: (OutgoingResponse) async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
         let (candidates, isOwn) = try await vettedAddresses(for: request.url)
-        return try await gate.pass(request.url, isGentle: request.isGentle && !isOwn) { () async throws(KindFailure) in
+        let isGentle = request.isGentle && (!isOwn || configuration.host.sparesNobody)
+        return try await gate.pass(request.url, isGentle: isGentle, stopwatch: stopwatch) {
+            () async throws(KindFailure) in
             try await exchange(request, with: candidates, use)
         }
     }

@@ -9,6 +9,8 @@ final class Resolutions: Sendable {
         var url: String
         var limit: Int
         var readsPage: Bool
+        /// Who may wait long does not join one that may not.
+        var timeout: Duration
     }
 
     typealias Answer = Result<Unfurl.Output, KindFailure>
@@ -18,6 +20,7 @@ final class Resolutions: Sendable {
         let task: Task<Void, Never>
         /// Those who wait share the work, and so the record of where it went.
         let connections: ConnectionLog?
+        let stopwatch: Stopwatch
         var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
     }
 
@@ -42,7 +45,7 @@ final class Resolutions: Sendable {
     }
 
     func answer(
-        _ key: Key, resolve: @escaping @Sendable () async -> Answer
+        _ key: Key, resolve: @escaping @Sendable (Stopwatch) async -> Answer
     ) async throws(KindFailure) -> Unfurl.Output {
         if let known = kept(key) { return try known.get() }
         let waiter = state.withLock { state in
@@ -70,12 +73,18 @@ final class Resolutions: Sendable {
     }
 
     /// - Parameter id: Of the one who asked first.
-    private func begin(_ key: Key, _ id: UInt64, _ resolve: @escaping @Sendable () async -> Answer) -> Flight {
+    private func begin(_ key: Key, _ id: UInt64, _ resolve: @escaping @Sendable (Stopwatch) async -> Answer) -> Flight {
+        let stopwatch = Stopwatch()
         // Ends with its answer, for everybody who asked; cancelled when the last of them is.
         let connections = ConnectionLog.current.map { ConnectionLog(now: $0.now) }
-        let task = ConnectionLog.$current.withValue(connections) { Task { self.land(key, id, await resolve()) } }
-        return Flight(id: id, task: task, connections: connections)
+        let task = ConnectionLog.$current.withValue(connections) {
+            Task { self.land(key, id, await resolve(stopwatch)) }
+        }
+        return Flight(id: id, task: task, connections: connections, stopwatch: stopwatch)
     }
+
+    /// The address whose host lets the one who is resolving this wait for a turn.
+    func crowdedPlace(of key: Key) -> WebURL? { state.withLock { $0.flights[key]?.stopwatch }?.waitingFor }
 
     /// How many wait for the answer that is being found, for tests.
     func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting.count ?? 0 } }

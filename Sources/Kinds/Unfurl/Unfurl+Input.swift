@@ -83,7 +83,7 @@ public struct UnfurlConfiguration: Sendable {
     public var maxRedirects = 20
     /// For a whole chain when the input does not say. 60 s unless set.
     public var timeout: Duration = .seconds(60)
-    /// For one hop. 15 s unless set.
+    /// For one hop, from its turn at the host on. 15 s unless set.
     public var hopTimeout: Duration = .seconds(15)
     /// How long an answer serves again for the same link; failures at most 30 s, and only those that are final. 5 min unless set.
     public var keeps: Duration = .seconds(300)

@@ -34,24 +34,32 @@ public struct Unfurl: Kind {
         try Self.check(limit, of: "max_redirects")
         try Self.check(input.timeoutMs, of: "timeout_ms")
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
-        let key = Resolutions.Key(url: "\(start)", limit: limit, readsPage: input.readPage ?? true)
-        let failure = KindFailure.timeout("the chain of redirects", after: timeout, at: start)
-        return try await withDeadline(timeout, failure: failure) { () async throws(KindFailure) in
-            try await resolutions.answer(key) { [longest = max(timeout, configuration.timeout)] in
+        // Of its own, since everybody who asks meanwhile waits for it with a limit of theirs.
+        let longest = max(timeout, configuration.timeout)
+        let key = Resolutions.Key(
+            url: "\(start)", limit: limit, readsPage: input.readPage ?? true, timeout: longest)
+        let resolutions = resolutions
+        return try await withDeadline(
+            timeout, failure: Self.late(start, crowded: resolutions.crowdedPlace(of: key), after: timeout)
+        ) { () async throws(KindFailure) in
+            try await resolutions.answer(key) { stopwatch in
                 let chain = UnfurlChain(
                     client: client, configuration: configuration, documents: documents, limit: limit,
-                    readsPage: key.readsPage, context: context)
-                // Of its own, since everybody who asks meanwhile waits for it with a limit of theirs.
+                    readsPage: key.readsPage, context: context, stopwatch: stopwatch)
                 do throws(KindFailure) {
                     return .success(
-                        try await withDeadline(longest, failure: failure) { () async throws(KindFailure) in
-                            try await chain.resolve(start)
-                        })
+                        try await withDeadline(
+                            longest, failure: Self.late(start, crowded: stopwatch.waitingFor, after: longest)
+                        ) { () async throws(KindFailure) in try await chain.resolve(start) })
                 } catch {
                     return .failure(error)
                 }
             }
         }
+    }
+
+    private static func late(_ start: WebURL, crowded place: WebURL?, after limit: Duration) -> KindFailure {
+        place.map { .crowded($0, after: limit) } ?? .timeout("the chain of redirects", after: limit, at: start)
     }
 }
 

@@ -9,6 +9,7 @@ struct UnfurlChain: Sendable {
     let limit: Int
     let readsPage: Bool
     let context: OperationContext
+    let stopwatch: Stopwatch
 
     /// What one answer says.
     private enum Step: Sendable {
@@ -80,9 +81,11 @@ struct UnfurlChain: Sendable {
         let limit = configuration.hopTimeout
         let answer: (Step, RedirectTrail)
         do throws(KindFailure) {
-            answer = try await withDeadline(limit, failure: .timeout("one hop", after: limit, at: url)) {
-                () async throws(KindFailure) in
-                try await client.exchange(request) { response throws(KindFailure) in
+            let end = stopwatch.reading + limit
+            answer = try await withLimit(
+                { await stopwatch.reach(end) }, failure: .timeout("one hop", after: limit, at: url)
+            ) { () async throws(KindFailure) in
+                try await client.exchange(request, stopwatch: stopwatch) { response throws(KindFailure) in
                     var trail = way
                     if isRepeat, trail.hops.last?.url == "\(url)" {
                         trail.replaceLast(response, method: method)

@@ -179,14 +179,14 @@ import Testing
         let mayAnswer = Signal()
         let hasBegun = Signal()
         let resolutions = Resolutions(UnfurlConfiguration())
-        let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true)
+        let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true, timeout: .seconds(60))
         let output = Unfurl.Output(
             finalURL: "http://h/", status: 200, cleanedURL: "http://h/", isDowngraded: false, hops: [])
         let logs = (0..<2).map { _ in ConnectionLog(now: log.now) }
         let tasks = logs.map { log in
             Task {
                 try await ConnectionLog.$current.withValue(log) {
-                    try await resolutions.answer(key) {
+                    try await resolutions.answer(key) { _ in
                         _ = ConnectionLog.current?.begin(method: "HEAD", origin: "http://h", address: "192.0.2.1:80")
                         hasBegun.send()
                         await mayAnswer.wait()

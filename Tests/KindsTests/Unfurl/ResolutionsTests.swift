@@ -6,7 +6,7 @@ import Testing
 
 /// What is kept of answers, and for how long.
 @Suite struct ResolutionsTests {
-    private let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true)
+    private let key = Resolutions.Key(url: "http://h/", limit: 20, readsPage: true, timeout: .seconds(60))
     private let output = Unfurl.Output(
         finalURL: "http://h/", status: 200, cleanedURL: "http://h/", isDowngraded: false, hops: [])
 
@@ -27,7 +27,7 @@ import Testing
             let given: Resolutions.Answer
             do throws(KindFailure) {
                 given = .success(
-                    try await resolutions.answer(key) {
+                    try await resolutions.answer(key) { _ in
                         count.withLock { $0 += 1 }
                         return answer
                     })
@@ -67,7 +67,7 @@ import Testing
     @Test func whoLeavesDoesNotTakeTheAnswerFromOthers() async throws {
         let resolutions = Resolutions(UnfurlConfiguration())
         let (begun, mayEnd) = (Signal(), Signal())
-        let resolve: @Sendable () async -> Resolutions.Answer = { [output] in
+        let resolve: @Sendable (Stopwatch) async -> Resolutions.Answer = { [output] _ in
             begun.send()
             await mayEnd.wait()
             return Task.isCancelled ? .failure(.cancelled) : .success(output)
@@ -76,7 +76,7 @@ import Testing
             await failure { () async throws(KindFailure) in try await resolutions.answer(key, resolve: resolve) }
         }
         await begun.wait()
-        let second = Task { try await resolutions.answer(key, resolve: { .failure(.cancelled) }) }
+        let second = Task { try await resolutions.answer(key, resolve: { _ in .failure(.cancelled) }) }
         // The second has joined when it is the last one that matters.
         while resolutions.waiting(for: key) < 2 { await Task.yield() }
         first.cancel()

@@ -1,4 +1,5 @@
 import OperationTypes
+import Synchronization
 import Testing
 
 @testable import Kinds
@@ -94,6 +95,106 @@ import Testing
                 #expect(failure?.url == server.origin + "/slow")
                 // First by HEAD, then by GET.
                 #expect(server.requests.filter { $0.path == "/slow" }.map(\.method) == ["HEAD", "GET"])
+            }
+        }
+    }
+
+    /// The limit of a hop is for the server; the turn at it may be long in coming.
+    @Test func waitForATurnIsNotTheHop() async throws {
+        try await LoopbackServer.with { request in
+            request.path == "/slow" ? .silence : .text("<title>T</title>")
+        } _: { server in
+            var outgoing = loopbackConfiguration()
+            outgoing.host.concurrent = 1
+            outgoing.host.interval = .zero
+            outgoing.host.sparesNobody = true
+            try await withClient(outgoing) { client in
+                var configuration = UnfurlConfiguration()
+                configuration.hopTimeout = .milliseconds(600)
+                let unfurl = Unfurl(client: client, configuration: configuration)
+                // Takes the only place for twice the limit of a hop: by HEAD, and by GET.
+                let slow = Task {
+                    await failure { () async throws(KindFailure) in
+                        try await unfurl.run(Unfurl.Input(url: server.origin + "/slow"), context: OperationContext())
+                    }
+                }
+                while server.requests.isEmpty { await Task.yield() }
+                let others = try await withThrowingTaskGroup(of: Unfurl.Output.self) { group in
+                    for number in 0..<4 {
+                        group.addTask {
+                            let origin = server.origin
+                            return try await unfurl.result(Unfurl.Input(url: "\(origin)/\(number)"))
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(others.count == 4)
+                #expect(others.allSatisfy { $0.hops.map(\.method) == ["GET"] && $0.title == "T" })
+                #expect(server.requests.filter { $0.path != "/slow" }.count == 8)
+                #expect(await slow.value?.message.contains("one hop took longer than") == true)
+            }
+        }
+    }
+
+    @Test(arguments: [nil, 300] as [Int64?])
+    func turnThatDoesNotComeIsTold(timeoutMs: Int64?) async throws {
+        try await LoopbackServer.with { _ in
+            .silence
+        } _: { server in
+            var outgoing = loopbackConfiguration()
+            outgoing.host.concurrent = 1
+            outgoing.host.sparesNobody = true
+            try await withClient(outgoing) { client in
+                var configuration = UnfurlConfiguration()
+                configuration.timeout = .milliseconds(timeoutMs == nil ? 300 : 60_000)
+                let unfurl = Unfurl(client: client, configuration: configuration)
+                let first = Task {
+                    await failure { () async throws(KindFailure) in
+                        try await unfurl.run(
+                            Unfurl.Input(url: server.origin + "/a", timeoutMs: 60_000), context: OperationContext())
+                    }
+                }
+                while server.requests.isEmpty { await Task.yield() }
+                let late = await failure { () async throws(KindFailure) in
+                    try await unfurl.run(
+                        Unfurl.Input(url: server.origin + "/b", timeoutMs: timeoutMs), context: OperationContext())
+                }
+                #expect(late?.code == "timeout")
+                #expect(late?.isRetryable == true)
+                #expect(
+                    late?.message.contains("other jobs keep this host busy") == true, "\(late?.message ?? "")")
+                #expect(server.requests.map(\.path) == ["/a"])
+                first.cancel()
+                _ = await first.value
+            }
+        }
+    }
+
+    /// Who may wait long is not bound to the limit of who may not.
+    @Test func longLimitIsNotShortenedByOthers() async throws {
+        let asked = Signal()
+        let count = Mutex(0)
+        try await LoopbackServer.with { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            asked.send()
+            return number == 1 ? .silence : .text("<title>T</title>")
+        } _: { server in
+            try await withClient { client in
+                var configuration = UnfurlConfiguration()
+                configuration.timeout = .milliseconds(300)
+                let unfurl = Unfurl(client: client, configuration: configuration)
+                let short = Task {
+                    await failure { () async throws(KindFailure) in
+                        try await unfurl.run(Unfurl.Input(url: server.origin), context: OperationContext())
+                    }
+                }
+                await asked.wait()
+                let output = try await unfurl.result(Unfurl.Input(url: server.origin, timeoutMs: 60_000))
+                #expect(output.title == "T")
+                #expect(await short.value?.code == "timeout")
             }
         }
     }

@@ -37,8 +37,9 @@ final class HostGate: Sendable {
     /// Runs `body` when it is its turn.
     ///
     /// - Parameter isGentle: Whether concurrency and pace count; the breaker always does.
+    /// - Parameter stopwatch: Stands still until it is.
     func pass<T>(
-        _ url: WebURL, isGentle: Bool, _ body: () async throws(KindFailure) -> T
+        _ url: WebURL, isGentle: Bool, stopwatch: Stopwatch? = nil, _ body: () async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
         let key = "\(url.host.lookupName):\(url.port)"
         if let wait = state.withLock({ $0.hosts[key]?.breaker.admit(now: now, limits: limits) ?? nil }) {
@@ -48,14 +49,19 @@ final class HostGate: Sendable {
                     + "while; try again later.", isRetryable: true, url: url, retryAfter: wait)
         }
         if isGentle {
+            stopwatch?.wait(for: url)
             guard await enter(key) else {
+                stopwatch?.goOn()
                 end(key, .unknown)
                 throw .cancelled
             }
         }
         defer { if isGentle { leave(key) } }
         do throws(KindFailure) {
-            if isGentle { try await keepPace(key) }
+            if isGentle {
+                defer { stopwatch?.goOn() }
+                try await keepPace(key)
+            }
             let value = try await body()
             end(key, .reached)
             return value

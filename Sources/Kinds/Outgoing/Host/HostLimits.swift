@@ -10,6 +10,9 @@ public struct HostLimits: Sendable, Hashable {
     /// How long it is left alone; then one request tries. 30 s unless set.
     public var rest: Duration = .seconds(30)
 
+    /// Whether the first two apply to the administrator's own hosts as well, for tests: theirs are on loopback.
+    var sparesNobody = false
+
     public init() {}
 }
 
