@@ -18,7 +18,7 @@ struct Abandonment: Sendable {
                 }
                 // The server may not have noticed yet that the connection of the last piece is gone.
                 guard status == 409 || status == 423 || status >= 500 else {
-                    return status < 400 || status == 404 || status == 410
+                    return status < 300 || status == 404 || status == 410
                 }
                 do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             }

@@ -47,6 +47,24 @@ struct Transfer: Sendable {
         var status: Int { response.status }
     }
 
+    /// What the body of an answer is needed for.
+    enum BodyUse: Sendable {
+        /// Nothing: the head says it all.
+        case none
+        /// To tell what is wrong.
+        case failures
+        /// To know whether it is a success at all, and what follows from it.
+        case all
+
+        fileprivate func needsBody(of response: OutgoingResponse) -> Bool {
+            switch self {
+            case .none: false
+            case .failures: !response.isSuccess
+            case .all: true
+            }
+        }
+    }
+
     /// A range of the source, with bytes around it that do not count as content.
     struct Piece: Sendable {
         var range: Range<Int64>
@@ -62,10 +80,11 @@ struct Transfer: Sendable {
     /// - Parameters:
     ///   - hash: Of what stands before the piece; the piece is added when it was answered. Nil for none.
     ///   - interim: Hears what comes before the answer.
+    ///   - body: What the answer's body is needed for. One that is not is empty, and its loss harms nothing.
     ///   - reports: Whether the piece stands where the upload is, so that it counts as progress.
     func send<Digest: ContentDigest>(
         _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout Digest?,
-        interim: InterimAnswers = InterimAnswers(), reports: Bool = true
+        interim: InterimAnswers = InterimAnswers(), body use: BodyUse = .none, reports: Bool = true
     ) async throws(KindFailure) -> Reply {
         let asks = piece.bytes > 1 << 20 && !memory.ignoresExpect.withLock { $0 }
         let memory = memory
@@ -85,7 +104,7 @@ struct Transfer: Sendable {
         do throws(KindFailure) {
             let stalled = KindFailure.timeout("taking the next bytes", after: idle, at: url)
             let answer: @Sendable () async throws(KindFailure) -> Reply = { [request] () async throws(KindFailure) in
-                try await self.reply(to: request)
+                try await self.reply(to: request, body: use) { piece.bytes == 0 || stream.isGiven }
             }
             let reply = try await withLimit(
                 { await stream.turn.waitUntilStalled(for: idle) }, failure: stalled, answer)
@@ -100,7 +119,8 @@ struct Transfer: Sendable {
             if reply.response.isSuccess, !isWhole { throw .notAwaited(url) }
             if reply.status == 417, asks {
                 memory.ignoresExpect.withLock { $0 = true }
-                return try await send(piece, as: method, to: url, headers: headers, hash: &hash, reports: reports)
+                return try await send(
+                    piece, as: method, to: url, headers: headers, hash: &hash, body: use, reports: reports)
             }
             hash = stream.hash()
             return reply
@@ -119,30 +139,59 @@ struct Transfer: Sendable {
 
     /// Sends a request without content of the source.
     func ask(
-        _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, body: [UInt8] = [], interim: InterimAnswers? = nil
+        _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, body: [UInt8] = [], interim: InterimAnswers? = nil,
+        answer use: BodyUse = .none
     ) async throws(KindFailure) -> Reply {
         let content: HTTPClientRequest.Body? = body.isEmpty ? nil : .bytes(ByteBuffer(bytes: body))
         return try await reply(
             to: OutgoingRequest(
-                method: method, url: url, headers: headers, body: content, isGentle: false, interim: interim))
+                method: method, url: url, headers: headers, body: content, isGentle: false, interim: interim), body: use
+        ) { true }
     }
 
-    private func reply(to request: OutgoingRequest) async throws(KindFailure) -> Reply {
+    /// - Parameter isSent: Whether the server has everything that its answer may wait for.
+    private func reply(
+        to request: OutgoingRequest, body use: BodyUse, _ isSent: @escaping @Sendable () -> Bool
+    ) async throws(KindFailure) -> Reply {
         try await client.exchange(request) { response throws(KindFailure) in
+            guard use.needsBody(of: response) else {
+                // Received only to use the connection again, and because a server may take the rest of the request
+                // meanwhile. It has said already what became of it: whatever happens here is no failure.
+                let late = KindFailure.timeout("the rest of the answer", after: .seconds(1), at: request.url)
+                try? await withLimit({ await Self.wait(.seconds(1), after: isSent) }, failure: late) {
+                    () async throws(KindFailure) in await response.discard(upTo: 1 << 20)
+                }
+                return Reply(response: response, body: [])
+            }
             let body = try await response.readDecoded(upTo: 1 << 20, received: 1 << 20)
             return Reply(response: response, body: body.bytes)
         }
     }
 
+    /// Looks once in that time: a body is rarely sent when its answer has begun.
+    private static func wait(_ time: Duration, after isSent: () -> Bool) async {
+        var wasSent = false
+        while !wasSent, !Task.isCancelled {
+            wasSent = isSent()
+            // A cancelled wait ends the loop.
+            try? await Task.sleep(for: time)
+        }
+    }
+
     /// Tries a step again that a retry may help: four times, a quarter of a second doubling in between.
+    ///
+    /// A server that asks for a wait of up to five seconds gets it here; a longer one is for the job.
     func persisting<T: Sendable>(_ step: () async throws(KindFailure) -> T) async throws(KindFailure) -> T {
         var wait = Duration.milliseconds(250)
         for _ in 0..<3 {
             do throws(KindFailure) {
                 return try await step()
             } catch {
-                guard error.isRetryable, error.reason != .cancelled, error.reason != .sourceChanged else { throw error }
-                do { try await Task.sleep(for: max(wait, min(error.retryAfter ?? .zero, .seconds(5)))) } catch {
+                let asked = error.retryAfter ?? .zero
+                guard error.isRetryable, error.reason != .cancelled, error.reason != .sourceChanged,
+                    asked <= .seconds(5)
+                else { throw error }
+                do { try await Task.sleep(for: max(wait, asked)) } catch {
                     throw .cancelled
                 }
                 wait *= 2

@@ -80,6 +80,9 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         }
     }
 
+    /// Whether everything was given.
+    var isGiven: Bool { reading.hand.withLock { $0 == .everythingGiven } }
+
     /// Waits until everything was given, or nothing more will be.
     func waitUntilGiven() async { for await _ in reading.end.stream {} }
 

@@ -39,6 +39,18 @@ func failure<T>(
     }
 }
 
+/// Counts from one.
+final class Counter: Sendable {
+    private let value = Mutex(0)
+
+    func next() -> Int {
+        value.withLock { value in
+            value += 1
+            return value
+        }
+    }
+}
+
 /// A signal that tests await in place of waiting some time.
 final class Signal: Sendable {
     private let state = Mutex<(isSent: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))

@@ -30,7 +30,7 @@ import Testing
             configuration.roots = [folder]
             configuration.chunkBytes = 1 << 20
             configuration.partBytes = 1 << 20
-            configuration.credentials = { _ in "ACCESS:SECRET" }
+            configuration.credentials = { _ in "ACCESS:secret" }
             configuration.credentialOrigins = [try #require(CredentialOrigin("s3=\(server.origin)"))]
             return try await body(
                 Upload(client: client, configuration: configuration), folder + "/data.bin", bytes)

@@ -10,7 +10,8 @@ import Testing
 /// What moto does not do, from a store that is made for it.
 @Suite struct S3StoreTests {
     private func send(
-        _ count: Int, to store: PartStore, _ check: (Upload.Output, LoopbackServer) throws -> Void
+        _ count: Int, to store: PartStore, createOnly: Bool? = nil,
+        _ check: (Upload.Output, LoopbackServer) throws -> Void
     ) async throws {
         try await LoopbackServer.with {
             store.answer($0)
@@ -18,10 +19,11 @@ import Testing
             try await withFolder { folder in
                 try Data(randomBytes(count, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
                 try await withClient { client in
-                    let upload = Upload(client: client, configuration: configuration(folder, server))
+                    let upload = Upload(client: client, configuration: PartStore.configuration(folder, server))
                     let output = try await upload.result(
                         Upload.Input(
-                            file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store"))
+                            file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store",
+                            createOnly: createOnly))
                     try check(output, server)
                 }
             }
@@ -66,7 +68,7 @@ import Testing
             try await withFolder { folder in
                 try Data(randomBytes(3 << 20, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
                 try await withClient { client in
-                    let upload = Upload(client: client, configuration: configuration(folder, server))
+                    let upload = Upload(client: client, configuration: PartStore.configuration(folder, server))
                     let input = Upload.Input(
                         file: folder + "/file", to: server.origin + "/bucket/key", style: .s3, credential: "store")
                     func attempt(_ number: Int) async throws(KindFailure) -> Upload.Output {
@@ -97,7 +99,7 @@ import Testing
             try await withFolder { folder in
                 try Data(randomBytes(bytes, seed: 1)).write(to: URL(fileURLWithPath: folder + "/file"))
                 try await withClient { client in
-                    let configuration = configuration(folder, server)
+                    let configuration = PartStore.configuration(folder, server)
                     let upload = Upload(client: client, configuration: configuration)
                     try CheckpointFile(folder: folder, job: JobID(1)).save(
                         Checkpoint(
@@ -139,17 +141,6 @@ import Testing
         }
     }
 
-    private func configuration(_ folder: String, _ server: LoopbackServer) -> UploadConfiguration {
-        var configuration = UploadConfiguration()
-        configuration.roots = [folder]
-        configuration.checkpoints = folder
-        configuration.partBytes = 1 << 20
-        configuration.chunkBytes = 4 << 20
-        configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
-        configuration.credentialOrigins = [CredentialOrigin("store=\(server.origin)")].compactMap(\.self)
-        return configuration
-    }
-
     @Test(arguments: [1000, 3 << 20])
     func storeThatKnowsNoChecksumsGetsNone(count: Int) async throws {
         let store = PartStore()
@@ -157,6 +148,90 @@ import Testing
         try await send(count, to: store) { output, _ in
             #expect(output.bytes == Int64(count))
             #expect(!output.isChecksumConfirmed)
+        }
+    }
+
+    /// S3 knows `If-None-Match` of the requests that make the object, and of no other.
+    @Test(arguments: [1000, 3 << 20]) func onlyWhatMakesTheObjectSaysCreateOnly(count: Int) async throws {
+        let store = PartStore()
+        try await send(count, to: store, createOnly: true) { output, server in
+            #expect(output.bytes == Int64(count))
+            let marked = server.requests.filter { $0.header("if-none-match") == "*" }
+            #expect(marked.map(\.method) == [count == 1000 ? "PUT" : "POST"])
+            #expect(marked.first?.target.contains("uploads") == false)
+            // A refusal would have been taken for one of checksums.
+            #expect(
+                server.requests.filter { $0.method == "PUT" }.allSatisfy { $0.header("x-amz-checksum-sha256") != nil })
+        }
+    }
+
+    @Test func createOnlySendsNothingOfALargeFileForATakenName() async throws {
+        let store = PartStore()
+        store.state.withLock { $0.isComplete = true }
+        try await LoopbackServer.with {
+            store.answer($0)
+        } _: { server in
+            let failure = try await S3Attempt(server, bytes: 3 << 20, createOnly: true).failure()
+            #expect(failure?.code == "already_exists")
+            #expect(server.requests.map(\.method) == ["HEAD"])
+        }
+    }
+
+    /// A 200 whose body is cut off may hold an error: it is asked for again, and what is there decides.
+    @Test func completionIsReadWhole() async throws {
+        let store = PartStore()
+        try await LoopbackServer.with { request in
+            let answer = store.answer(request)
+            guard request.method == "POST", request.target.contains("uploadId"), case .respond(200, _, _) = answer
+            else {
+                return answer
+            }
+            return .raw(Array("HTTP/1.1 200 X\r\ncontent-length: 100\r\n\r\n<Err".utf8), closes: true)
+        } _: { server in
+            let output = try await S3Attempt(server, bytes: 3 << 20).output()
+            #expect(output.etag == PartStore.whole(3))
+        }
+    }
+
+    @Test func partIsSettledByTheHeadOfItsAnswer() async throws {
+        let store = PartStore()
+        try await LoopbackServer.with { request in
+            let answer = store.answer(request)
+            guard request.method == "PUT", case .respond(200, _, _) = answer else { return answer }
+            return .raw(
+                Array("HTTP/1.1 200 X\r\netag: \(PartStore.etag)\r\ncontent-length: 100\r\n\r\nx".utf8), closes: true)
+        } _: { server in
+            let output = try await S3Attempt(server, bytes: 3 << 20).output()
+            #expect(output.sends == 3)
+        }
+    }
+
+    // MARK: The wait that the server asks for
+
+    @Test(arguments: [1000, 3 << 20]) func longWaitIsLeftToTheJob(count: Int) async throws {
+        try await LoopbackServer.with { request in
+            request.method == "HEAD" ? .respond(404) : .respond(503, [("retry-after", "60")])
+        } _: { server in
+            let failure = try await S3Attempt(server, bytes: count).failure()
+            #expect(failure?.isRetryable == true && failure?.retryAfter == .seconds(60))
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func shortWaitIsWaitedForAtOnce() async throws {
+        let store = PartStore()
+        let isFirst = Mutex(true)
+        try await LoopbackServer.with { request in
+            let refuses = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            return refuses ? .respond(503, [("retry-after", "1")]) : store.answer(request)
+        } _: { server in
+            let start = ContinuousClock.now
+            let output = try await S3Attempt(server, bytes: 1000).output()
+            #expect(output.sends == 2)
+            #expect(ContinuousClock.now - start >= .seconds(1))
         }
     }
 }

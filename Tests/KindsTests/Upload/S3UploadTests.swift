@@ -1,6 +1,8 @@
+import AsyncHTTPClient
 import Crypto
 import Foundation
 import Jobs
+import NIOCore
 import NIOHTTP1
 import OperationTypes
 import Synchronization
@@ -290,5 +292,86 @@ struct S3UploadTests {
             #expect(failure?.message.contains("NoSuchBucket") == true)
             #expect(failure?.isRetryable == false)
         }
+    }
+
+    /// From here on the store lets in only a user whose signature it has computed itself, and that by another's code.
+    @Test func storeThatChecksEachSignatureTakesThem() async throws {
+        try await withStore { endpoint, client, upload, folder in
+            let keys = try await user(at: endpoint, client)
+            var configuration = upload.configuration
+            configuration.credentials = { _ throws(KindFailure) in keys }
+            let signed = Upload(client: client, configuration: configuration)
+            for count in [1000, (11 << 20) + 5] {
+                _ = try write(count, to: folder + "/file")
+                let input = Upload.Input(
+                    file: folder + "/file", to: endpoint + "/bucket/signed-\(count)", style: .s3, credential: "store")
+                #expect(try await signed.result(input).isChecksumConfirmed)
+                let stranger = await failure { () async throws(KindFailure) in
+                    try await upload.run(input, context: OperationContext())
+                }
+                #expect(stranger?.code == "unauthorized")
+                configuration.credentials = { _ throws(KindFailure) in keys + "x" }
+                let forger = Upload(client: client, configuration: configuration)
+                let forged = await failure { () async throws(KindFailure) in
+                    try await forger.run(input, context: OperationContext())
+                }
+                #expect(forged?.code == "unauthorized")
+            }
+            // Begun, listed, gone on with and taken back.
+            _ = try write((23 << 20) + 5, to: folder + "/file")
+            let input = Upload.Input(
+                file: folder + "/file", to: endpoint + "/bucket/resumed", style: .s3, credential: "store")
+            for (attempt, isLast) in [(1, false), (2, true)] {
+                let reached = Signal()
+                let run = Task {
+                    let context = OperationContext(attempt: attempt) {
+                        if $0.completed >= Int64(attempt) * 6 << 20 { reached.send() }
+                    }
+                    return await failure { () async throws(KindFailure) in
+                        try await signed.run(
+                            input,
+                            job: JobContext(
+                                lease: Lease(job: JobID(5), attempt: attempt), operation: context,
+                                isStoppedForGood: { isLast }, onEnqueue: { _ in }))
+                    }
+                }
+                await reached.wait()
+                run.cancel()
+                #expect(await run.value?.code == "cancelled")
+                // Kept only where the store has not taken it back.
+                #expect((CheckpointFile(folder: folder, job: JobID(5)).load() == nil) == isLast)
+            }
+        }
+    }
+
+    /// Makes a user who may do everything, and closes the store to all others.
+    private func user(at endpoint: String, _ client: OutgoingClient) async throws -> String {
+        func post(_ path: String, _ body: String, signing: Bool = true) async throws -> [UInt8] {
+            let url = try WebURL(parsing: endpoint + path)
+            var headers: HTTPHeaders = ["content-type": "application/x-www-form-urlencoded"]
+            if !signing { headers = ["content-type": "text/plain"] }
+            if signing {
+                var signature = try #require(S3Signature(secret: "AKIDEXAMPLE:secret", region: "us-east-1"))
+                signature.service = "iam"
+                headers = signature.sign(
+                    .POST, url, headers: headers, payload: SHA256.hash(data: Array(body.utf8)).hexadecimal)
+            }
+            let request = OutgoingRequest(
+                method: .POST, url: url, headers: headers, body: .bytes(ByteBuffer(string: body)))
+            return try await client.exchange(request) { response throws(KindFailure) in
+                #expect(response.status == 200)
+                return try await response.readDecoded(upTo: 1 << 20, received: 1 << 20).bytes
+            }
+        }
+        _ = try await post("/", "Action=CreateUser&Version=2010-05-08&UserName=u")
+        let made = try await post("/", "Action=CreateAccessKey&Version=2010-05-08&UserName=u")
+        let policy =
+            "%7B%22Version%22%3A%222012-10-17%22%2C%22Statement%22%3A%5B%7B%22Effect%22%3A%22Allow%22%2C"
+            + "%22Action%22%3A%22s3%3A%2A%22%2C%22Resource%22%3A%22%2A%22%7D%5D%7D"
+        _ = try await post(
+            "/", "Action=PutUserPolicy&Version=2010-05-08&UserName=u&PolicyName=p&PolicyDocument=\(policy)")
+        _ = try await post("/moto-api/reset-auth", "0", signing: false)
+        let key = try #require(S3Answer.text("AccessKeyId", in: made))
+        return "\(key):\(try #require(S3Answer.text("SecretAccessKey", in: made)))"
     }
 }

@@ -31,6 +31,35 @@ enum S3Answer {
         return parts
     }
 
+    /// An upload in parts that was begun and not ended.
+    struct Begun: Hashable, Sendable {
+        var key: String
+        var id: String
+        /// By the server's clock, in seconds since 1970.
+        var initiatedAt: Double
+    }
+
+    /// Nil when it is no answer to ListMultipartUploads.
+    static func uploads(in body: [UInt8]) -> [Begun]? {
+        guard body.firstRange(of: Array("<ListMultipartUploadsResult".utf8)) != nil else { return nil }
+        var uploads: [Begun] = []
+        var (key, id): (String?, String?)
+        for (name, text) in texts(in: body) {
+            switch name {
+            case "Key": (key, id) = (text, nil)
+            case "UploadId": id = text
+            case "Initiated":
+                // To the second; one that is not a time is nothing to go on with.
+                guard let key, let id, let moment = try? Date("\(text.prefix(19))Z", strategy: .iso8601) else {
+                    continue
+                }
+                uploads.append(Begun(key: key, id: id, initiatedAt: moment.timeIntervalSince1970))
+            default: continue
+            }
+        }
+        return uploads
+    }
+
     /// Whether it refuses the request for the checksum in it, which not every server knows.
     static func refusesChecksums(_ reply: Transfer.Reply) -> Bool {
         guard reply.status == 400 || reply.status == 501 else { return false }

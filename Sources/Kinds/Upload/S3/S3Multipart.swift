@@ -165,24 +165,7 @@ struct S3Multipart: Sendable {
             throw KindFailure(
                 .invalidInput, "`body` is too large for one request; let the job that makes it write a file.")
         }
-        let url = transfer.url.adding(["uploads": ""])
-        var hasChecksums = true
-        let reply = try await transfer.persisting { () async throws(KindFailure) in
-            var headers = s3.creationHeaders
-            headers.replaceOrAdd(name: "x-amz-checksum-algorithm", value: "SHA256")
-            var reply = try await s3.ask(.POST, url, headers: headers)
-            if S3Answer.refusesChecksums(reply) {
-                hasChecksums = false
-                reply = try await s3.ask(.POST, url, headers: s3.creationHeaders)
-            }
-            guard reply.response.isSuccess else { throw s3.failure(reply) }
-            return reply
-        }
-        guard let id = S3Answer.text("UploadId", in: reply.body), !id.isEmpty else {
-            throw KindFailure(
-                .protocolError, "\(transfer.url.redacted): the server began no multipart upload; it is no S3 server.",
-                url: transfer.url)
-        }
+        let (id, hasChecksums) = try await S3Creation(s3: s3).run()
         let state = Checkpoint(
             style: "s3", target: "\(transfer.url)", upload: id, credential: transfer.credential,
             region: s3.signature.region, source: file.identity, offset: 0,
@@ -244,9 +227,8 @@ struct S3Multipart: Sendable {
             "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(parts)</CompleteMultipartUpload>"
                 .utf8)
         let url = transfer.url.adding(["uploadId": state.upload])
-        var headers = transfer.headers
+        var headers = s3.marked(transfer.headers)
         headers.replaceOrAdd(name: "content-type", value: "application/xml")
-        if s3.createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
         var isAmbiguous = transfer.isRepeat
         return try await transfer.persisting { () async throws(KindFailure) in
             do throws(KindFailure) {

@@ -27,11 +27,11 @@ struct S3Upload: Sendable {
         let reply = try await transfer.persisting { () async throws(KindFailure) in
             do throws(KindFailure) {
                 var reply = try await put(
-                    whole, to: transfer.url, headers: creationHeaders, digest: digest, hasChecksum: hasChecksum)
+                    whole, to: transfer.url, headers: marked(objectHeaders), digest: digest, hasChecksum: hasChecksum)
                 if hasChecksum, S3Answer.refusesChecksums(reply) {
                     hasChecksum = false
                     reply = try await put(
-                        whole, to: transfer.url, headers: creationHeaders, digest: digest, hasChecksum: false)
+                        whole, to: transfer.url, headers: marked(objectHeaders), digest: digest, hasChecksum: false)
                 }
                 if reply.status == 412, createsOnly, isAmbiguous, let there = try await objectIfSame(as: digest) {
                     return there
@@ -72,24 +72,62 @@ struct S3Upload: Sendable {
         }
         // Its digest is known already.
         var hash: SHA256?
-        return try await transfer.send(
-            Transfer.Piece(range: range), as: .PUT, to: url,
-            headers: signature.sign(.PUT, url, headers: headers, payload: digest.hexadecimal), hash: &hash,
-            reports: reports)
+        return try await following(url) { url throws(KindFailure) in
+            try await transfer.send(
+                Transfer.Piece(range: range), as: .PUT, to: url,
+                headers: signature.sign(.PUT, url, headers: headers, payload: digest.hexadecimal), hash: &hash,
+                body: .failures, reports: reports)
+        }
     }
 
     func ask(
         _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders? = nil, body: [UInt8] = []
     ) async throws(KindFailure) -> Transfer.Reply {
         let payload = SHA256.hash(data: body).hexadecimal
-        return try await transfer.ask(
-            method, url, headers: signature.sign(method, url, headers: headers ?? transfer.headers, payload: payload),
-            body: body)
+        return try await following(url) { url throws(KindFailure) in
+            try await transfer.ask(
+                method, url,
+                headers: signature.sign(method, url, headers: headers ?? transfer.headers, payload: payload),
+                body: body, answer: .all)
+        }
     }
 
-    var creationHeaders: HTTPHeaders {
+    /// Follows 307 and 308, each request on its own and signed for the server that gets it.
+    private func following(
+        _ url: WebURL, _ send: (WebURL) async throws(KindFailure) -> Transfer.Reply
+    ) async throws(KindFailure) -> Transfer.Reply {
+        var next = url
+        for _ in 0...5 {
+            let reply = try await send(next)
+            guard reply.status == 307 || reply.status == 308 else { return reply }
+            next = try Redirect.target(of: reply.response).keeping(queryOf: url)
+            guard next.origin == transfer.url.origin || isPermitted(next) else {
+                throw KindFailure(
+                    .redirectRefused,
+                    "\(url.redacted): the store points to \(next.origin), which the credential may not be sent to; name that "
+                        + "address in `to`, or let the administrator add it to upload.credential_origins.", url: next)
+            }
+        }
+        throw KindFailure(
+            .tooManyRedirects, "\(url.redacted): more than 5 redirects; name the final address in `to`.", url: url)
+    }
+
+    private func isPermitted(_ url: WebURL) -> Bool {
+        transfer.credential.map { name in
+            transfer.configuration.credentialOrigins.contains { $0.permits(name, at: url) }
+        } ?? false
+    }
+
+    /// Of what will be the object.
+    var objectHeaders: HTTPHeaders {
         var headers = transfer.headers
         headers.replaceOrAdd(name: "content-type", value: transfer.contentType)
+        return headers
+    }
+
+    /// Of what makes the object: PutObject and CompleteMultipartUpload. S3 knows it of nothing else.
+    func marked(_ headers: HTTPHeaders) -> HTTPHeaders {
+        var headers = headers
         if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
         return headers
     }
@@ -108,5 +146,17 @@ struct S3Upload: Sendable {
             "\(transfer.url.redacted): the store answered \(reply.status) \(code.printable); look this code up in its manual.",
             isRetryable: isRetryable || !isOdd && general.isRetryable, status: reply.status, url: transfer.url,
             retryAfter: general.retryAfter)
+    }
+}
+
+extension WebURL {
+    /// With what a redirect has left out of the query: without it a part would be taken for the object.
+    fileprivate func keeping(queryOf url: WebURL) -> WebURL {
+        func members(_ query: String?) -> [Substring] { query?.split(separator: "&") ?? [] }
+        let names = Set(members(query).map { $0.prefix { $0 != "=" } })
+        let missing = members(url.query).filter { !names.contains($0.prefix { $0 != "=" }) }
+        var kept = self
+        if !missing.isEmpty { kept.query = (members(query) + missing).joined(separator: "&") }
+        return kept
     }
 }
