@@ -68,4 +68,20 @@ import Testing
             #expect(count.next() == 3)
         }
     }
+
+    /// While the list does not come, the question is asked again and nothing is begun.
+    @Test func lostListIsAskedForAgain() async throws {
+        let store = PartStore()
+        store.state.withLock { $0.lostCreations = .max }
+        let lists = Counter()
+        try await LoopbackServer.with { request in
+            let isList = request.method == "GET" && request.target.hasSuffix("&uploads")
+            // The client asks twice, since a kept connection may have ended by itself.
+            return isList && lists.next() <= 2 ? .close : store.answer(request)
+        } _: { server in
+            _ = try await S3Attempt(server, bytes: 3 << 20).output()
+            #expect(store.state.withLock { $0.creations } == 1)
+            #expect(lists.next() == 4)
+        }
+    }
 }

@@ -85,4 +85,16 @@ import Testing
             #expect(server.requests.count == 1)
         }
     }
+
+    /// A server that refuses a body often closes the connection with its answer.
+    @Test func refusalIsToldByTheHeadToo() async throws {
+        try await LoopbackServer.with { _ in
+            .raw(Array("HTTP/1.1 413 X\r\ncontent-length: 100\r\n\r\ntoo l".utf8), closes: true)
+        } _: { server in
+            let failure = await #expect(throws: KindFailure.self) {
+                try await send({ Upload.Input(to: $0, body: "x") }, to: server)
+            }
+            #expect(failure?.code == "too_large" && failure?.isRetryable == false)
+        }
+    }
 }
