@@ -28,4 +28,12 @@ struct LiveKind<Base: Kind>: Kind {
         defer { withExtendedLifetime(generation.keeping) {} }
         return try await generation.kind.run(input, job: job)
     }
+
+    func takeBack(
+        asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
+    ) async throws(StoreError) -> Bool {
+        let generation = current()
+        defer { withExtendedLifetime(generation.keeping) {} }
+        return try await generation.kind.takeBack(asking: state)
+    }
 }

@@ -130,6 +130,7 @@ public enum Daemon {
                 store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
                 problems: problems, changes: status, logger: logger),
             DefinitionService(store: store, keeper: keeper, logger: logger),
+            TakingBackService(store: store, kinds: kinds.kinds + surroundings.kinds, logger: logger),
         ]
         if let interval = surroundings.watchdogInterval {
             services.append(

@@ -30,12 +30,25 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
 
     /// Runs as part of a job. The default calls ``TypedOperation/run(_:context:)``.
     func run(_ input: Input, job: JobContext) async throws(Failure) -> Output
+
+    /// Takes back what jobs that have ended left elsewhere, such as at a server. A daemon calls it when it starts, when jobs
+    /// were cancelled or failed, and every hour while something is left. Unless said otherwise there is nothing.
+    ///
+    /// - Parameter state: Of a job; nil when there is no such job, or no longer.
+    /// - Returns: Whether something is left for another time.
+    func takeBack(
+        asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
+    ) async throws(StoreError) -> Bool
 }
 
 extension Kind {
     public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
         try await run(input, context: job.operation)
     }
+
+    public func takeBack(
+        asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
+    ) async throws(StoreError) -> Bool { false }
 }
 
 extension Kind where Accepted == Never {

@@ -64,30 +64,35 @@ struct CheckpointFile: Sendable {
         }
     }
 
-    func remove() { unlink(path) }
+    func remove() {
+        unlink(path)
+        unlink(path + ".new")
+    }
 
-    /// Makes the folder where it is missing, and takes out what belongs to jobs that ended long ago without removing theirs.
-    ///
-    /// - Returns: Those uploads, at most 20, which nobody will go on with.
-    static func takeStale(in folder: String, olderThan age: Int = 14 * 86400) -> [Checkpoint] {
-        mkdir(folder, 0o700)
+    /// The jobs of which there is something in the folder; blocks.
+    static func jobs(in folder: String) -> Set<JobID> {
         guard let list = opendir(folder) else { return [] }
         defer { closedir(list) }
-        let oldest = time(nil) - age
-        var stale: [Checkpoint] = []
-        while stale.count < 20, let entry = readdir(list) {
+        var jobs: Set<JobID> = []
+        while let entry = readdir(list) {
             // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
             guard let text = entry.pointer(to: \.d_name) else { continue }
             let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
-            guard name.hasPrefix("upload-") else { continue }
-            let path = "\(folder)/\(name)"
-            var facts = stat()
-            guard stat(path, &facts) == 0, facts.st_mtim.tv_sec <= oldest else { continue }
-            // What was not renamed yet may be older than what is there.
-            if name.hasSuffix(".json"), let checkpoint = load(path) { stale.append(checkpoint) }
-            unlink(path)
+            // Also what a crash kept from being renamed.
+            guard name.hasPrefix("upload-"), name.hasSuffix(".json") || name.hasSuffix(".json.new"),
+                let number = Int64(name.dropFirst("upload-".count).prefix { $0 != "." })
+            else { continue }
+            jobs.insert(JobID(number))
         }
-        return stale
+        return jobs
+    }
+
+    /// When something was last noted; nil when nothing is there.
+    var notedAt: time_t? {
+        [path, path + ".new"].compactMap { path in
+            var facts = stat()
+            return stat(path, &facts) == 0 ? facts.st_mtim.tv_sec : nil
+        }.max()
     }
 
     private func replace(with bytes: [UInt8]) throws(KindFailure) {

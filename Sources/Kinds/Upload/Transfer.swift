@@ -264,7 +264,7 @@ struct Transfer: Sendable {
     func savedCheckpoint(style: String) throws(KindFailure) -> Checkpoint? {
         guard let saved = checkpoint?.load(), saved.style == style, saved.target == "\(url)" else { return nil }
         memory.underWay.withLock { $0 = saved }
-        guard case .file(let file) = source, file.identity == saved.source else {
+        guard source.identity == saved.source else {
             throw KindFailure(
                 .sourceChanged,
                 "the file is not the one that the first part of this upload came from; enqueue the upload as a new job."

@@ -2,7 +2,6 @@ import Crypto
 import Jobs
 import NIOHTTP1
 import OperationTypes
-import Synchronization
 
 /// Sends a file, or what a dependency gave, to a web server.
 ///
@@ -21,7 +20,6 @@ public struct Upload: Kind {
     /// Of all uploads together.
     private let throttle: Throttle
     private let buffers: BufferBudget
-    private let isCleaned = Once()
 
     public init(client: OutgoingClient, configuration: UploadConfiguration = UploadConfiguration()) {
         self.client = client
@@ -61,14 +59,14 @@ public struct Upload: Kind {
             let isOver = error.reason == .sourceChanged || error.reason == .alreadyExists || isForGood(error)
             if isOver, let unfinished = transfer.unfinished {
                 let isGone = await abandonment.abandon(unfinished)
-                // Another attempt starts over. Without one, what is not taken back now is when it is stale.
+                // Another attempt starts over. Without one, what is not taken back now is later; see `takeBack(asking:)`.
                 if isGone || !isForGood(error) { transfer.forget() }
             }
             throw error
         }
     }
 
-    private var abandonment: Abandonment { Abandonment(client: client, configuration: configuration) }
+    var abandonment: Abandonment { Abandonment(client: client, configuration: configuration) }
 
     private func transfer(
         for input: Input, context: OperationContext, checkpoint: CheckpointFile?
@@ -83,7 +81,6 @@ public struct Upload: Kind {
         }
         let source = try await source(of: input)
         let expected = try expectedDigest(of: input, source)
-        if let checkpoint { await clean(checkpoint.folder) }
         return Transfer(
             client: client, configuration: configuration, source: source, url: url, headers: headers,
             contentType: try await contentType(of: input, source), secret: secret, credential: input.credential,
@@ -91,20 +88,6 @@ public struct Upload: Kind {
             progress: UploadProgress(total: source.size, context: context),
             throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), buffers: buffers,
             checkpoint: checkpoint)
-    }
-
-    /// Once in the life of this kind: uploads of jobs that are long over go from disk and server.
-    private func clean(_ folder: String) async {
-        guard isCleaned.isFirst else { return }
-        // Cancelled is as well done later: the folder is there, and nothing waits for what is stale.
-        let stale = try? await client.threads.runAbandoningOnCancel { CheckpointFile.takeStale(in: folder) }
-        // They are nothing of this attempt's.
-        await ConnectionLog.$current.withValue(nil) {
-            // Side by side, so that this takes no longer than one of them.
-            await withTaskGroup(of: Void.self) { group in
-                for checkpoint in stale ?? [] { group.addTask { await abandonment.abandon(checkpoint) } }
-            }
-        }
     }
 
     private func send(_ transfer: Transfer, as input: Input) async throws(KindFailure) -> Output {
@@ -127,14 +110,29 @@ public struct Upload: Kind {
         case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
         case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
         case .auto:
-            let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
-            let server = ResumableOffer(answer.response.headers)
-            if server.extensions.contains("creation") {
-                return try await resumable(transfer, .tus, fileName, createsOnly)
+            if let dialect = try await dialect(for: transfer) {
+                return try await resumable(transfer, dialect, fileName, createsOnly)
             }
-            if server.knowsDraft { return try await resumable(transfer, .draft, fileName, createsOnly) }
             return try await PlainUpload(transfer: transfer, shape: .put, createsOnly: createsOnly).run()
         }
+    }
+
+    /// What was begun goes on as it was begun; else the server is asked. Nil when it says that it knows neither.
+    private func dialect(for transfer: Transfer) async throws(KindFailure) -> ResumableDialect? {
+        if let saved = transfer.checkpoint?.load(), saved.target == "\(transfer.url)",
+            let dialect = ResumableDialect(rawValue: saved.style)
+        {
+            return dialect
+        }
+        let answer = try await transfer.persisting { () async throws(KindFailure) in
+            let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
+            // Busy or down is no answer.
+            let failure = KindFailure.status(answer.response, at: transfer.url)
+            if !answer.response.isSuccess, failure.isRetryable { throw failure }
+            return answer
+        }
+        let server = ResumableOffer(answer.response.headers)
+        return server.extensions.contains("creation") ? .tus : server.knowsDraft ? .draft : nil
     }
 
     private func resumable(
@@ -174,17 +172,5 @@ public struct Upload: Kind {
             }
         } catch { throw .cancelled }
         return .file(try opened.get())
-    }
-}
-
-/// True once.
-private final class Once: Sendable {
-    private let isDone = Mutex(false)
-
-    var isFirst: Bool {
-        isDone.withLock { isDone in
-            defer { isDone = true }
-            return !isDone
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import OperationTypes
 import Synchronization
 
@@ -10,6 +11,18 @@ enum UploadSource: Sendable {
         switch self {
         case .file(let file): file.size
         case .bytes(let bytes): Int64(bytes.count)
+        }
+    }
+
+    /// Tells whether an upload goes on with the same content. That of bytes is made of their digest.
+    var identity: OpenFile.Identity {
+        switch self {
+        case .file(let file): return file.identity
+        case .bytes(let bytes):
+            let words = SHA256.hash(data: bytes).withUnsafeBytes { digest in
+                (0..<2).map { digest.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self) }
+            }
+            return OpenFile.Identity(device: 0, inode: 0, size: size, modifiedNs: words[0], changedNs: words[1])
         }
     }
 

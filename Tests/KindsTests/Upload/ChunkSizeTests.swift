@@ -35,6 +35,8 @@ import Testing
     @Test(
         arguments: [
             ([("upload-limit", "max-append-size=700")], ["OPTIONS", "POST", "PATCH"]),
+            ([("accept-patch", "text/x, Application/Partial-Upload;q=1")], ["OPTIONS", "POST", "PATCH"]),
+            ([("accept-patch", "*/*")], ["OPTIONS", "PUT"]),
             ([("tus-resumable", "1.0.0"), ("tus-extension", "termination")], ["OPTIONS", "PUT"]),
             ([], ["OPTIONS", "PUT"]),
         ] as [([(String, String)], [String])])
@@ -51,6 +53,78 @@ import Testing
                 _ = try await Upload(client: client).result(
                     Upload.Input(to: server.origin + "/files", style: .auto, body: "x"))
                 #expect(server.requests.map(\.method) == methods)
+            }
+        }
+    }
+
+    /// A server that is busy for a moment has not said that it knows no protocol.
+    @Test(arguments: [503, 429, nil])
+    func protocolIsAskedForAgain(status: Int?) async throws {
+        let store = ResumableServer()
+        let isAsked = Mutex(false)
+        try await LoopbackServer.with { request in
+            let isFirst = isAsked.withLock { isAsked in
+                defer { isAsked = true }
+                return !isAsked
+            }
+            if isFirst { return status.map { .respond($0) } ?? .close }
+            return request.method == "PUT" ? .respond(405) : store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                let output = try await Upload(client: client).result(
+                    Upload.Input(to: server.origin + "/files", style: .auto, body: "hello"))
+                #expect(output.bytes == 5)
+                #expect(store.state.withLock { $0.stored } == Array("hello".utf8))
+            }
+        }
+    }
+
+    @Test func serverThatIsDownIsSentNothing() async throws {
+        try await LoopbackServer.with { request in
+            request.method == "OPTIONS" ? .respond(503) : .respond(201)
+        } _: { server in
+            try await withClient { client in
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Upload(client: client).run(
+                        Upload.Input(to: server.origin + "/files", style: .auto, body: "x"), context: OperationContext()
+                    )
+                }
+                #expect(failure?.status == 503)
+                #expect(failure?.isRetryable == true)
+                #expect(server.requests.allSatisfy { $0.method == "OPTIONS" })
+            }
+        }
+    }
+
+    /// What was begun goes on in its protocol, also where the server no longer tells of it.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable])
+    func protocolOfTheCheckpointStands(style: Upload.Input.Style) async throws {
+        let store = ResumableServer()
+        let isBack = Mutex(false)
+        try await LoopbackServer.with { request in
+            switch request.method {
+            case "OPTIONS" where isBack.withLock { $0 }: return .respond(405)
+            case "OPTIONS" where style == .resumable:
+                return .respond(204, [("accept-patch", "application/partial-upload")])
+            case "PUT": return .respond(405)
+            case "PATCH" where !isBack.withLock { $0 } && store.state.withLock { $0.stored.count } == 1 << 20:
+                return .respond(403)
+            default: return store.answer(request)
+            }
+        } _: { server in
+            try await withClient { client in
+                try await ResumableUploadTests().withUpload(client) { upload, file, bytes in
+                    let job = ResumableUploadTests().job(41)
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: .auto)
+                    let first = await failure { () async throws(KindFailure) in try await upload.run(input, job: job) }
+                    #expect(first?.status == 403)
+                    isBack.withLock { $0 = true }
+                    _ = try await upload.run(input, job: job)
+                    let state = store.state.withLock { $0 }
+                    #expect(state.stored.elementsEqual(bytes))
+                    #expect(state.creations == 1)
+                    #expect(state.received == bytes.count)
+                }
             }
         }
     }

@@ -41,6 +41,44 @@ extension ResumableUploadTests {
         }
     }
 
+    /// Also where what is sent is no file: it goes on, and it goes.
+    @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
+    func bodyIsTakenBackOrGoesOn(style: Upload.Input.Style, isOver: Bool) async throws {
+        let store = ResumableServer()
+        let stop = Signal()
+        let isBack = Mutex(false)
+        try await LoopbackServer.with { request in
+            if request.method == "PATCH", !isBack.withLock({ $0 }), store.state.withLock({ !$0.stored.isEmpty }) {
+                stop.send()
+                return .silence
+            }
+            return store.answer(request)
+        } _: { server in
+            try await withClient { client in
+                try await withUpload(client) { upload, _, _ in
+                    let body = String(repeating: "0123456789", count: 200_000)
+                    let input = Upload.Input(to: server.origin + "/files", style: style, body: body)
+                    let context = JobContext(
+                        lease: Lease(job: JobID(16), attempt: 1), operation: OperationContext(),
+                        isStoppedForGood: { isOver }, onEnqueue: { _ in })
+                    let first = Task {
+                        await failure { () async throws(KindFailure) in try await upload.run(input, job: context) }
+                    }
+                    await stop.wait()
+                    first.cancel()
+                    #expect(await first.value?.code == "cancelled")
+                    #expect(store.state.withLock { $0.isForgotten } == isOver)
+                    guard !isOver else { return }
+                    isBack.withLock { $0 = true }
+                    _ = try await upload.run(input, job: context)
+                    let state = store.state.withLock { $0 }
+                    #expect(state.creations == 1)
+                    #expect(state.stored == Array(body.utf8))
+                }
+            }
+        }
+    }
+
     @Test(arguments: [Upload.Input.Style.tus, .resumable], [true, false])
     func onlyAJobThatFailsForGoodTakesItsUploadBack(style: Upload.Input.Style, isLast: Bool) async throws {
         let store = ResumableServer()

@@ -133,8 +133,8 @@ struct TusUploadTests {
         }
     }
 
-    /// Uploads of jobs that ended long ago go from the server when the kind is first used.
-    @Test func uploadOfADeadJobIsCleanedUp() async throws {
+    /// Its job was cancelled between two attempts.
+    @Test func uploadOfADeadJobIsTakenBack() async throws {
         try await withUpload { creation, stored, upload, file, _ in
             let reached = Signal()
             let first = Task {
@@ -148,15 +148,11 @@ struct TusUploadTests {
             first.cancel()
             _ = await first.value
             let folder = try #require(upload.configuration.checkpoints)
-            let path = folder + "/upload-6.json"
-            try FileManager.default.setAttributes(
-                [.modificationDate: Date(timeIntervalSince1970: 1_000_000)], ofItemAtPath: path)
-            let later = Upload(client: upload.client, configuration: upload.configuration)
-            let output = try await later.run(Upload.Input(to: creation, style: .tus, body: "x"), job: job(7, nil))
-            #expect(!FileManager.default.fileExists(atPath: path))
-            let name = try #require(output.location?.split(separator: "/").last)
-            let left = try uploads(in: stored)
-            #expect(left.allSatisfy { $0.hasPrefix(name) })
+            #expect(try await upload.leavesAnything { _ in .scheduled } == false)
+            #expect(try uploads(in: stored).count == 1)
+            #expect(try await upload.leavesAnything { $0 == JobID(6) ? .cancelled : nil } == false)
+            #expect(CheckpointFile(folder: folder, job: JobID(6)).load() == nil)
+            #expect(try uploads(in: stored) == [])
         }
     }
 }

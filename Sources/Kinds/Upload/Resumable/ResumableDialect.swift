@@ -42,6 +42,10 @@ struct ResumableOffer: Sendable {
         extensions = Set(headers[canonicalForm: "tus-extension"].map(\.trimmingSpaces))
         checksums = headers[canonicalForm: "tus-checksum-algorithm"].map { $0.trimmingSpaces.lowercased() }
         maxSize = headers["tus-max-size"].first.flatMap { Int64($0.trimmingSpaces) }
+        // The first is what such a server must say to OPTIONS, the second it should where there are limits.
+        knowsDraft = headers[canonicalForm: "accept-patch"].contains { type in
+            type.prefix { $0 != ";" }.trimmingSpaces.lowercased() == ResumableDialect.draft.pieceType
+        }
         for member in headers[canonicalForm: "upload-limit"] {
             knowsDraft = true
             let pair = member.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)

@@ -186,11 +186,10 @@ struct ResumableUpload: Sendable {
 
     /// - Parameter hash: Of all that is confirmed.
     private func note(_ place: WebURL, _ hash: RunningDigest) async throws(KindFailure) {
-        guard case .file(let file) = transfer.source else { return }
         try await transfer.save(
             Checkpoint(
                 style: dialect.rawValue, target: "\(transfer.url)", upload: "\(place)", credential: transfer.credential,
-                source: file.identity, offset: hash.count, digest: hash))
+                source: transfer.source.identity, offset: hash.count, digest: hash))
     }
 
     // MARK: Requests

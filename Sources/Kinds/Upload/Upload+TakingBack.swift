@@ -1,0 +1,59 @@
+import Glibc
+import Jobs
+
+extension Upload {
+    /// How long what cannot be deleted at its server, or belongs to a job that is not known, is kept.
+    private static let keptSeconds = 14 * 86400
+    private static let sideBySide = 8
+
+    /// Deletes at the servers what they hold of uploads whose job has ended without doing so: it was cancelled between two
+    /// attempts, or the server could not be reached. The checkpoint of a job that may still run is never touched.
+    ///
+    /// What a server does not let go is asked for again each time, for 14 days. Of a job that is not known, which may have
+    /// been deleted or belong to another database, it is asked for once, after as long.
+    public func takeBack(
+        asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
+    ) async throws(StoreError) -> Bool {
+        guard let folder = configuration.checkpoints else { return false }
+        let jobs: Set<JobID>
+        do {
+            jobs = try await client.threads.runAbandoningOnCancel { CheckpointFile.jobs(in: folder) }
+        } catch {
+            return true
+        }
+        var isAnythingLeft = false
+        var over: [CheckpointFile] = []
+        let oldest = time(nil) - Self.keptSeconds
+        for job in jobs {
+            let file = CheckpointFile(folder: folder, job: job)
+            guard let notedAt = file.notedAt else { continue }
+            if let state = try await state(job) {
+                if state.isFinal { over.append(file) }
+            } else if notedAt <= oldest {
+                over.append(file)
+            } else {
+                isAnythingLeft = true
+            }
+        }
+        while !over.isEmpty, !Task.isCancelled {
+            let some = over.suffix(Self.sideBySide)
+            over.removeLast(some.count)
+            await withTaskGroup(of: Bool.self) { group in
+                for file in some { group.addTask { await takeBack(file, keptSince: oldest) } }
+                for await isGone in group where !isGone { isAnythingLeft = true }
+            }
+        }
+        return isAnythingLeft || !over.isEmpty
+    }
+
+    /// - Returns: Whether nothing is left of it.
+    private func takeBack(_ file: CheckpointFile, keptSince oldest: time_t) async -> Bool {
+        // What cannot be read names no upload.
+        if let checkpoint = file.load() {
+            let isGone = await abandonment.abandon(checkpoint)
+            guard isGone || (file.notedAt ?? 0) <= oldest else { return false }
+        }
+        file.remove()
+        return true
+    }
+}
