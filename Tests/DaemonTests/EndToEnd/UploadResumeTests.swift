@@ -71,18 +71,55 @@ struct UploadResumeTests {
         return (path, bytes)
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func tusUploadGoesOnAfterAKillAndSendsAtMostOneChunkAgain() async throws {
+    /// The draft of the IETF for one upload; like the draft's examples, it does not name the offset after a piece.
+    private static let draft =
+        """
+        import os, sys, uvicorn
+
+        """ + counting + """
+            path = os.path.join(sys.argv[1], "1")
+            state = {"upload-complete": "?0"}
+            async def app(scope, receive, send):
+                headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+                async def answer(status, **fields):
+                    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in fields.items()]
+                    await send({"type": "http.response.start", "status": status, "headers": pairs})
+                    await send({"type": "http.response.body"})
+                async def takes_all():
+                    with open(path, "ab", buffering=0) as file:
+                        while True:
+                            message = await receive()
+                            if message["type"] == "http.disconnect": return False
+                            file.write(message.get("body", b""))
+                            if not message.get("more_body"): return True
+                if scope["method"] == "POST":
+                    open(path, "xb").close()
+                    await answer(201, location="/files/1", upload_complete="?0")
+                elif scope["method"] == "HEAD":
+                    offset = str(os.path.getsize(path))
+                    await answer(204, upload_offset=offset, upload_complete=state["upload-complete"])
+                elif headers["upload-offset"] != str(os.path.getsize(path)):
+                    await answer(409, upload_complete=state["upload-complete"])
+                elif await takes_all():
+                    state["upload-complete"] = headers["upload-complete"]
+                    await answer(204, upload_complete=state["upload-complete"])
+            uvicorn.run(Counting(app), host="127.0.0.1", port=0, access_log=False, lifespan="off")
+            """
+
+    @Test(.timeLimit(.minutes(2)), arguments: ["tus", "resumable"])
+    func uploadGoesOnAfterAKillAndSendsAtMostOneChunkAgain(style: String) async throws {
         let bed = try TestBed()
         let stored = bed.folder.path + "/stored"
         try FileManager.default.createDirectory(atPath: stored, withIntermediateDirectories: true)
-        let (server, port) = try await start(bed, ["-c", Self.tus, stored], until: "running on")
+        let script = style == "tus" ? Self.tus : Self.draft
+        let (server, port) = try await start(bed, ["-c", script, stored], until: "running on")
         let (path, content) = try source(in: bed, Self.size)
         try bed.configure(
             "upload: {roots: [\(bed.folder.path)], chunk_size: 1MiB}", allow: ["127.0.0.1:\(port)"])
         try await bed.withDaemon { daemon in
             try await bed.enqueue(
-                "send", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set", "protocol=tus",
+                "send", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set",
+                "protocol=\(style)",
                 "--set", "max_bytes_per_second=4000000")
             let first = try #require(await server.output.first { $0.hasPrefix("PATCH") })
             #expect(await server.output.first(from: first.index + 1) { $0.hasPrefix("PATCH") } != nil)
@@ -107,6 +144,35 @@ struct UploadResumeTests {
         #expect(requests.count { $0[0] == "POST" } == 1)
         let sent = requests.filter { $0[0] == "PATCH" }.reduce(0) { $0 + (Int($1[1]) ?? 0) }
         #expect(sent >= Self.size && sent <= Self.size + Self.chunk)
+        server.signal(SIGKILL)
+    }
+
+    /// A job that is cancelled while it waits for its next attempt has none that could take the upload back.
+    @Test(.timeLimit(.minutes(2)))
+    func uploadOfAJobThatIsCancelledBetweenAttemptsIsTakenBack() async throws {
+        let bed = try TestBed()
+        let stored = bed.folder.path + "/stored"
+        try FileManager.default.createDirectory(atPath: stored, withIntermediateDirectories: true)
+        let (server, port) = try await start(bed, ["-c", Self.tus, stored], until: "running on")
+        let (path, _) = try source(in: bed, Self.size)
+        try bed.folder.write(
+            """
+            definitions:
+              patient: {kind: upload, retry: {attempts: 3, delay: constant, initial: 1h}}
+            """, to: "definitions.yaml")
+        try bed.configure("upload: {roots: [\(bed.folder.path)], chunk_size: 1MiB}", allow: ["127.0.0.1:\(port)"])
+        try await bed.withDaemon { _ in
+            try await bed.enqueue(
+                "patient", "--set", "file=\(path)", "--set", "to=http://127.0.0.1:\(port)/files/", "--set",
+                "protocol=tus", "--set", "max_bytes_per_second=1000000", "--set", "timeout_ms=2500")
+            #expect(await bed.notifications.heard.first { $0.contains("1 scheduled") } != nil)
+            #expect(!server.output.all.contains { $0.hasPrefix("DELETE") })
+            let held = try FileManager.default.contentsOfDirectory(atPath: stored)
+            #expect(held.contains { !$0.contains(".") })
+            #expect(try await bed.halyard("cancel", "1").status == .exited(0))
+            #expect(await server.output.first { $0.hasPrefix("DELETE") } != nil)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: stored).filter { !$0.contains(".") } == [])
         server.signal(SIGKILL)
     }
 

@@ -85,19 +85,22 @@ import Testing
     }
 
     /// A new daemon knows nothing but the checkpoint.
-    @Test func interruptedJobGoesOnAfterARestart() async throws {
+    @Test(arguments: [Upload.Input.Style.tus, .resumable])
+    func interruptedJobGoesOnAfterARestart(style: Upload.Input.Style) async throws {
         let store = ResumableServer()
         let stop = Signal()
+        let isBack = Mutex(false)
         try await LoopbackServer.with { request in
-            if request.method == "PATCH", store.state.withLock({ $0.stored.count }) >= 2 << 20 {
+            if request.method == "PATCH", !isBack.withLock({ $0 }), store.state.withLock({ $0.stored.count }) >= 2 << 20
+            {
                 stop.send()
                 return .silence
             }
             return store.answer(request)
         } _: { server in
             try await withClient { client in
-                try await withUpload(client) { upload, file, _ in
-                    let input = Upload.Input(file: file, to: server.origin + "/files", style: .tus)
+                try await withUpload(client) { upload, file, bytes in
+                    let input = Upload.Input(file: file, to: server.origin + "/files", style: style)
                     let first = Task {
                         await failure { () async throws(KindFailure) in try await upload.run(input, job: job(3)) }
                     }
@@ -107,6 +110,17 @@ import Testing
                     let configuration = upload.configuration
                     let saved = CheckpointFile(folder: try #require(configuration.checkpoints), job: JobID(3)).load()
                     #expect(saved?.offset == 2 << 20)
+                    isBack.withLock { $0 = true }
+                    let sent = store.state.withLock { $0.received }
+                    let output = try await withClient { client in
+                        let restarted = Upload(client: client, configuration: configuration)
+                        return try await restarted.run(input, job: job(3))
+                    }
+                    #expect(output.sha256 == digest(bytes))
+                    let state = store.state.withLock { $0 }
+                    #expect(state.stored.elementsEqual(bytes))
+                    #expect(state.creations == 1)
+                    #expect(state.received - sent == bytes.count - 2 << 20)
                 }
             }
         }
