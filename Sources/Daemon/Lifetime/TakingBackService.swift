@@ -8,6 +8,8 @@ struct TakingBackService: Service {
     let store: any JobStore
     let kinds: [any Kind]
     var interval = Duration.seconds(3600)
+    /// At least so long lies between two rounds, however many jobs are cancelled.
+    var pause = Duration.seconds(1)
     let logger: Logger
 
     func run() async throws {
@@ -25,11 +27,13 @@ struct TakingBackService: Service {
             for await _ in bell.stream {
                 timer?.cancel()
                 timer = nil
-                guard await isAnythingLeft() else { continue }
-                timer = Task {
-                    do { try await Task.sleep(for: interval) } catch { return }
-                    bell.wake()
+                if await isAnythingLeft() {
+                    timer = Task {
+                        do { try await Task.sleep(for: interval) } catch { return }
+                        bell.wake()
+                    }
                 }
+                try? await Task.sleep(for: pause)  // Only cancellation ends it early, and the loop with it.
             }
         }
     }

@@ -54,7 +54,7 @@ import Testing
         let kind = Untidy(asked: asked, times: Counter(times))
         try await store.register([Untidy.description], now: wallClock())
         let service = TakingBackService(
-            store: store, kinds: [kind], interval: interval, logger: Logger(label: "test"))
+            store: store, kinds: [kind], interval: interval, pause: .milliseconds(1), logger: Logger(label: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
             try await body(store, stream)

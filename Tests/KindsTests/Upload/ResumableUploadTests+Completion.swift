@@ -91,6 +91,17 @@ extension ResumableUploadTests {
         }
     }
 
+    @Test func nameThatIsTakenAtTheEndIsToldAsSuch() async throws {
+        let store = ResumableServer()
+        store.state.withLock { $0.finalStatus = 412 }
+        try await run(store) { _, upload, input, _ in
+            var input = input
+            input.createOnly = true
+            let refusal = await failure { () async throws(KindFailure) in try await upload.run(input, job: job(38)) }
+            #expect(refusal?.code == "already_exists")
+        }
+    }
+
     /// The server has everything and still says that it is not complete: it is told once more that this was all.
     @Test func uploadThatIsNotCompleteIsCompleted() async throws {
         let store = ResumableServer()

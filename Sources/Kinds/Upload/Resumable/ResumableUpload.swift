@@ -156,6 +156,7 @@ struct ResumableUpload: Sendable {
     private func refuse(answerToTheWhole reply: Transfer.Reply, at place: WebURL) throws(KindFailure) {
         guard dialect == .draft, !reply.response.isSuccess, isComplete(reply) == true else { return }
         transfer.forget()
+        if reply.status == 412, createsOnly { throw .alreadyExists(transfer.url) }
         throw .status(reply.response, at: transfer.url)
     }
 
