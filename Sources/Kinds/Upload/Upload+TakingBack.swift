@@ -9,8 +9,8 @@ extension Upload {
     /// Deletes at the servers what they hold of uploads whose job has ended without doing so: it was cancelled between two
     /// attempts, or the server could not be reached. The checkpoint of a job that may still run is never touched.
     ///
-    /// What a server does not let go is asked for again each time, for 14 days. Of a job that is not known, which may have
-    /// been deleted or belong to another database, it is asked for once, after as long.
+    /// What a server does not let go is asked for again each time, until 14 days after its last piece. Of a job
+    /// that is not known, which may have been deleted or belong to another database, it is asked for once, after as long.
     public func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool {

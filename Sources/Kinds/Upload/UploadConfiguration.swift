@@ -13,8 +13,8 @@ public struct UploadConfiguration: Sendable {
     public var maxBytes: Int64 = 5 << 40
 
     /// Where uploads under way note how far they are, one small file each, so that they go on after a restart. Made where it is
-    /// missing, and writable by the daemon alone; what is older than 14 days is removed. None unless set: then an interrupted
-    /// upload starts over.
+    /// missing, and writable by the daemon alone; ``Upload/takeBack(asking:)`` removes what ended jobs left. None
+    /// unless set: then an interrupted upload starts over.
     public var checkpoints: String?
     /// What one request of a resumable upload, or the up to four parts that go to S3 at once, carry at most, in bytes: what an
     /// interruption may cost. 64 MiB unless set.
