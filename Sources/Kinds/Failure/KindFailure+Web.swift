@@ -27,7 +27,7 @@ extension KindFailure {
         KindFailure(
             .timeout,
             "\(url.redacted): after \(limit) its turn had not come, since other jobs keep this host busy; try again later, "
-                + "or raise the limit.", isRetryable: true, url: url)
+                + "or raise `timeout_ms`.", isRetryable: true, url: url)
     }
 
     /// Turns what the HTTP client threw into a failure. Its own text is not taken over: it may quote headers.

@@ -92,6 +92,40 @@ import Testing
         try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in }
     }
 
+    @Test func stopwatchStandsStillUntilTheTurnComes() async throws {
+        var limits = HostLimits()
+        limits.concurrent = 1
+        limits.interval = .zero
+        let gate = HostGate(limits: limits)
+        let (isIn, mayLeave) = (Signal(), Signal())
+        let first = Task {
+            try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in
+                isIn.send()
+                await mayLeave.wait()
+            }
+        }
+        await isIn.wait()
+        let stopwatch = Stopwatch()
+        let second = Task {
+            try await gate.pass(url, isGentle: true, stopwatch: stopwatch) {
+                () async throws(KindFailure) in stopwatch.waitingFor
+            }
+        }
+        while stopwatch.waitingFor == nil { await Task.yield() }
+        #expect(stopwatch.waitingFor == url)
+        let reading = stopwatch.reading
+        let start = ContinuousClock.now
+        while .now - start < .milliseconds(5) {}
+        #expect(stopwatch.reading == reading)
+        mayLeave.send()
+        #expect(try await second.value == nil)
+        try await first.value
+        // And now it runs.
+        while stopwatch.reading == reading {}
+        await stopwatch.reach(stopwatch.reading + .milliseconds(5))
+        #expect(stopwatch.reading >= reading + .milliseconds(5))
+    }
+
     @Test func hostThatDoesNotAnswerIsLeftAlone() async throws {
         var configuration = loopbackConfiguration()
         configuration.host.failuresBeforeRest = 2

@@ -88,6 +88,24 @@ import Testing
         }
     }
 
+    /// However little a page says.
+    @Test func noSampleIsTakenForAWall() async throws {
+        let samples = GoldenTests.all.filter { $0.status == 200 && !$0.name.hasPrefix("wall-") }
+        #expect(samples.count > 100)
+        try await LoopbackServer.with { request in
+            let sample = samples[Int(request.path.dropFirst()) ?? 0]
+            return .respond(200, sample.headers, sample.document)
+        } _: { server in
+            try await withClient { client in
+                let unfurl = Unfurl(client: client)
+                for (number, sample) in samples.enumerated() {
+                    let code = await code(of: unfurl, Unfurl.Input(url: server.origin + "/\(number)"))
+                    #expect(code != "blocked", "\(sample.name)")
+                }
+            }
+        }
+    }
+
     private func code<K: TypedOperation>(of kind: K, _ input: K.Input) async -> String? {
         do {
             _ = try await kind.result(input)

@@ -50,8 +50,8 @@ final class HostGate: Sendable {
         }
         if isGentle {
             stopwatch?.wait(for: url)
+            // Who is cancelled while waiting is left so: that is why it took so long.
             guard await enter(key) else {
-                stopwatch?.goOn()
                 end(key, .unknown)
                 throw .cancelled
             }
@@ -59,8 +59,8 @@ final class HostGate: Sendable {
         defer { if isGentle { leave(key) } }
         do throws(KindFailure) {
             if isGentle {
-                defer { stopwatch?.goOn() }
                 try await keepPace(key)
+                stopwatch?.goOn()
             }
             let value = try await body()
             end(key, .reached)

@@ -43,6 +43,7 @@ enum Parser: String, CaseIterable {
         var whole = HeadScanner()
         _ = whole.advance(to: bytes)
         _ = PageHead(bytes, contentType: nil)
+        precondition(PageSigns(bytes).textBytes <= bytes.count)
     }
 
     private func encoding(_ bytes: [UInt8]) {
