@@ -6,6 +6,8 @@ struct DecodedBody: Sendable {
     var bytes: [UInt8]
     /// Whether there was more than was taken.
     var isTruncated: Bool
+    /// Why the end is missing, when the connection ended first.
+    var interruption: KindFailure?
 }
 
 extension OutgoingResponse {
@@ -15,11 +17,29 @@ extension OutgoingResponse {
     /// Reads at most `limit` decoded and `received` received bytes, and stops early when `isEnough` says so.
     ///
     /// A body that is larger is cut, not refused. One whose coding breaks off or is damaged gives what came before.
+    ///
+    /// - Parameter keepsPart: Whether a body that the connection did not bring to its end is given as far as it came: servers
+    ///   name lengths that are not true. It is refused unless set.
     func readDecoded(
-        upTo limit: Int, received: Int, until isEnough: ([UInt8]) async throws(KindFailure) -> Bool = { _ in false }
+        upTo limit: Int, received: Int, keepsPart: Bool = false,
+        until isEnough: ([UInt8]) async throws(KindFailure) -> Bool = { _ in false }
     ) async throws(KindFailure) -> DecodedBody {
-        var decoders = try contentDecoders()
         var body = DecodedBody(bytes: [], isTruncated: false)
+        do throws(KindFailure) {
+            try await read(into: &body, upTo: limit, received: received, until: isEnough)
+        } catch {
+            guard keepsPart, error.reason == .connectionLost, !body.bytes.isEmpty else { throw error }
+            body.isTruncated = true
+            body.interruption = error
+        }
+        return body
+    }
+
+    private func read(
+        into body: inout DecodedBody, upTo limit: Int, received: Int,
+        until isEnough: ([UInt8]) async throws(KindFailure) -> Bool
+    ) async throws(KindFailure) {
+        var decoders = try contentDecoders()
         var taken = 0
         var isFirst = true
         try await forEachPiece { piece async throws(KindFailure) in
@@ -51,7 +71,6 @@ extension OutgoingResponse {
             }
             return if isOpen { !(try await isEnough(body.bytes)) } else { false }
         }
-        return body
     }
 
     private static func decode(

@@ -38,6 +38,16 @@ struct DocumentWatch {
         }
     }
 
+    /// Whether a document that broke off says what it has to say: a page whose head is there, a file that is told by its
+    /// beginning, a PDF that came to its end.
+    mutating func suffices(_ bytes: [UInt8]) -> Bool {
+        switch sort ?? Self.sort(of: bytes, contentType) {
+        case .page: hasSeenHead || head.advance(to: bytes)
+        case .file: true
+        case .whole: bytes.suffix(1024).firstPlace(of: Array("%%EOF".utf8)) != nil
+        }
+    }
+
     private static func sort(of bytes: [UInt8], _ contentType: String?) -> Sort {
         // A PDF keeps its facts anywhere, and at its end before all.
         if bytes.prefix(1024).firstRange(of: Array("%PDF-".utf8)) != nil { return .whole }

@@ -114,8 +114,9 @@ public struct Enrich: Kind {
         var watch = DocumentWatch(contentType: task.contentType)
         var headOutput: Output?
         var isCut = false
-        let body = try await response.readDecoded(upTo: maxBytes, received: configuration.maxReceivedBytes) {
-            bytes async throws(KindFailure) in
+        let body = try await response.readDecoded(
+            upTo: maxBytes, received: configuration.maxReceivedBytes, keepsPart: true
+        ) { bytes async throws(KindFailure) in
             switch watch.look(at: bytes) {
             case .more: return false
             case .enough: isCut = true
@@ -128,6 +129,7 @@ public struct Enrich: Kind {
             }
             return true
         }
+        if let interruption = body.interruption, !watch.suffices(body.bytes) { throw interruption }
         context.report(OperationProgress(completed: Int64(body.bytes.count), unit: "bytes"))
         var output: Output
         if let headOutput {

@@ -1,32 +1,50 @@
-/// JSON as pages write it: comments, trailing commas and semicolons, raw control characters in strings, CDATA marks around.
+/// JSON as pages write it: comments, trailing commas and semicolons, raw control characters and quotes in strings, words
+/// without quotes, references of HTML, CDATA marks around.
 enum LooseJSON {
-    /// The values that stand one after the other in `bytes`; what follows the first mistake is left out.
+    /// The values that stand one after the other in `bytes`; of the one with the first mistake what stands before it.
     static func parse(_ bytes: [UInt8]) -> [JSONValue] {
-        var parser = LooseJSONParser(bytes)
-        return parser.values()
+        var bytes = bytes
+        if !bytes.contains(UInt8(ascii: "\"")), bytes.firstPlace(of: Array("&quot;".utf8)) != nil {
+            bytes = Array(Entities.decode(String(decoding: bytes, as: UTF8.self)).utf8)
+        }
+        var parser = LooseJSONParser(bytes, guessesQuotes: false)
+        let values = parser.values()
+        guard parser.isBroken else { return values }
+        var guess = LooseJSONParser(bytes, guessesQuotes: true)
+        let guessed = guess.values()
+        return guess.isBroken ? values : guessed
     }
 }
 
 /// Depth, number of values and work are bounded; never fails, but stops.
 private struct LooseJSONParser {
-    private struct Stop: Error {}
     private static let maxDepth = 48
     private static let maxValues = 50_000
 
     private let bytes: [UInt8]
+    /// Whether a quote ends a string only where one can end.
+    private let guessesQuotes: Bool
+    /// Set by the first mistake; nothing is read after it.
+    private(set) var isBroken = false
     private var at = 0
     private var count = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8], guessesQuotes: Bool) {
+        self.bytes = bytes
+        self.guessesQuotes = guessesQuotes
+    }
 
     mutating func values() -> [JSONValue] {
         var values: [JSONValue] = []
-        while skipToValue() {
-            // What was read before a mistake is worth having; the mistake ends it.
-            guard let value = try? value(depth: 0) else { break }
-            values.append(value)
+        while !isBroken, skipToValue() {
+            if let value = value(depth: 0) { values.append(value) }
         }
         return values
+    }
+
+    private mutating func broken<T>() -> T? {
+        isBroken = true
+        return nil
     }
 
     /// To the next `{` or `[`, over what pages put around: `<!--`, `//<![CDATA[`, semicolons.
@@ -63,53 +81,57 @@ private struct LooseJSONParser {
         }
     }
 
-    private mutating func value(depth: Int) throws(Stop) -> JSONValue {
+    private mutating func value(depth: Int) -> JSONValue? {
         count += 1
-        guard depth < Self.maxDepth, count < Self.maxValues else { throw Stop() }
         skipSpace()
-        guard at < bytes.count else { throw Stop() }
+        guard depth < Self.maxDepth, count < Self.maxValues, at < bytes.count else { return broken() }
         switch bytes[at] {
-        case UInt8(ascii: "{"): return try object(depth: depth)
-        case UInt8(ascii: "["): return try array(depth: depth)
-        case UInt8(ascii: "\""), UInt8(ascii: "'"): return .string(try string())
-        default: return try word()
+        case UInt8(ascii: "{"): return object(depth: depth)
+        case UInt8(ascii: "["): return array(depth: depth)
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): return string().map { .string($0) }
+        default: return word()
         }
     }
 
-    private mutating func object(depth: Int) throws(Stop) -> JSONValue {
+    private mutating func object(depth: Int) -> JSONValue {
         at += 1
         var members: [(name: String, value: JSONValue)] = []
-        while true {
+        while !isBroken {
             skipSeparators()
-            guard at < bytes.count else { return .object(members) }
+            guard at < bytes.count else { break }
             if bytes[at] == UInt8(ascii: "}") {
                 at += 1
-                return .object(members)
+                break
             }
-            guard bytes[at] == UInt8(ascii: "\"") || bytes[at] == UInt8(ascii: "'") else { throw Stop() }
-            let name = try string()
+            let isQuoted = bytes[at] == UInt8(ascii: "\"") || bytes[at] == UInt8(ascii: "'")
+            guard let name = isQuoted ? string() : bareWord() else { break }
             skipSpace()
-            guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else { throw Stop() }
+            guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else {
+                isBroken = true
+                break
+            }
             at += 1
             skipSpace()
             // `"a": ,` and `"a": }`
             if at < bytes.count, bytes[at] == UInt8(ascii: ",") || bytes[at] == UInt8(ascii: "}") { continue }
-            members.append((name, try value(depth: depth + 1)))
+            if let value = value(depth: depth + 1) { members.append((name, value)) }
         }
+        return .object(members)
     }
 
-    private mutating func array(depth: Int) throws(Stop) -> JSONValue {
+    private mutating func array(depth: Int) -> JSONValue {
         at += 1
         var elements: [JSONValue] = []
-        while true {
+        while !isBroken {
             skipSeparators()
-            guard at < bytes.count else { return .array(elements) }
+            guard at < bytes.count else { break }
             if bytes[at] == UInt8(ascii: "]") {
                 at += 1
-                return .array(elements)
+                break
             }
-            elements.append(try value(depth: depth + 1))
+            if let element = value(depth: depth + 1) { elements.append(element) }
         }
+        return .array(elements)
     }
 
     private mutating func skipSeparators() {
@@ -120,28 +142,47 @@ private struct LooseJSONParser {
         }
     }
 
-    private mutating func word() throws(Stop) -> JSONValue {
+    private mutating func bareWord() -> String? {
         let start = at
-        while at < bytes.count, !",]}:;".utf8.contains(bytes[at]), bytes[at] > 0x20 { at += 1 }
-        let text = String(decoding: bytes[start..<at], as: UTF8.self)
+        while at < bytes.count, !",[]{}:;\"'".utf8.contains(bytes[at]), bytes[at] > 0x20 { at += 1 }
+        return at > start ? String(decoding: bytes[start..<at], as: UTF8.self) : broken()
+    }
+
+    private mutating func word() -> JSONValue? {
+        guard let text = bareWord() else { return nil }
         switch text {
         case "true", "True": return .bool(true)
         case "false", "False": return .bool(false)
         case "null", "undefined", "None": return .null
         default:
-            guard let number = Double(text), number.isFinite else { throw Stop() }
-            return .number(number)
+            guard let number = Double(text) else { return .string(text) }
+            return number.isFinite ? .number(number) : .null
         }
     }
 
-    private mutating func string() throws(Stop) -> String {
+    /// Whether a string can end before `place`: what follows is the end of a member, an element or a name.
+    private func canEnd(before place: Int) -> Bool {
+        func next(_ start: Int) -> (byte: UInt8, place: Int)? {
+            bytes[start...].indices.first { bytes[$0] > 0x20 }.map { (bytes[$0], $0) }
+        }
+        guard let mark = next(place) else { return true }
+        switch mark.byte {
+        case UInt8(ascii: ":"), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ";"): return true
+        case UInt8(ascii: ","):
+            guard let after = next(mark.place + 1) else { return true }
+            return "\"'{[]},/-0123456789tfn".utf8.contains(after.byte)
+        default: return false
+        }
+    }
+
+    private mutating func string() -> String? {
         let quote = bytes[at]
         at += 1
         var content: [UInt8] = []
         while at < bytes.count {
             let byte = bytes[at]
             at += 1
-            if byte == quote { return String(decoding: content, as: UTF8.self) }
+            if byte == quote, !guessesQuotes || canEnd(before: at) { return String(decoding: content, as: UTF8.self) }
             guard byte == UInt8(ascii: "\\"), at < bytes.count else {
                 content.append(byte < 0x20 ? 0x20 : byte)
                 continue
@@ -155,7 +196,7 @@ private struct LooseJSONParser {
             default: content.append(letter)
             }
         }
-        throw Stop()
+        return broken()
     }
 
     private mutating func appendUnicode(to content: inout [UInt8]) {

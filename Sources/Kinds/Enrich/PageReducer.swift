@@ -153,7 +153,7 @@ struct PageReducer {
 
     private mutating func script() {
         let type = reader.attribute("type").map { reader.text($0).trimmingSpaces.lowercased() }
-        let text = reader.rawText(until: "script")
+        let text = reader.scriptText()
         if let type, type.hasPrefix("application/ld+json"), reduced.jsonLD.count < 64, text.count <= 512 << 10 {
             reduced.jsonLD.append(Array(reader.bytes[text]))
         }
@@ -206,7 +206,10 @@ struct PageReducer {
         if reader.isSelfClosing { return }
         var open = 1
         var integration = 0
-        while open > 0, let token = reader.next() {
+        defer { reader.readsCDATA = false }
+        while open > 0 {
+            reader.readsCDATA = integration == 0
+            guard let token = reader.next() else { return }
             switch token {
             case .start(let range):
                 let name = TagName(reader.bytes[range])
@@ -215,6 +218,7 @@ struct PageReducer {
                 } else if name.isIntegrationPoint {
                     if !reader.isSelfClosing { integration += 1 }
                 } else if integration == 0, name.isForeignBreakout {
+                    reader.readsCDATA = false
                     start(range)
                     return
                 } else if name == .script || name == .style, !reader.isSelfClosing {

@@ -26,6 +26,8 @@ struct TagReader {
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var at: Int
     private(set) var attributes: [Attribute] = []
+    /// Whether `<![CDATA[` begins text: in SVG and MathML.
+    var readsCDATA = false
 
     init(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) {
         self.bytes = bytes
@@ -77,7 +79,53 @@ struct TagReader {
         }
     }
 
-    /// Reads what stands until `</name`, as raw text, and leaves the reader before that end tag.
+    /// Reads the text of a script, and leaves the reader before its end tag.
+    ///
+    /// After `<!--` a further `<script>` and its end are text as well (HTML standard, 13.2.5.20 to 13.2.5.31).
+    mutating func scriptText() -> Range<Int> {
+        let start = at
+        var isEscaped = false
+        var isDoubleEscaped = false
+        while at < end {
+            guard isEscaped || bytes[at] == 0x3C else {
+                at = find(0x3C, from: at) ?? end
+                continue
+            }
+            switch bytes[at] {
+            case 0x3C where isTag("</script"):
+                if !isDoubleEscaped { return start..<at }
+                isDoubleEscaped = false
+                at += 1
+            case 0x3C where isEscaped && isTag("<script"):
+                isDoubleEscaped = true
+                at += 1
+            case 0x3C where !isEscaped && follows("<!--"):
+                isEscaped = true
+                // `<!-->` is whole.
+                at += 2
+            case UInt8(ascii: "-") where follows("-->"):
+                (isEscaped, isDoubleEscaped) = (false, false)
+                at += 3
+            default:
+                at += 1
+            }
+        }
+        return start..<end
+    }
+
+    private func follows(_ text: StaticString) -> Bool {
+        at + text.utf8CodeUnitCount <= end && equals(at..<at + text.utf8CodeUnitCount, text)
+    }
+
+    /// Whether a tag begins here whose name ends.
+    private func isTag(_ text: StaticString) -> Bool {
+        let after = at + text.utf8CodeUnitCount
+        guard follows(text) else { return false }
+        return after == end || bytes[after].isSpace || bytes[after] == UInt8(ascii: "/") || bytes[after] == 0x3E
+    }
+
+    /// Reads what stands until `</name`, as raw text, and leaves the reader before that end tag. For a script see
+    /// ``scriptText()``.
     mutating func rawText(until name: StaticString) -> Range<Int> {
         let start = at
         let count = name.utf8CodeUnitCount
@@ -98,6 +146,10 @@ struct TagReader {
 
     /// Goes to the end tag of the same name.
     mutating func skipRawText(until name: Range<Int>) {
+        if equals(name, "script") {
+            _ = scriptText()
+            return
+        }
         let count = name.count
         while let less = find(0x3C, from: at) {
             let after = less + 2 + count
@@ -151,6 +203,12 @@ struct TagReader {
     }
 
     private mutating func skipMarkupDeclaration() {
+        if readsCDATA, follows("<![cdata[") {
+            at += 9
+            while at < end, !follows("]]>") { at = find(UInt8(ascii: "]"), from: at + 1) ?? end }
+            at = min(at + 3, end)
+            return
+        }
         guard at + 3 < end, bytes[at + 2] == UInt8(ascii: "-"), bytes[at + 3] == UInt8(ascii: "-") else {
             skip(past: 0x3E, from: at + 2)
             return

@@ -80,7 +80,7 @@ enum WildDate {
             let rest = tokens[start...]
             guard let first = number(rest, 0) else { continue }
             if first.digits == 8, let day = day(first.value / 10000, first.value / 100 % 100, first.value % 100) {
-                return withTime(day, tokens[(start + 1)...])
+                return withCompactTime(day, tokens[(start + 1)...]) ?? withTime(day, tokens[(start + 1)...])
             }
             // Year, month and day, in words of one character that need no spaces.
             if let day = eastern(rest) { return day }
@@ -160,6 +160,17 @@ enum WildDate {
         isPlausible(year) ? CivilDate(year: year, month: month, day: day) : nil
     }
 
+    /// `T040506Z`, `T0405+0100`.
+    private static func withCompactTime(_ day: CivilDate, _ rest: ArraySlice<Token>) -> String? {
+        guard rest.first == .word("t"), let time = number(rest, 1), time.digits == 6 || time.digits == 4 else {
+            return nil
+        }
+        let value = time.digits == 6 ? time.value : time.value * 100
+        let (hour, minute, second) = (value / 10000, value / 100 % 100, value % 100)
+        guard hour < 24, minute < 60, second < 60 else { return nil }
+        return format(day) + "T" + format(hour, minute, second) + zone(rest.dropFirst(2))
+    }
+
     private static func withTime(_ day: CivilDate, _ rest: ArraySlice<Token>) -> String {
         let date = format(day)
         // Up to a few words or marks may stand between date and time: `T`, `,`, `at`, `um`.
@@ -213,9 +224,16 @@ enum WildDate {
             guard hour <= 14, minute < 60 else { return "" }
             if hour == 0, minute == 0 { return "Z" }
             return (sign == "+" ? "+" : "-") + two(hour) + ":" + two(minute)
+        case .word(let name): return zones[name] ?? ""
         default: return ""
         }
     }
+
+    /// By RFC 5322, 4.3, and those of central Europe.
+    private static let zones = [
+        "est": "-05:00", "edt": "-04:00", "cst": "-06:00", "cdt": "-05:00", "mst": "-07:00", "mdt": "-06:00",
+        "pst": "-08:00", "pdt": "-07:00", "cet": "+01:00", "cest": "+02:00",
+    ]
 
     private static func zoneSign(_ rest: ArraySlice<Token>) -> Character? {
         if case .mark(let sign)? = rest.first, sign == "+" || sign == "-" { return sign }

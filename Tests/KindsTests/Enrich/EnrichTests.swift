@@ -116,4 +116,27 @@ import Testing
         #expect(facts.title == "right <meta name=author content=spoof>")
         #expect(facts.metaAll("author") == ["real"])
     }
+
+    @Test(arguments: [
+        "<script>var x='<!--<script></script><meta name=author content=spoof>'</script>",
+        "<script><!-- <SCRIPT/></script ><meta name=author content=spoof>--></script>",
+        "<template><script><!--<script></script></template><meta name=author content=spoof></script></template>",
+        "<svg><![CDATA[ x></svg><meta name=author content=spoof> ]]></svg>",
+        "<math><mi><![CDATA[>]]></mi><![CDATA[</math><meta name=author content=spoof>]]]></math>",
+    ])
+    func whatIsTextByTheStandardHoldsNoTags(html: String) {
+        let facts = PageParser.parse(Array((html + "<meta name=author content=real>").utf8))
+        #expect(facts.metaAll("author") == ["real"])
+    }
+
+    /// The end of a script is found where browsers find it.
+    @Test(arguments: [
+        "<script><!-- x </script>", "<script><!--<script></script>--></script>", "<script><!--><script></script>",
+        "<script><!--<scripts></script>", "<script>'<script>'</script>", "<script>a<!b--></script>",
+        "<svg><desc><![CDATA[></desc></svg>",
+    ])
+    func whatFollowsAScriptIsRead(html: String) {
+        let facts = PageParser.parse(Array((html + "<meta name=author content=real>").utf8))
+        #expect(facts.metaAll("author") == ["real"])
+    }
 }

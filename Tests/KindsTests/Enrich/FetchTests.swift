@@ -43,6 +43,39 @@ import Testing
         #expect(output.wordCount == 9)
     }
 
+    /// Lengths that servers name and do not keep.
+    @Test(arguments: ["content-length: 1000000\r\n\r\n%", "transfer-encoding: chunked\r\n\r\nFFFF\r\n%"])
+    func pageThatComesShortIsDescribed(rest: String) async throws {
+        let page = "<head><title>Story</title></head><body><p>It goes on.</p></body></html>"
+        let (output, requests) = try await enrich { _ in
+            .raw(
+                Array("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\(rest.replacing("%", with: page))".utf8),
+                closes: true)
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.title == "Story")
+        #expect(output.isTruncated)
+        #expect(requests.count == 1)
+    }
+
+    /// A page cut within its head may say something else as a whole.
+    @Test func pageCutWithinItsHeadIsAskedForAgain() async throws {
+        let failure = await #expect(throws: KindFailure.self) {
+            _ = try await self.enrich { _ in
+                .raw(
+                    Array(
+                        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 99999\r\n\r\n<head><title>Sto"
+                            .utf8),
+                    closes: true)
+            } _: {
+                Enrich.Input(url: $0)
+            }
+        }
+        #expect(failure?.code == "connection_lost")
+        #expect(failure?.isRetryable == true)
+    }
+
     @Test(
         arguments: [
             "", wholeHead.replacing("\"wordCount\":9", with: "\"x\":9"), wholeHead.replacing("og:site_name", with: "x"),

@@ -20,19 +20,20 @@ import Testing
             #"<!-- {"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03"} -->"#,
             "{\"@type\":\"Article\",\"articleBody\":\"line\nbreak\ttab\",\"headline\":\"H\",\"author\":\"Ada\",\"datePublished\":\"2024-02-03\"}",
             #"{"@type":"WebPage","mainEntity":{"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03"}}"#,
+            // What stands before a mistake is kept.
             #"{"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03","broken":"#,
+            #"{"@type":"Article","headline":"H","author":"Ada","datePublished":"2024-02-03","broken":}}{{"x" "y""#,
+            #"{"@type":"Article","description":"She said "no", and left "him"","headline":"H","author":"Ada","datePublished":"2024-02-03"}"#,
+            #"{"@type":"Article","keywords":["a "b" c", true],"headline":"H","author":"Ada","datePublished":"2024-02-03"}"#,
+            #"{"@type":"Article","position":NaN,"x":Infinity,headline:"H",author:"Ada","datePublished":"2024-02-03"}"#,
+            "{&quot;@type&quot;:&quot;Article&quot;,&quot;headline&quot;:&quot;H&quot;,&quot;author&quot;:&quot;Ada&quot;,&quot;datePublished&quot;:&quot;2024-02-03&quot;}",
         ])
     func linkedDataIsReadAsPagesWriteIt(text: String) throws {
         let output = try describe(json(text))
-        if text.hasSuffix("\"broken\":") {
-            // What stands before a mistake is lost with its object; the page is described all the same.
-            #expect(output.bytes > 0)
-        } else {
-            #expect(output.title == "H")
-            #expect(output.author == "Ada")
-            #expect(output.published == "2024-02-03")
-            #expect(output.type == "article")
-        }
+        #expect(output.title == "H")
+        #expect(output.author == "Ada")
+        #expect(output.published == "2024-02-03")
+        #expect(output.type == "article")
     }
 
     @Test func ownerOfASiteOfOnesOwnIsItsAuthor() throws {
@@ -182,7 +183,9 @@ import Testing
             ("2024-02-03", "2024-02-03"), ("2024-02-03T04:05:06Z", "2024-02-03T04:05:06Z"),
             ("2024-02-03T04:05:06.789+0100", "2024-02-03T04:05:06+01:00"),
             ("2024-02-03 04:05", "2024-02-03T04:05:00"), ("20240203", "2024-02-03"),
-            ("Sat, 03 Feb 2024 04:05:06 GMT", "2024-02-03T04:05:06Z"),
+            ("20240203T040506Z", "2024-02-03T04:05:06Z"), ("20240203T0405+0100", "2024-02-03T04:05:00+01:00"),
+            ("20240203T256161", "2024-02-03"), ("Sat, 03 Feb 2024 04:05:06 GMT", "2024-02-03T04:05:06Z"),
+            ("Sat, 03 Feb 2024 04:05:06 EST", "2024-02-03T04:05:06-05:00"),
             ("February 3, 2024", "2024-02-03"), ("Feb 3rd, 2024 at 4:05 PM", "2024-02-03T16:05:00"),
             ("3. Februar 2024, 04:05 Uhr", "2024-02-03T04:05:00"),
             ("3 février 2024", "2024-02-03"), ("03.02.2024", "2024-02-03"), ("25/12/2024", "2024-12-25"),

@@ -10,7 +10,7 @@ import Testing
             quotes, lessThans, nulls, tables, formatting, metas, headings, items, classes, jsonDepth, jsonGarbage,
             jsonNesting,
             jsonNumbers, selects,
-            foreign, templates, titles, times, charsets
+            foreign, templates, titles, times, charsets, scripts, foreignText, jsonQuotes
 
         var page: String {
             func many(_ text: String, _ count: Int = 300_000) -> String {
@@ -47,6 +47,10 @@ import Testing
             case .titles: many("<title>x</title>")
             case .times: many("<time datetime='1 1 1 1 1 may may may 2020'>")
             case .charsets: many("<meta charset=none>")
+            case .scripts: "<script>" + many("<!--<script></script>-")
+            case .foreignText: many("<svg><![CDATA[]]")
+            case .jsonQuotes:
+                "<script type=application/ld+json>{\"@type\":\"x" + many("\" , \"") + many(" ") + "</script>"
             }
         }
     }

@@ -62,7 +62,8 @@ enum Charset {
         while let token = reader.next() {
             guard case .start(let name) = token else { continue }
             if reader.equals(name, "body") { return nil }
-            for raw in ["script", "style", "title", "textarea", "noscript"] as [StaticString]
+            if reader.equals(name, "script") { _ = reader.scriptText() }
+            for raw in ["style", "title", "textarea", "noscript"] as [StaticString]
             where reader.equals(name, raw) {
                 _ = reader.rawText(until: raw)
             }
