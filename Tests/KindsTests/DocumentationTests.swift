@@ -41,7 +41,21 @@ import Testing
         }
     }
 
-    @Test(arguments: ["SendingFiles", "FollowingLinks"])
+    @Test func enrichingLinks() async throws {
+        try await LoopbackServer.with { _ in
+            .text("<title>Story</title>")
+        } _: { server in
+            let (outgoing, address, documents) = (loopbackConfiguration(), server.origin, DocumentReader())
+            let client = OutgoingClient(outgoing)
+            let enrich = Enrich(client: client, documents: documents)
+            let page = try await enrich.run(Enrich.Input(url: address), context: OperationContext())
+            print(page.title ?? "no title", page.sources["title"] ?? "")
+            await client.shutdown()
+            #expect(page.title == "Story")
+        }
+    }
+
+    @Test(arguments: ["SendingFiles", "FollowingLinks", "EnrichingLinks"])
     func everyExampleIsCompiled(article: String) throws {
         let here = URL(fileURLWithPath: #filePath)
         let compiled = try lines(of: here)
@@ -63,9 +77,16 @@ import Testing
 
     @Test func everyFieldOfAnInputIsExplained() throws {
         let folder = articles(from: URL(fileURLWithPath: #filePath))
-        for (article, fields) in [("SendingFiles", Upload.inputFields), ("FollowingLinks", Unfurl.inputFields)] {
+        for (article, fields) in [
+            ("SendingFiles", Upload.inputFields), ("FollowingLinks", Unfurl.inputFields),
+            ("EnrichingLinks", Enrich.inputFields),
+        ] {
             let text = try String(contentsOf: folder.appendingPathComponent(article + ".md"), encoding: .utf8)
-            for field in fields { #expect(text.contains("| `\(field.name)` |"), "\(field.name)") }
+            // The first column may name several.
+            let named = text.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap {
+                ($0.dropFirst(2).components(separatedBy: " |").first ?? "").components(separatedBy: ", ")
+            }
+            for field in fields { #expect(named.contains("`\(field.name)`"), "\(field.name)") }
         }
     }
 

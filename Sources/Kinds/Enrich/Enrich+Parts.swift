@@ -49,7 +49,7 @@ extension Enrich {
                 }
                 guard response.isSuccess else { return .done(nil) }
                 let body = try await response.readDecoded(
-                    upTo: DocumentWatch.fileBytes, received: DocumentWatch.fileBytes)
+                    upTo: DocumentWatch.fileBytes, received: DocumentWatch.fileBytes, keepsPart: true)
                 return .done(try await documents.read(MeasureTask(), body.bytes, at: response.url).facts)
             }
             switch step {
