@@ -1,9 +1,10 @@
-/// `upload` beside curl, `unfurl` beside curl, and what `enrich` makes of pages.
+/// `upload` beside curl, `unfurl` beside curl, and what `enrich` makes of pages, hostile ones among them.
 func measureKinds() async throws -> [Row] {
     var rows: [Row] = []
     try await DavServer.with { server in
         rows += try await measureUploads(to: server)
         rows.append(try await measureUnfurl(at: server))
     }
-    return rows + (try await measureEnrich())
+    rows += try await measureEnrich()
+    return rows + [try await measureHostilePages()]
 }
