@@ -5,7 +5,6 @@ extension Connection {
     /// Sets what durability and safety rest on, and asserts that it took (P1).
     func configure(path: String, isWriter: Bool, options: StoreOptions) throws(StoreOpenError) {
         do throws(SQLiteError) {
-            try setBusyTimeout(milliseconds: Int32(clamping: options.busyTimeout.milliseconds))
             setLengthLimit(bytes: 16 << 20)
             try enable(.defensive)
             try enable(.untrustedSchema)

@@ -19,7 +19,7 @@ extension DatabaseLocation {
             size = 0
         }
         return try lookingTwice { () throws(StoreOpenError) in
-            let connection = try openConnection(.readWrite)
+            let connection = try openConnection(.readWrite, options)
             try connection.checkOwner(path: path)
             if size <= options.checkedBytes { try connection.checkWhole(path: path) }
             try connection.configure(path: path, isWriter: true, options: options)
@@ -38,7 +38,7 @@ extension DatabaseLocation {
         if size == 0 { throw .emptyFile(path: path) }
         if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
         return try lookingTwice { () throws(StoreOpenError) in
-            let connection = try openConnection(.readOnly)
+            let connection = try openConnection(.readOnly, options)
             let version = try connection.checkOwner(path: path)
             if version < Migration.current {
                 throw .schemaTooOld(path: path, found: version, needed: Migration.current)
@@ -48,9 +48,14 @@ extension DatabaseLocation {
         }
     }
 
-    private func openConnection(_ access: Connection.Access) throws(StoreOpenError) -> Connection {
+    private func openConnection(
+        _ access: Connection.Access, _ options: StoreOptions
+    ) throws(StoreOpenError) -> Connection {
         do throws(SQLiteError) {
-            return try Connection(path: path, access: access)
+            let connection = try Connection(path: path, access: access)
+            // Before anything is read: after a crash another process may be recovering the log.
+            try connection.setBusyTimeout(milliseconds: Int32(clamping: options.busyTimeout.milliseconds))
+            return connection
         } catch {
             throw StoreOpenError(error, path: path)
         }
