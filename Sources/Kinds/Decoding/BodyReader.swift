@@ -90,6 +90,11 @@ extension OutgoingResponse {
         return try input.decoded(by: last, into: &output, limit: limit) && isOpen
     }
 
+    /// Those of the IANA registry that cannot be undone here, and `lz4`.
+    private static let registeredCodings: Set<String> = [
+        "aes128gcm", "compress", "dcb", "dcz", "exi", "lz4", "pack200-gzip", "x-compress",
+    ]
+
     private func contentDecoders() throws(KindFailure) -> [any ContentDecoder] {
         let codings = headers[canonicalForm: "content-encoding"].map { $0.lowercased() }.filter {
             !$0.isEmpty && $0 != "identity"
@@ -101,6 +106,8 @@ extension OutgoingResponse {
             case "deflate": decoders.append(InflateDecoder(gzip: false))
             case "br": decoders.append(BrotliDecoder())
             case "zstd": decoders.append(ZstandardDecoder())
+            // What is no coding (`none`, `utf-8`) is passed over, as browsers do.
+            case let other where !Self.registeredCodings.contains(other): continue
             default:
                 throw KindFailure(
                     .protocolError,

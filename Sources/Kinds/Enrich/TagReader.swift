@@ -65,13 +65,11 @@ struct TagReader {
             }
             at += 2
             let name = readName()
-            readAttributes()
-            return .end(name: name)
+            return readAttributes() ? .end(name: name) : nil
         case let letter where Self.isLetter(letter):
             at += 1
             let name = readName()
-            readAttributes()
-            return .start(name: name)
+            return readAttributes() ? .start(name: name) : nil
         default:
             at += 1
             skipText()
@@ -243,13 +241,14 @@ struct TagReader {
         return start..<at
     }
 
-    private mutating func readAttributes() {
+    /// - Returns: False when the end comes first: such a tag is none (HTML standard, 13.2.5).
+    private mutating func readAttributes() -> Bool {
         attributes.removeAll(keepingCapacity: true)
         while at < end {
             let byte = bytes[at]
             if byte == 0x3E {
                 at += 1
-                return
+                return true
             }
             if byte.isSpace || byte == UInt8(ascii: "/") {
                 at += 1
@@ -266,6 +265,7 @@ struct TagReader {
             let value = readValue()
             if attributes.count < Self.maxAttributes { attributes.append(Attribute(name: name, value: value)) }
         }
+        return false
     }
 
     private mutating func readValue() -> Range<Int> {

@@ -21,7 +21,28 @@ extension Upload.Input {
         if stage == .whole, file == nil, body == nil {
             throw .invalid("file", "is missing; name a file, give a body, or let a dependency give it")
         }
-        if stage != .definition, style == .s3, credential == nil { throw .missingSigner }
+        if createOnly == true, style == .form || style == .tus || style == .resumable || method == .post {
+            throw .invalid(
+                "create_only", "goes with PUT and s3 only: a POST makes something new each time; leave it out")
+        }
+        guard stage != .definition, style == .s3 else { return }
+        if credential == nil { throw .missingSigner }
+        try checkKey()
+    }
+
+    /// Without a key S3 would take the request for one about the bucket.
+    private func checkKey() throws(KindFailure) {
+        let target = try target
+        let parts = target.path.split(separator: "/")
+        // A bucket may be the first label of the host, but neither of an address nor of a single label.
+        let isBucketInPath =
+            switch target.host {
+            case .address: true
+            case .domain(let name): !name.contains(".")
+            }
+        if parts.count < (isBucketInPath ? 2 : 1) || target.path.hasSuffix("/") {
+            throw .invalid("to", "must be the address of an object: name the key behind the bucket")
+        }
     }
 
     var target: WebURL {

@@ -40,7 +40,9 @@ extension Upload {
     }
 
     static func isMediaType(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+        guard text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return false }
+        let names = text.prefix { $0 != ";" }.trimmingSpaces.split(separator: "/", omittingEmptySubsequences: false)
+        return names.count == 2 && names.allSatisfy { !$0.isEmpty && !$0.contains(" ") }
     }
 
     func contentType(of input: Input, _ source: UploadSource) async throws(KindFailure) -> String {

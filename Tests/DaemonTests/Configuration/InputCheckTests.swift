@@ -38,6 +38,13 @@ import Testing
         ("upload", #"{"to":"http://example.org/","body":"x","headers":{"a":1}}"#, "\"headers.a\" is not of the type"),
         ("upload", #"{"to":"http://example.org/","body":"x","sha256":"ab"}"#, "64 hexadecimal digits"),
         ("upload", #"{"to":"http://example.org/","body":"x","content_type":""}"#, "must be a media type"),
+        ("upload", #"{"to":"http://example.org/","body":"x","content_type":"picture"}"#, "must be a media type"),
+        ("upload", #"{"to":"http://h.example/","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
+        ("upload", #"{"to":"http://h.example/b/","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
+        ("upload", #"{"to":"http://192.0.2.1/b","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
+        ("upload", #"{"to":"http://store/b","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
+        ("upload", #"{"to":"http://example.org/","body":"x","create_only":true,"method":"POST"}"#, "PUT and s3 only"),
+        ("upload", #"{"to":"http://example.org/","body":"x","create_only":true,"protocol":"tus"}"#, "PUT and s3 only"),
     ]
 
     @Test(arguments: hopeless)

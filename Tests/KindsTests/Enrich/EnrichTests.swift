@@ -86,6 +86,23 @@ import Testing
         #expect(try await enrich(.respond(200, [("content-type", "text/html")], meta)).title == expected[name])
         let old = Array("<meta content='text/html; charset=\(label)' http-equiv=Content-Type>".utf8) + body
         #expect(try await enrich(.respond(200, [("content-type", "text/html")], old)).title == expected[name])
+        let declared = Array("<?xml version='1.0' encoding = \"\(label)\"?>".utf8) + body
+        #expect(try await enrich(.respond(200, [("content-type", "text/html")], declared)).title == expected[name])
+    }
+
+    @Test(arguments: ["none", "utf-8", "identity", "UTF-8, none"])
+    func codingThatIsNoneIsPassedOver(coding: String) async throws {
+        let page = Array("<title>T</title>".utf8)
+        let output = try await enrich(
+            .respond(200, [("content-type", "text/html"), ("content-encoding", coding)], page))
+        #expect(output.title == "T")
+    }
+
+    @Test func codingThatCannotBeUndoneIsAFailure() async throws {
+        let failure = await #expect(throws: KindFailure.self) {
+            _ = try await self.enrich(.respond(200, [("content-encoding", "compress")], [0x1F, 0x9D]))
+        }
+        #expect(failure?.code == "protocol_error")
     }
 
     @Test func byteOrderMarkWins() async throws {

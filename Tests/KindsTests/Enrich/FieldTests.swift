@@ -127,6 +127,7 @@ import Testing
             ("<title>Story - Part 2</title>", "Story - Part 2", nil),
             ("<title>Story - Part 2</title><h1>Story</h1>", "Story", nil),
             ("<title>A</title><svg><title>B</title></svg>", "A", nil),
+            ("<title>A</title><meta property=og:title content=\"B><p>and all that follows", "A", nil),
             ("<title></title><h1>Only <br>head</h1>", "Only head", nil),
             ("<title>\n  Two\n lines </title>", "Two lines", nil),
             ("<TITLE>Caf&eacute; &amp; Bar</TITLE>", "Café & Bar", nil),

@@ -2,8 +2,8 @@ import Glibc
 
 /// Finds out how a page is encoded and turns it into UTF-8.
 ///
-/// In order: byte order mark, the header, a `meta` in the head (all of it, not only the first 1,024 bytes), whether the bytes
-/// are valid UTF-8, and the standard's fallback windows-1252.
+/// In order: byte order mark, the header, a `meta` in the head (all of it, not only the first 1,024 bytes), the declaration
+/// of XML, whether the bytes are valid UTF-8, and the standard's fallback windows-1252.
 enum Charset {
     /// - Returns: Valid UTF-8 without byte order mark and without U+0000, and the encoding's name by the Encoding standard.
     static func decode(_ bytes: [UInt8], contentType: String?) -> (utf8: [UInt8], name: String) {
@@ -27,6 +27,7 @@ enum Charset {
         if bytes.starts(with: [0xFF, 0xFE]) { return ("utf-16le", 2) }
         if let name = contentType.flatMap(parameter).flatMap(EncodingLabel.name) { return (name, 0) }
         if let name = bytes.withUnsafeBufferPointer(metaCharset) { return (name, 0) }
+        if let name = bytes.withUnsafeBufferPointer(declaredEncoding) { return (name, 0) }
         if isUTF8(bytes) { return ("utf-8", 0) }
         return ("windows-1252", 0)
     }
@@ -55,6 +56,17 @@ enum Charset {
         } catch {
             return false
         }
+    }
+
+    /// Of `<?xml version="1.0" encoding="windows-1251"?>` (HTML standard, 13.2.3.2, "get an XML encoding").
+    private static func declaredEncoding(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        guard bytes.starts(with: "<?xml".utf8), let end = bytes.prefix(1024).firstIndex(of: 0x3E) else { return nil }
+        let declaration = String(decoding: bytes[..<end], as: UTF8.self)
+        guard let text = declaration.cut(at: "encoding")?.after.trimmingSpaces, text.hasPrefix("=") else { return nil }
+        let value = text.dropFirst().trimmingSpaces
+        guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
+        let name = EncodingLabel.name(String(value.dropFirst().prefix { $0 != quote }))
+        return name?.hasPrefix("utf-16") == true ? "utf-8" : name
     }
 
     private static func metaCharset(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
