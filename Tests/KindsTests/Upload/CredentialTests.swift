@@ -28,7 +28,7 @@ import Testing
                     "storage=http://localhost:\(theirs.port)", "other=\(theirs.origin)")
                 let failure = await failure { () async throws(KindFailure) in
                     try await upload.run(
-                        Upload.Input(to: theirs.origin + "/x", style: style, credential: "storage", body: "x"),
+                        Upload.Input(to: theirs.origin + "/x/y", style: style, credential: "storage", body: "x"),
                         context: OperationContext())
                 }
                 #expect(failure?.code == "credential_refused")

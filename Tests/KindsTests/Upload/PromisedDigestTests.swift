@@ -14,7 +14,8 @@ import Testing
         _ file: String, _ server: LoopbackServer, _ style: Upload.Input.Style, _ sha256: String
     ) -> Upload.Input {
         Upload.Input(
-            file: file, to: server.origin + "/files", style: style, credential: style == .s3 ? "s3" : nil,
+            file: file, to: server.origin + (style == .s3 ? "/files/data.bin" : "/files"), style: style,
+            credential: style == .s3 ? "s3" : nil,
             sha256: sha256)
     }
 
