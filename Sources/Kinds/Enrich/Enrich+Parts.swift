@@ -1,7 +1,7 @@
 import NIOHTTP1
 
 extension Enrich {
-    /// For all of measuring, which is worth less than the page.
+    /// For all of measuring, which is worth less than the page; the wait for a turn at the host does not count.
     static let imageTimeout = Duration.seconds(5)
 
     /// Finds out how large the page's picture is where the page does not say, from the picture's first 64 KiB.
@@ -15,8 +15,12 @@ extension Enrich {
         else { return }
         let found: MediaFacts?
         do throws(KindFailure) {
-            found = try await withDeadline(limit, failure: .timeout("fetching the picture", after: limit, at: url)) {
-                () async throws(KindFailure) in try await measure(url)
+            found = try await withDeadline(left, failure: .timeout("fetching the picture", after: left, at: url)) {
+                () async throws(KindFailure) in
+                let stopwatch = Stopwatch()
+                return try await withLimit(
+                    { await stopwatch.reach(limit) }, failure: .timeout("fetching the picture", after: limit, at: url)
+                ) { () async throws(KindFailure) in try await measure(url, stopwatch) }
             }
         } catch {
             if error.reason == .cancelled { throw error }
@@ -35,14 +39,15 @@ extension Enrich {
         case done(MediaFacts?)
     }
 
-    private func measure(_ start: WebURL) async throws(KindFailure) -> MediaFacts? {
+    private func measure(_ start: WebURL, _ stopwatch: Stopwatch) async throws(KindFailure) -> MediaFacts? {
         var url = start
         for _ in 0...5 {
             var request = OutgoingRequest(method: .GET, url: url)
             request.headers = [
                 "accept": "image/*", "accept-encoding": "identity", "range": "bytes=0-\(DocumentWatch.fileBytes - 1)",
             ]
-            let step = try await client.exchange(request) { response throws(KindFailure) -> Step in
+            let step = try await client.exchange(request, stopwatch: stopwatch) {
+                response throws(KindFailure) -> Step in
                 if Redirect.isRedirect(response.status) {
                     await response.discard()
                     return .follow(try Redirect.target(of: response))

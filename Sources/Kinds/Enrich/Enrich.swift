@@ -138,7 +138,10 @@ public struct Enrich: Kind {
         } else {
             output = try await documents.read(task, body.bytes, at: url)
         }
-        if let wall = Wall.failure(response, title: output.title) { throw wall }
+        // A page that says what it is can be a wall only by its title.
+        let isJudged = output.charset != nil && (!output.saysWhatItIs || Wall.suspects(output.title))
+        let signs = isJudged ? PageSigns(body.bytes) : nil
+        if let wall = Wall.failure(response, title: output.title, page: signs) { throw wall }
         guard response.isSuccess else { throw .status(response, at: url) }
         output.status = response.status
         output.isTruncated = body.isTruncated || isCut
@@ -151,6 +154,12 @@ public struct Enrich: Kind {
 }
 
 extension Enrich.Output {
+    /// Whether anything but a title and text describes the page.
+    fileprivate var saysWhatItIs: Bool {
+        !openGraph.isEmpty || !twitter.isEmpty || jsonLD != nil || sources["canonical_url"] != nil
+            || confidence["description"].map { $0 != .low } ?? false
+    }
+
     /// What is known when the server answers 304.
     init(unchanged response: OutgoingResponse) {
         self.init(url: "\(response.url)")

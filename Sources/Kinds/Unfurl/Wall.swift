@@ -15,6 +15,13 @@ enum Wall {
             status: response.status, url: response.url)
     }
 
+    /// Whether a wall may have this title, as pages may that are written about one.
+    static func suspects(_ title: String?) -> Bool {
+        let title = title?.lowercased() ?? ""
+        return [robotTitles, robotWords, missingTitles, missingWords].joined().contains { begins(title, with: $0) }
+            || consentTitles.contains { title.hasPrefix($0) }
+    }
+
     private static func sign(of headers: HTTPHeaders, status: Int) -> String? {
         if headers["cf-mitigated"].first?.lowercased() == "challenge" { return "a robot check (Cloudflare)" }
         if let action = headers["x-amzn-waf-action"].first?.lowercased(), action == "challenge" || action == "captcha" {

@@ -59,6 +59,36 @@ import Testing
         #expect(requests.count == 1)
     }
 
+    @Test(arguments: ["CAPTCHA - Wikipedia", "404 - Wikipedia", "Before you continue - a play"])
+    func pageAboutAWallIsNone(title: String) async throws {
+        let text = String(repeating: "<p>A page of many words on what stands before pages.</p>", count: 100)
+        for head in ["", "<link rel=canonical href=/wiki>", "<meta property=og:type content=article>"] {
+            let (output, _) = try await enrich { _ in
+                .text("<title>\(title)</title>\(head)<body>\(text)")
+            } _: {
+                Enrich.Input(url: $0)
+            }
+            #expect(output.title?.isEmpty == false)
+        }
+    }
+
+    @Test(
+        arguments: [
+            "<title>Nur einen Moment…</title><script src=/cdn-cgi/challenge-platform/h/g/orchestrate/chl_page/v1></script>",
+            "<title>Before you continue</title><form action=/consent/save><input name=continue value=/story></form>",
+            "<title>CAPTCHA</title><form><input name=answer></form>",
+        ])
+    func wallIsBlockedWhateverItsLanguage(page: String) async throws {
+        let failure = await #expect(throws: KindFailure.self) {
+            _ = try await self.enrich { _ in
+                .text(page)
+            } _: {
+                Enrich.Input(url: $0)
+            }
+        }
+        #expect(failure?.code == "blocked")
+    }
+
     /// A page cut within its head may say something else as a whole.
     @Test func pageCutWithinItsHeadIsAskedForAgain() async throws {
         let failure = await #expect(throws: KindFailure.self) {
