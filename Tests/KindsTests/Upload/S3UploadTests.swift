@@ -62,9 +62,10 @@ import Testing
 @Suite(
     .enabled(if: Program.find("moto_server") != nil, "moto_server is not in PATH (PyPI: moto[s3,server])"), .serialized)
 struct S3UploadTests {
-    private func withStore<T>(_ body: (_ endpoint: String, OutgoingClient, Upload, _ folder: String) async throws -> T)
-        async throws -> T
-    {
+    private func withStore<T>(
+        isInOrder: Bool = false,
+        _ body: (_ endpoint: String, OutgoingClient, Upload, _ folder: String) async throws -> T
+    ) async throws -> T {
         let program = try #require(Program.find("moto_server"))
         return try await withFolder { folder in
             try await Program.with(program, ["-H", "127.0.0.1", "-p", "0"], until: "Press CTRL+C") { moto in
@@ -79,6 +80,8 @@ struct S3UploadTests {
                     configuration.roots = [folder]
                     configuration.checkpoints = folder
                     configuration.partBytes = 5 << 20
+                    // One part at once.
+                    if isInOrder { configuration.chunkBytes = 5 << 20 }
                     configuration.credentials = { _ throws(KindFailure) in "AKIDEXAMPLE:secret" }
                     configuration.credentialOrigins = [CredentialOrigin("store=\(endpoint)")].compactMap(\.self)
                     return try await body(
@@ -160,7 +163,7 @@ struct S3UploadTests {
 
     /// What the store has is not read again: a digest that goes on from other bytes shows in the receipt.
     @Test func digestGoesOnFromTheCheckpoint() async throws {
-        try await withStore { endpoint, _, upload, folder in
+        try await withStore(isInOrder: true) { endpoint, _, upload, folder in
             let bytes = try write((23 << 20) + 5, to: folder + "/file")
             let input = Upload.Input(
                 file: folder + "/file", to: endpoint + "/bucket/digest", style: .s3, credential: "store")
