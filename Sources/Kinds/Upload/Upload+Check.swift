@@ -21,9 +21,10 @@ extension Upload.Input {
         if stage == .whole, file == nil, body == nil {
             throw .invalid("file", "is missing; name a file, give a body, or let a dependency give it")
         }
-        if createOnly == true, style == .form || style == .tus || style == .resumable || method == .post {
+        if createOnly == true, style == .form || style == .tus || method == .post {
             throw .invalid(
-                "create_only", "goes with PUT and s3 only: a POST makes something new each time; leave it out")
+                "create_only",
+                "goes with PUT, s3 and resumable only: a POST makes something new each time; leave it out")
         }
         guard stage != .definition, style == .s3 else { return }
         if credential == nil { throw .missingSigner }

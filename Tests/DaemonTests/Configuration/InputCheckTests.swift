@@ -43,8 +43,14 @@ import Testing
         ("upload", #"{"to":"http://h.example/b/","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
         ("upload", #"{"to":"http://192.0.2.1/b","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
         ("upload", #"{"to":"http://store/b","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
-        ("upload", #"{"to":"http://example.org/","body":"x","create_only":true,"method":"POST"}"#, "PUT and s3 only"),
-        ("upload", #"{"to":"http://example.org/","body":"x","create_only":true,"protocol":"tus"}"#, "PUT and s3 only"),
+        (
+            "upload", #"{"to":"http://example.org/","body":"x","create_only":true,"method":"POST"}"#,
+            "goes with PUT, s3 and resumable"
+        ),
+        (
+            "upload", #"{"to":"http://example.org/","body":"x","create_only":true,"protocol":"tus"}"#,
+            "goes with PUT, s3 and resumable"
+        ),
     ]
 
     @Test(arguments: hopeless)
