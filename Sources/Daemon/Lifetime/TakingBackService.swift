@@ -9,7 +9,7 @@ struct TakingBackService: Service {
     let kinds: [any Kind]
     var interval = Duration.seconds(3600)
     /// At least so long lies between two rounds, however many jobs are cancelled.
-    var pause = Duration.seconds(1)
+    var pause = Duration.seconds(5)
     let logger: Logger
 
     func run() async throws {
@@ -42,7 +42,11 @@ struct TakingBackService: Service {
         var isAnythingLeft = false
         for kind in kinds {
             do throws(StoreError) {
-                let isLeft = try await kind.takeBack { job throws(StoreError) in try await store.job(job)?.state }
+                let isLeft = try await kind.takeBack { job throws(StoreError) in
+                    // A job of another kind left nothing of this one: the number is another database's.
+                    guard let record = try await store.job(job), record.kind == type(of: kind).name else { return nil }
+                    return record.state
+                }
                 isAnythingLeft = isLeft || isAnythingLeft
             } catch {
                 // What ends the store ends the runner, which tells why.

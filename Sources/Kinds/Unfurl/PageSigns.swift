@@ -13,8 +13,11 @@ struct PageSigns: Sendable {
     private(set) var leadsBack = false
     /// Whether it holds the script or the form of a robot check.
     let hasChallenge: Bool
+    /// Whether the page goes on behind these bytes.
+    let isCut: Bool
 
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: [UInt8], isCut: Bool = false) {
+        self.isCut = isCut
         hasChallenge = bytes.withUnsafeBytes(Self.holdsChallenge)
         bytes.withUnsafeBufferPointer { bytes in
             var reader = TagReader(bytes)

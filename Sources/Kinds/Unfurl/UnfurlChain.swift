@@ -135,9 +135,9 @@ struct UnfurlChain: Sendable {
         let wantsPage = readsPage || !response.isSuccess
         var signs: PageSigns?
         if wantsPage, PageHead.isPage(type) {
-            let bytes = try await readHead(of: response)
+            let (bytes, isCut) = try await readHead(of: response)
             final.page = try await documents.read(HeadTask(contentType: type), bytes, at: url)
-            signs = PageSigns(bytes)
+            signs = PageSigns(bytes, isCut: isCut)
         }
         if let wall = Wall.failure(response, title: final.page.title, page: signs) { throw wall }
         guard response.isSuccess || response.status == 304 || response.status == 300 else {
@@ -153,17 +153,21 @@ struct UnfurlChain: Sendable {
     }
 
     /// The head, and the rest too when the head does not say what the page is: then it may be a wall.
-    private func readHead(of response: OutgoingResponse) async throws(KindFailure) -> [UInt8] {
+    private func readHead(
+        of response: OutgoingResponse
+    ) async throws(KindFailure) -> (bytes: [UInt8], isCut: Bool) {
         // A wall is small.
         let announced = response.headers["content-length"].first.flatMap { Int($0) } ?? 0
         var head = HeadScanner()
         var wantsAll = false
-        return try await response.readDecoded(upTo: configuration.pageBytes, received: configuration.pageBytes * 2) {
-            bytes in
+        let body = try await response.readDecoded(
+            upTo: configuration.pageBytes, received: configuration.pageBytes * 2
+        ) { bytes in
             guard !wantsAll, head.advance(to: bytes) else { return false }
             wantsAll = announced <= configuration.pageBytes && !PageSigns(bytes).describesItself
             return !wantsAll
-        }.bytes
+        }
+        return (body.bytes, body.isTruncated || announced > configuration.pageBytes)
     }
 }
 

@@ -101,7 +101,7 @@ enum Wall {
     /// Whether the page has next to nothing of its own. - Parameter isSure: Whether something else says that it is a wall.
     private static func isBare(_ page: PageSigns?, isSure: Bool) -> Bool {
         guard let page else { return isSure }
-        return !page.describesItself && page.textBytes < (isSure || page.hasChallenge ? 1500 : 300)
+        return !page.isCut && !page.describesItself && page.textBytes < (isSure || page.hasChallenge ? 1500 : 300)
     }
 
     private static let robotTitles = [

@@ -7,8 +7,9 @@ struct Abandonment: Sendable {
 
     /// Asks the server to delete it. Best effort, for at most three seconds: what led here is what is told.
     ///
-    /// - Returns: Whether the server no longer has it.
-    @discardableResult func abandon(_ checkpoint: Checkpoint) async -> Bool {
+    /// - Parameter insists: Whether a server that is not ready is asked again.
+    /// - Returns: Whether the server no longer has it, or knows no way to delete it.
+    @discardableResult func abandon(_ checkpoint: Checkpoint, insists: Bool = true) async -> Bool {
         let work: @Sendable () async throws(KindFailure) -> Bool = { () async throws(KindFailure) in
             guard let request = try request(for: checkpoint) else { return false }
             while true {
@@ -17,8 +18,8 @@ struct Abandonment: Sendable {
                     return response.status
                 }
                 // The server may not have noticed yet that the connection of the last piece is gone.
-                guard status == 409 || status == 423 || status >= 500 else {
-                    return status < 300 || status == 404 || status == 410
+                guard insists, status == 409 || status == 423 || status >= 500, status != 501 else {
+                    return status < 300 || [404, 405, 410, 501].contains(status)
                 }
                 do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             }

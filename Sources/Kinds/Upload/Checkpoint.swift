@@ -87,6 +87,9 @@ struct CheckpointFile: Sendable {
         return jobs
     }
 
+    /// Whether there is one, readable or not.
+    var isNoted: Bool { access(path, F_OK) == 0 }
+
     /// When something was last noted; nil when nothing is there.
     var notedAt: time_t? {
         [path, path + ".new"].compactMap { path in

@@ -28,7 +28,8 @@ extension Upload {
             let file = CheckpointFile(folder: folder, job: job)
             guard let notedAt = file.notedAt else { continue }
             if let state = try await state(job) {
-                if state.isFinal { over.append(file) }
+                // What the server has of it is what was to be there; only its removal did not outlive a power cut.
+                if state == .succeeded { file.remove() } else if state.isFinal { over.append(file) }
             } else if notedAt <= oldest {
                 over.append(file)
             } else {
@@ -48,10 +49,15 @@ extension Upload {
 
     /// - Returns: Whether nothing is left of it.
     private func takeBack(_ file: CheckpointFile, keptSince oldest: time_t) async -> Bool {
-        // What cannot be read names no upload.
+        let isOld = (file.notedAt ?? 0) <= oldest
         if let checkpoint = file.load() {
-            let isGone = await abandonment.abandon(checkpoint)
-            guard isGone || (file.notedAt ?? 0) <= oldest else { return false }
+            // It may be complete, its job's success not being known any more; an S3 upload that is complete is another object.
+            let isComplete = checkpoint.style != "s3" && checkpoint.offset == checkpoint.source.size
+            let isGone = isOld && isComplete ? true : await abandonment.abandon(checkpoint, insists: false)
+            guard isGone || isOld else { return false }
+        } else if file.isNoted, !isOld {
+            // Unreadable now; what was never renamed names no upload.
+            return false
         }
         file.remove()
         return true

@@ -110,7 +110,8 @@ public struct Upload: Kind {
         case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
         case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
         case .auto:
-            if let dialect = try await dialect(for: transfer) {
+            // tus cannot keep what is there.
+            if let dialect = try await dialect(for: transfer), dialect == .draft || !createsOnly {
                 return try await resumable(transfer, dialect, fileName, createsOnly)
             }
             return try await PlainUpload(transfer: transfer, shape: .put, createsOnly: createsOnly).run()
@@ -126,9 +127,9 @@ public struct Upload: Kind {
         }
         let answer = try await transfer.persisting { () async throws(KindFailure) in
             let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
-            // Busy or down is no answer.
+            // Busy or down is no answer; 500 is what many say to a method that they do not know.
             let failure = KindFailure.status(answer.response, at: transfer.url)
-            if !answer.response.isSuccess, failure.isRetryable { throw failure }
+            if !answer.response.isSuccess, failure.isRetryable, answer.status != 500 { throw failure }
             return answer
         }
         let server = ResumableOffer(answer.response.headers)

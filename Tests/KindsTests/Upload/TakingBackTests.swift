@@ -31,12 +31,15 @@ extension Upload {
     }
 
     /// As an attempt of the job leaves it.
-    private func note(_ job: Int64, at server: LoopbackServer, in folder: String, isOld: Bool = false) throws {
+    private func note(
+        _ job: Int64, at server: LoopbackServer, in folder: String, isOld: Bool = false, offset: Int64 = 1
+    ) throws {
         let source = OpenFile.Identity(device: 1, inode: 2, size: 3, modifiedNs: 4, changedNs: 5)
         let file = CheckpointFile(folder: folder, job: JobID(job))
         try file.save(
             Checkpoint(
-                style: "tus", target: server.origin, upload: "\(server.origin)/files/\(job)", source: source, offset: 1)
+                style: "tus", target: server.origin, upload: "\(server.origin)/files/\(job)", source: source,
+                offset: offset)
         )
         if isOld { try age(job, in: folder) }
     }
@@ -49,6 +52,7 @@ extension Upload {
     @Test func onlyUploadsOfEndedJobsAreTakenBack() async throws {
         let states: [Int64: JobState] = [
             1: .cancelled, 2: .scheduled, 3: .running, 6: .failed, 7: .failed, 8: .cancelled, 9: .ready, 10: .blocked,
+            11: .succeeded,
         ]
         try await withUpload { request in
             .respond(["/files/6", "/files/7"].contains(request.path) ? 403 : 204)
@@ -57,6 +61,9 @@ extension Upload {
             // Also what was noted long ago: a daemon may be down, and a queue paused, for as long as anybody likes.
             for job in [2, 3, 5, 7, 9, 10] as [Int64] { try note(job, at: server, in: folder, isOld: true) }
             try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/upload-8.json.new"))
+            // The removal of what a success left may not outlive a power cut; what was sent is to stay.
+            try note(11, at: server, in: folder, offset: 3)
+            try note(12, at: server, in: folder, isOld: true, offset: 3)
             #expect(try await upload.leavesAnything { states[$0.rawValue] })
             #expect(server.requests.allSatisfy { $0.method == "DELETE" })
             // 4 and 5 are not known: the second one for long enough.

@@ -81,8 +81,8 @@ struct ResumableUpload: Sendable {
                 chunk = max(1 << 20, (end - offset) / 4)
                 continue
             case 404, 410: throw forgotten(place)
-            // A lost connection, or an answer that leaves it open: what arrived is the server's to say.
-            case Self.noAnswer, 409, 423, 460: break
+            // A lost connection, also behind a gateway, or an answer that leaves it open: what arrived is the server's to say.
+            case Self.noAnswer, 409, 423, 460, 502, 504: break
             default:
                 guard let reply else { break }
                 let failure = KindFailure.status(reply.response, at: place)

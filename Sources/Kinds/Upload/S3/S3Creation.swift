@@ -84,12 +84,14 @@ struct S3Creation: Sendable {
             let now = reply.response.headers["date"].first.flatMap(HTTPDate.parse) ?? Int64(time(nil))
             // Both are rounded to seconds.
             let oldest = Double(now - (ContinuousClock.now - start).components.seconds - 2)
+            var empty: [String] = []
             for upload in uploads where upload.key == key && upload.initiatedAt >= oldest {
                 let parts = try await s3.ask(
                     .GET, transfer.url.adding(["uploadId": upload.id, "max-parts": "1"]))
-                if parts.response.isSuccess, S3Answer.parts(in: parts.body).isEmpty { return .found(upload.id) }
+                if parts.response.isSuccess, S3Answer.parts(in: parts.body).isEmpty { empty.append(upload.id) }
             }
-            return .none
+            // Of several one may be another job's.
+            return empty.count > 1 ? .unknown : empty.first.map { .found($0) } ?? .none
         }
         return .unknown
     }
