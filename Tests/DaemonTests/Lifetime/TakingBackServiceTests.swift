@@ -52,7 +52,9 @@ import Testing
         let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: folder.path + "/halyard.db"))
         let (stream, asked) = AsyncStream.makeStream(of: JobState?.self)
         let kind = Untidy(asked: asked, times: Counter(times))
-        try await store.register([Untidy.description], now: wallClock())
+        var other = Untidy.description
+        other.name = "other"
+        try await store.register([Untidy.description, other], now: wallClock())
         let service = TakingBackService(
             store: store, kinds: [kind], interval: interval, pause: .milliseconds(1), logger: Logger(label: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -72,18 +74,19 @@ import Testing
         }
     }
 
-    /// Not for an interval: as soon as the job was cancelled.
-    @Test(.timeLimit(.minutes(1))) func itAsksWhenAJobWasCancelled() async throws {
+    /// Not for an interval: as soon as the job was cancelled. One of another kind is none that this kind knows.
+    @Test(.timeLimit(.minutes(1)), arguments: [("untidy", .cancelled), ("other", nil)] as [(String, JobState?)])
+    func itAsksWhenAJobWasCancelled(kind: String, state: JobState?) async throws {
         try await withService(leaving: 0, interval: .seconds(3600)) { store, asked in
             var times = asked.makeAsyncIterator()
             #expect(await times.next() == .some(nil))
             try await store.change(
-                DefinitionChange(definitions: [Definition(name: "mess", kind: "untidy")]), now: wallClock())
+                DefinitionChange(definitions: [Definition(name: "mess", kind: kind)]), now: wallClock())
             let keeper = DefinitionKeeper(store: store, logger: Logger(label: "test"))
             try await keeper.load()
             _ = try await store.enqueue([try await keeper.plan(ChildJob(definition: "mess"))], now: wallClock())
             _ = try await store.cancel([JobID(1)], now: wallClock())
-            #expect(await times.next() == .some(.cancelled))
+            #expect(await times.next() == .some(state))
         }
     }
 }

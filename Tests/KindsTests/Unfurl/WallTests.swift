@@ -35,6 +35,9 @@ import Testing
             "<head><title>CAPTCHA - Wikipedia</title><link rel=canonical href=/captcha></head><body><p>Short.</p>",
             "<title>A page</title>" + text + measuring, "<title>A page</title>" + measuring,
             "<head><title>A page</title></head><body><article>" + text + challenge + "</article>",
+            // Too long to be read to its end; what was read of it is no sign of what it lacks.
+            "<head><title>CAPTCHA | Notes</title></head><body><!--" + String(repeating: "x", count: 300_000) + "-->"
+                + text,
         ])
     func pageIsNotTakenForAWall(page: String) async throws {
         try await LoopbackServer.with { _ in

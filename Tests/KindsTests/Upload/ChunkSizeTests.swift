@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    /// Many servers say 500 to a method that they do not know; and tus cannot keep what is there.
+    @Test(arguments: [(500, false), (204, true)])
+    func whatNoProtocolCanDoIsPutPlainly(status: Int, createsOnly: Bool) async throws {
+        try await LoopbackServer.with { request in
+            request.method == "OPTIONS"
+                ? .respond(status, [("tus-resumable", "1.0.0"), ("tus-extension", createsOnly ? "creation" : "none")])
+                : .respond(201)
+        } _: { server in
+            try await withClient { client in
+                _ = try await Upload(client: client).result(
+                    Upload.Input(to: server.origin + "/files", style: .auto, createOnly: createsOnly, body: "x"))
+                #expect(server.requests.map(\.method) == ["OPTIONS", "PUT"])
+                #expect(server.requests.last?.header("if-none-match") == (createsOnly ? "*" : nil))
+            }
+        }
+    }
+
     /// A server that is busy for a moment has not said that it knows no protocol.
     @Test(arguments: [503, 429, nil])
     func protocolIsAskedForAgain(status: Int?) async throws {

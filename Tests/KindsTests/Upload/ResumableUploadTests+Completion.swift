@@ -91,6 +91,18 @@ extension ResumableUploadTests {
         }
     }
 
+    /// The gateway's word is a lost answer: what the target has is asked for, and not sent again.
+    @Test(arguments: [502, 504])
+    func gatewayThatGivesUpAtTheEndIsALostAnswer(status: Int) async throws {
+        let store = ResumableServer()
+        store.state.withLock { ($0.finalStatus, $0.namesCompletion) = (status, false) }
+        try await run(store) { _, upload, input, bytes in
+            _ = try await upload.run(input, job: job(39))
+            #expect(store.state.withLock { $0.creations } == 1)
+            #expect(store.state.withLock { $0.stored }.elementsEqual(bytes))
+        }
+    }
+
     @Test func nameThatIsTakenAtTheEndIsToldAsSuch() async throws {
         let store = ResumableServer()
         store.state.withLock { $0.finalStatus = 412 }

@@ -52,12 +52,12 @@ extension Upload {
     @Test func onlyUploadsOfEndedJobsAreTakenBack() async throws {
         let states: [Int64: JobState] = [
             1: .cancelled, 2: .scheduled, 3: .running, 6: .failed, 7: .failed, 8: .cancelled, 9: .ready, 10: .blocked,
-            11: .succeeded,
+            11: .succeeded, 13: .failed,
         ]
         try await withUpload { request in
-            .respond(["/files/6", "/files/7"].contains(request.path) ? 403 : 204)
+            .respond(["/files/6", "/files/7"].contains(request.path) ? 403 : request.path == "/files/13" ? 405 : 204)
         } _: { server, upload, folder in
-            for job in [1, 4, 6] as [Int64] { try note(job, at: server, in: folder) }
+            for job in [1, 4, 6, 13] as [Int64] { try note(job, at: server, in: folder) }
             // Also what was noted long ago: a daemon may be down, and a queue paused, for as long as anybody likes.
             for job in [2, 3, 5, 7, 9, 10] as [Int64] { try note(job, at: server, in: folder, isOld: true) }
             try Data("{".utf8).write(to: URL(fileURLWithPath: folder + "/upload-8.json.new"))
@@ -67,7 +67,8 @@ extension Upload {
             #expect(try await upload.leavesAnything { states[$0.rawValue] })
             #expect(server.requests.allSatisfy { $0.method == "DELETE" })
             // 4 and 5 are not known: the second one for long enough.
-            #expect(Set(server.requests.map(\.path)) == ["/files/1", "/files/5", "/files/6", "/files/7"])
+            #expect(Set(server.requests.map(\.path)) == ["/files/1", "/files/5", "/files/6", "/files/7", "/files/13"])
+            // Who does not know DELETE is asked once.
             // What the server does not let go is asked for again, unless that was so for 14 days.
             #expect(Set(CheckpointFile.jobs(in: folder).map(\.rawValue)) == [2, 3, 4, 6, 9, 10])
         }
