@@ -13,11 +13,11 @@ extension AdaptedOperation {
         let subscribe = Handoff { (input: Input, context: OperationContext, subscriber: FirstValue<Output, Failure>) in
             make(input, context).subscribe(subscriber)
         }
-        self.init(callback: { input, context, completion in
+        self.init(missingResult: cancellationFailure() ?? missingValue) { input, context, completion in
             let subscriber = FirstValue(missingValue: missingValue, completion)
             context.cancellation.register { subscriber.cancel() }
             subscribe.value(input, context, subscriber)
-        })
+        }
     }
 }
 

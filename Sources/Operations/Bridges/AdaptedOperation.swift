@@ -3,13 +3,14 @@ import OperationTypes
 
 /// Work in another calling style, as a `TypedOperation`.
 ///
-/// Each way in takes the work's context, whose token says when to stop. Where the failure type has a word for it
-/// (`cancellationFailure(_:)`), the operation then ends at once, and what the work still says is not heard; otherwise it ends
-/// when the work does.
+/// The work receives a context, whose token says when to stop. A run that is cancelled ends at once, and a result that
+/// arrives later is ignored. Callbacks may never come, and Foundation operations may finish without a result, so the failure
+/// of a run without a result has to be known: it is the one of a `CancellationFailure`, `CancellationError` where any error
+/// will do, and otherwise the argument `missingResult`.
 public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error>: TypedOperation {
     private let work: @Sendable (Input, OperationContext) async -> Result<Output, Failure>
 
-    /// From a function.
+    /// From a function, which a run waits for also when it is cancelled.
     public init(_ work: @escaping @Sendable (Input, OperationContext) async throws(Failure) -> Output) {
         self.work = { input, context in
             do throws(Failure) { return .success(try await work(input, context)) } catch { return .failure(error) }
@@ -18,65 +19,76 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
 
     /// From work that calls back. Of several calls the first counts.
     ///
-    /// - Precondition: The work calls back, sooner or later, also when it is cancelled and `Failure` has no word for that.
+    /// - Parameter missingResult: The failure of a run that is cancelled before the work calls back.
     public init(
+        missingResult: Failure,
         callback start:
             @escaping @Sendable (
                 Input, OperationContext, @escaping @Sendable (Result<Output, Failure>) -> Void
             ) -> Void
     ) {
-        self.init(future: { input, context in
-            Future { promise in start(input, context) { promise.resolve(result: $0) } }
-        })
+        self.init(
+            missingResult: missingResult,
+            future: { input, context in Future { promise in start(input, context) { promise.resolve(result: $0) } } })
     }
 
     /// From a future.
-    public init(future make: @escaping @Sendable (Input, OperationContext) -> Future<Output, Failure>) {
+    ///
+    /// - Parameter missingResult: The failure of a run that is cancelled before the future is resolved.
+    public init(
+        missingResult: Failure,
+        future make: @escaping @Sendable (Input, OperationContext) -> Future<Output, Failure>
+    ) {
         work = { input, context in
-            let promise = Promise<Output, Failure>()
-            let registration = context.cancellation.register {
-                if let failure = cancellationFailure(Failure.self) { promise.fail(error: failure) }
-            }
+            let waiter = Waiter<Result<Output, Failure>>()
+            // Before the work registers anything: a result that it gives because it was cancelled comes second.
+            let registration = context.cancellation.register { waiter.end(with: nil) }
             defer { registration.unregister() }
-            make(input, context).observe(on: Scheduler.immediate).on(
-                success: { promise.succeed(value: $0) }, failure: { promise.fail(error: $0) })
-            return await promise.future.outcome()
+            make(input, context).deliver(to: waiter)
+            return await waiter.outcome() ?? .failure(missingResult)
         }
     }
 
     /// From a Foundation operation, which is started, by `queue` or else by itself, and cancelled with the context.
     ///
-    /// - Precondition: The operation does not finish without a result; see ``AsyncResultOperation/value()``.
+    /// - Parameter missingResult: The failure of a run that is cancelled before the operation has a result, or whose
+    ///   operation finishes without one.
     public init(
+        missingResult: Failure,
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: OperationQueue? = nil
     ) {
-        self.init(operation: make) { operation in
+        self.init(missingResult: missingResult, operation: make) { operation in
             if let queue { queue.addOperation(operation) } else { operation.start() }
         }
     }
 
-    /// From a Foundation operation, as above, started by a queue of ours.
+    /// From a Foundation operation, as above, started by a ``LinearOperationQueue``.
     public init(
+        missingResult: Failure,
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue
     ) {
-        self.init(operation: make) { queue.addOperation($0) }
+        self.init(missingResult: missingResult, operation: make) { queue.addOperation($0) }
     }
 
     private init(
+        missingResult: Failure,
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         start: @escaping @Sendable (AsyncResultOperation<Output, Failure>) -> Void
     ) {
-        self.init(callback: { input, context, completion in
+        work = { input, context in
             let operation = make(input)
-            let registration = context.cancellation.register { operation.cancel() }
-            operation.whenSureOfResult { result in
-                registration.unregister()
-                completion(result)
+            let waiter = Waiter<Result<Output, Failure>>()
+            operation.whenOver { waiter.end(with: $0) }
+            let registration = context.cancellation.register {
+                operation.cancel()
+                waiter.end(with: nil)
             }
+            defer { registration.unregister() }
             start(operation)
-        })
+            return await waiter.outcome(onCancel: operation.cancel) ?? .failure(missingResult)
+        }
     }
 
     public func run(_ input: Input, context: OperationContext) async throws(Failure) -> Output {

@@ -24,15 +24,19 @@ extension Future where Value: Sendable {
             .future((), priority: priority, cancellation: cancellation)
     }
 
+    func deliver(to waiter: Waiter<Result>) {
+        unscheduled.receive(for: waiter) { result, _, _ in waiter.end(with: result) }
+    }
+
     func outcome() async -> Result {
         if let result { return result }
         return await withUnsafeContinuation { continuation in
-            let waiter = Waiter(continuation)
+            let waiter = Resumption(continuation)
             unscheduled.receive(for: waiter) { result, _, _ in waiter.continuation.resume(returning: result) }
         }
     }
 
-    private final class Waiter: Sendable {
+    private final class Resumption: Sendable {
         let continuation: UnsafeContinuation<Result, Never>
         init(_ continuation: UnsafeContinuation<Result, Never>) { self.continuation = continuation }
     }

@@ -1,36 +1,57 @@
 import Foundation
 import OperationTypes
 
+// An operation can end without a result: by a plain `finish()`, or cancelled before it started. Where the failure type has a
+// value for that, waiting throws it; where it has none, the value is optional.
+
 extension AsyncResultOperation where Success: Sendable {
     /// Waits for the result. It does not start the operation; a queue, or `start()`, does that.
     ///
-    /// Cancelling the task cancels the operation. It is waited for until its result is decided, which a cancellation does at
-    /// once where ``cancellationFailure`` is not nil.
+    /// Cancelling the task cancels the operation and ends the wait at once.
     ///
-    /// - Precondition: The operation does not finish without a result, as one does that calls plain `finish()`, or is
-    ///   cancelled before it starts while ``cancellationFailure`` is nil.
+    /// - Returns: Nil when there is no result: the task was cancelled first, or the operation finished without one.
+    public final func value() async throws(Failure) -> Success? { try await outcome()?.get() }
+
+    private func outcome() async -> Outcome? {
+        let waiter = Waiter<Outcome>()
+        whenOver { waiter.end(with: $0) }
+        return await waiter.outcome(onCancel: cancel)
+    }
+}
+
+extension AsyncResultOperation where Success: Sendable, Failure: CancellationFailure {
+    /// Waits for the result. It does not start the operation; a queue, or `start()`, does that.
+    ///
+    /// Cancelling the task cancels the operation and ends the wait at once.
+    ///
+    /// - Throws: `Failure.cancelled` also when there is no result: the task was cancelled first, or the operation finished
+    ///   without one.
     public final func value() async throws(Failure) -> Success {
-        try await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: UnsafeContinuation<Outcome, Never>) in
-                whenSureOfResult { continuation.resume(returning: $0) }
-            }
-        } onCancel: {
-            cancel()
-        }.get()
+        guard let outcome = await outcome() else { throw .cancelled }
+        return try outcome.get()
+    }
+}
+
+extension AsyncResultOperation where Success: Sendable, Failure == any Error {
+    /// Waits for the result. It does not start the operation; a queue, or `start()`, does that.
+    ///
+    /// Cancelling the task cancels the operation and ends the wait at once.
+    ///
+    /// - Throws: `CancellationError` also when there is no result: the task was cancelled first, or the operation finished
+    ///   without one.
+    public final func value() async throws -> Success {
+        guard let outcome = await outcome() else { throw CancellationError() }
+        return try outcome.get()
     }
 }
 
 extension AsyncResultOperation {
-    /// Calls `body` with the result, and traps where it would have to wait for ever.
-    final func whenSureOfResult(_ body: @escaping (Outcome) -> Void) {
-        whenDecided(body)
-        // Unowned: the operation itself calls this, and is not to hold itself.
-        whenFinished { [unowned self] in
-            precondition(
-                result != nil,
-                "\(self) finished without a result, which somebody waits for; call finish(with:), override cancellationFailure"
-            )
-        }
+    /// Calls `body` once: with the result as soon as that is decided, with nil when the operation finishes without one.
+    final func whenOver(_ body: @escaping @Sendable (Outcome?) -> Void) {
+        let once = Once(body)
+        whenDecided { once.take()?($0) }
+        // Unowned: the operation itself calls this, and must not keep itself alive.
+        whenFinished { [unowned self] in once.take()?(result) }
     }
 
     /// A future of the result. It does not start the operation; it stays pending if that finishes without a result.

@@ -16,10 +16,12 @@ import Synchronization
 open class AsyncOperation: Operation, @unchecked Sendable {
     private enum Phase {
         static let ready: UInt8 = 0
-        static let executing: UInt8 = 1
+        /// Started, and about to finish without ``main()``.
+        static let closing: UInt8 = 1
+        static let executing: UInt8 = 2
         /// Finished, but not started yet, and Foundation does not know: told earlier, its queue loses count.
-        static let finishedEarly: UInt8 = 2
-        static let finished: UInt8 = 3
+        static let finishedEarly: UInt8 = 3
+        static let finished: UInt8 = 4
     }
 
     private struct Attached {
@@ -37,7 +39,11 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     /// Runs ``main()``, unless the operation was started, cancelled or finished before.
     open override func start() {
-        if isCancelled, !runsThoughCancelled, advance(from: Phase.ready, to: Phase.finished) { return announceFinish() }
+        if isCancelled, !runsThoughCancelled, advance(from: Phase.ready, to: Phase.closing) {
+            close()
+            _ = advance(from: Phase.closing, to: Phase.finished)
+            return announceFinish()
+        }
         // Until `finish()`, which may come as soon as the operation executes: nobody else needs to hold one that does.
         let hold = Unmanaged.passRetained(self)
         if advance(from: Phase.ready, to: Phase.executing) {
@@ -98,6 +104,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     /// What comes between the start and ``main()``; false when the operation finished there.
     func prepare() -> Bool { true }
+
+    /// Comes before the finish of an operation that is cancelled before it starts.
+    func close() {}
 
     /// Whether ``main()`` is needed to say how an operation ended that was cancelled before it started.
     var runsThoughCancelled: Bool { false }

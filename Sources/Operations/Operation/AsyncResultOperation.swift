@@ -49,9 +49,14 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
         finish()
     }
 
-    /// Ends the operation. Without a result, and not cancelled, it has none.
+    /// Ends the operation. If no result is decided, it has none.
     public final override func finish() {
-        // Who still listens has nothing to hear.
+        close()
+        super.finish()
+    }
+
+    /// From here on no result is decided. Closures that still wait for one are released.
+    final override func close() {
         let unheard = state.withLock { state in
             defer {
                 state.isClosed = true
@@ -61,7 +66,6 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
             return Handoff((state.onResult, state.listeners))
         }
         withExtendedLifetime(unheard) {}
-        super.finish()
     }
 
     /// Cancels the operation with `failure` as its result, unless the result is decided: then nothing changes.

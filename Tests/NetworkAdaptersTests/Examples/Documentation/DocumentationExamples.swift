@@ -6,7 +6,9 @@ import Testing
 
 // The examples of the documentation, compiled and run. `DocumentationTests` sees to it that they are the same.
 
-enum ShoutError: Error { case nothingToSay }
+enum ShoutError: CancellationFailure { case cancelled, nothingToSay }
+
+enum LookupError: Error { case unknownName, abandoned }
 
 struct Shout: TypedOperation {
     func run(_ input: String, context: OperationContext) async throws(ShoutError) -> String {
@@ -97,6 +99,12 @@ func count(_ name: String, _ completion: @escaping @Sendable (Result<Int, ShoutE
         })
         let count = try await adapted.value("ahoy")
         #expect(count == 4)
+
+        let lookup = AdaptedOperation<String, Int, LookupError>(missingResult: .abandoned) { name, _, completion in
+            completion(.success(name.count))
+        }
+        let found = try await lookup.value("ahoy")
+        #expect(found == 4)
     }
 
     @Test func blocks() {
