@@ -166,6 +166,7 @@ let package = Package(
             "Kinds",
             [
                 "Jobs", "Programs", .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ], exclude: ["Enrich/Golden"]),

@@ -35,6 +35,7 @@ extension KindFailure {
         switch error {
         case let failure as KindFailure: self = failure
         case is CancellationError: self = .cancelled
+        case let problem as WireProblem: self.init(problem, at: url)
         case let error as HTTPClientError: self.init(client: error, at: url, limits: limits)
         case is NIOConnectionError, ChannelError.connectTimeout, ChannelError.connectPending:
             self = .connectFailed(url)
@@ -45,10 +46,7 @@ extension KindFailure {
         case HTTPParserError.invalidEOFState: self = .connectionLost(url)
         case HTTPParserError.headerOverflow: self = .headersTooLarge(url, limit: limits.headerBytes)
         case is HTTPParserError:
-            self.init(
-                .protocolError,
-                "\(url.redacted): the answer is not HTTP; check that the address leads to a web server.",
-                url: url)
+            self = .protocolError(url, "the answer is not HTTP")
         default:
             let type = String(reflecting: Swift.type(of: error))
             if type.hasPrefix("NIOSSL") {

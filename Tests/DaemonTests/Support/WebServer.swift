@@ -5,8 +5,8 @@ import Synchronization
 
 /// A web server on loopback that answers, or waits until the test lets it.
 ///
-/// `/page/…` answers at once with a small page, `/gate/…` when the gate is opened, `/hop/N` redirects N times, `/inbox/…`
-/// takes what is sent.
+/// `/page/…` answers at once with a small page, `/gate/…` when the gate is opened, `/hop/N` redirects N times, `/status/N/…`
+/// answers with that status, `/inbox/…` takes what is sent.
 final class WebServer: Sendable {
     let port: UInt16
     /// `GET /page/1`, one line for each request that arrived whole.
@@ -92,7 +92,10 @@ final class WebServer: Sendable {
             requests.append("\(method) \(path)")
             if path.hasPrefix("/gate/") { gate.pass() }
             let body = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body></body></html>"
-            let status = method == "PUT" ? "201 Created" : path.hasPrefix("/hop/") ? "302 Found" : "200 OK"
+            let status =
+                path.hasPrefix("/status/")
+                ? "\(path.dropFirst(8).prefix { $0 != "/" }) X"
+                : method == "PUT" ? "201 Created" : path.hasPrefix("/hop/") ? "302 Found" : "200 OK"
             // `/hop/2` leads to `/hop/1`, and that to a page.
             let next = Int(path.drop { $0 != "?" && !$0.isNumber }.prefix { $0.isNumber }) ?? 0
             let place =

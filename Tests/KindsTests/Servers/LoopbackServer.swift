@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A web server on loopback that does what a test says, right or wrong.
@@ -62,11 +63,13 @@ final class LoopbackServer: Sendable {
 
     /// Runs `body` beside a server, which is stopped when it returns.
     ///
-    /// - Parameter isEager: Whether every head is greeted, also one that does not expect it.
+    /// - Parameters:
+    ///   - isEager: Whether every head is greeted, also one that does not expect it.
+    ///   - tls: Nil to speak plain HTTP.
     static func with<T>(
         _ handler: @escaping Handler, interrupting: Interruption? = nil,
         greeting: @escaping Greeting = { _ in .proceed }, isEager: Bool = false,
-        _ body: (LoopbackServer) async throws -> T
+        tls: NIOSSLContext? = nil, _ body: (LoopbackServer) async throws -> T
     ) async throws -> T {
         let place = Mutex<LoopbackServer?>(nil)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -75,6 +78,7 @@ final class LoopbackServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let server = place.withLock { $0 }
                     server?.connectionCount.withLock { $0 += 1 }
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.addHandler(
                         Talk(
                             handler: handler, interruption: interrupting, greeting: greeting, isEager: isEager,

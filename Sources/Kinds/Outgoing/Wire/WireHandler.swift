@@ -28,23 +28,21 @@ final class WireListeners: Sendable {
     func take(_ name: String) -> WireListener? { state.withLock { $0.waiting.removeValue(forKey: name) } }
 }
 
-/// Tells who listens what passes: the request and its body, the heads of answers, which the client reports only when they
-/// are final, and the answer's body.
+/// Reports what passes to the request's listener, and keeps answers from the client that it cannot handle
+/// (``AnswerOrder``).
+///
+/// The client itself reports only the head of the final answer.
 final class WireHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// A server may tell its progress by answers before the answer, but not go on for ever.
-    private static let most = 1000
-
     private let listeners: WireListeners
     private let tls: String?
     private var listener: WireListener?
     private var isReused = false
-    /// Heads since the last request.
-    private var count = 0
+    private var order = AnswerOrder()
 
     private init(_ listeners: WireListeners, tls: String?) {
         self.listeners = listeners
@@ -73,7 +71,7 @@ final class WireHandler: ChannelDuplexHandler {
             listener = head.headers[WireListeners.header].first.flatMap(listeners.take)
             listener?.trace?.connected(isReused: isReused, tls: tls)
             isReused = true
-            count = 0
+            order.requestSent()
             head.headers.remove(name: WireListeners.header)
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body(let bytes):
@@ -85,10 +83,17 @@ final class WireHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
+        let part = unwrapInboundIn(data)
+        switch order.judge(part) {
+        case .pass: break
+        case .drop: return
+        case .refuse(let problem):
+            // The client fails the request that is under way, or drops the connection from its pool.
+            context.fireErrorCaught(problem)
+            return context.close(promise: nil)
+        }
+        switch part {
         case .head(let head):
-            count += 1
-            if count > Self.most { return context.close(promise: nil) }
             listener?.interim?.hear(head)
             if head.status.code >= 200 { listener?.trace?.answered(head) }
         case .body(let bytes): listener?.trace?.received(bytes.readableBytes)
