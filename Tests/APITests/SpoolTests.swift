@@ -31,7 +31,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: server.spool)
     }
 
-    @Test func fileIsKeptWholeForItsOwnerOnlyUntilItsJobIsFinal() async throws {
+    @Test func fileIsKeptWholeForItsOwnerOnlyUntilItsJobsSucceeded() async throws {
         try await TestServer.with { server in
             let name = try await server.client.spool(Pieces(count: 100), size: 100 * 65536)
             #expect(name.hasPrefix("spool:"))
@@ -103,6 +103,18 @@ import Testing
             let input = json("{\"text\":\"a\",\"file\":\"\(name)\"}")
             let job = try await server.enqueue(Submission(.definition("echo"), input: input)).jobs[0]
             _ = try await server.control.cancel(.jobs([job]))
+            let status = try await server.client.status()
+            #expect(
+                status.spool
+                    == SpoolReport(
+                        files: 1, bytes: 10 * 65536, maxBytes: 1 << 20, keptFiles: 1, keptBytes: 10 * 65536))
+            let full = await #expect(throws: ControlProblem.self) {
+                try await server.client.spool(Pieces(count: 10), size: 10 * 65536)
+            }
+            #expect(full?.message.contains("halyard prune --older-than 1d --outcome failed") == true)
+            let pruned = try await server.client.prune(
+                PruneRequest(finishedBefore: TestClock.start + .seconds(1), outcomes: [.cancelled]))
+            #expect(pruned.deleted == 1)
             _ = try await server.client.spool(Pieces(count: 10), size: 10 * 65536)
         }
     }
@@ -133,6 +145,21 @@ import Testing
             _ = try await server.client.spool(Pieces(count: 1), size: nil)
             let left = try files(server).filter { !$0.hasSuffix(".part") }
             #expect(left.count == 1)
+        }
+    }
+
+    @Test func retriesOfFailedAndCancelledJobsUseTheSameFile() async throws {
+        try await TestServer.with { server in
+            let name = try await server.client.spool(Pieces(count: 3), size: nil)
+            let input = json("{\"text\":\"a\",\"file\":\"\(name)\"}")
+            let first = try await server.enqueue(Submission(.definition("echo"), input: input)).jobs[0]
+            let claimed = try await server.claim()
+            try await server.finish(claimed[0].lease, .failed(JobFailure(code: "http_status", message: "It was 401.")))
+            let second = try await server.client.retry(first, dependents: false).jobs[0]
+            _ = try await server.client.cancel(.jobs([second]))
+            let third = try await server.client.retry(second, dependents: false).jobs[0]
+            #expect(try await server.client.job(third).job.input == input)
+            #expect(try files(server).map { "spool:" + $0 } == [name])
         }
     }
 

@@ -127,6 +127,7 @@ enum Samples {
     static let status = StatusReport(
         state: .running, pid: 812, version: "0.1.0", database: "/var/lib/halyard/halyard.db", startedAt: ago(86_400),
         counts: queues[0].counts, queues: queues, nextDueAt: ago(-3600),
+        spool: SpoolReport(files: 3, bytes: 12_582_912, maxBytes: 16 << 30, keptFiles: 2, keptBytes: 1_048_576),
         problems: ["definition resize: its kind thumbnail is unknown to this daemon; remove it or upgrade."])
 
     static let definitions: DefinitionSet = {

@@ -20,6 +20,7 @@ enum StatusPage {
         if let startedAt = report.startedAt { facts.append(("started", TimeText.both(startedAt, now: now))) }
         facts.append(("jobs", report.counts.text))
         if let due = report.nextDueAt { facts.append(("next due", TimeText.both(due, now: now))) }
+        if let spool = report.spool, spool.files > 0 { facts.append(("spool", text(of: spool))) }
         try output.table(.facts(facts))
         if !report.queues.isEmpty {
             try output.line("")
@@ -28,5 +29,13 @@ enum StatusPage {
         for problem in report.problems {
             try output.line("\("problem", .red): \(problem)")
         }
+    }
+
+    private static func text(of spool: SpoolReport) -> StyledText {
+        let all =
+            "\(AmountText.count(spool.files, "file")), \(AmountText.bytes(spool.bytes)) of \(AmountText.bytes(spool.maxBytes))"
+        if spool.keptFiles == 0 { return "\(all)" }
+        return
+            "\(all); \(AmountText.count(spool.keptFiles, "file")) (\(AmountText.bytes(spool.keptBytes))) kept for jobs that failed, were cancelled or were skipped, until these are pruned"
     }
 }

@@ -86,7 +86,7 @@ extension StatusReport: WireObjectValue {
             version: try fields.required("version"), database: try fields.required("database"),
             startedAt: try fields.optional("started_at"), counts: try fields.required("counts"),
             queues: try fields.required("queues"), nextDueAt: try fields.optional("next_due_at"),
-            problems: try fields.required("problems"))
+            spool: try fields.optional("spool"), problems: try fields.required("problems"))
     }
 
     func write(to object: inout WireObject) {
@@ -98,7 +98,25 @@ extension StatusReport: WireObjectValue {
         object.add("counts", counts)
         object.add("queues", queues)
         object.add("next_due_at", nextDueAt)
+        object.add("spool", spool)
         object.add("problems", problems)
+    }
+}
+
+extension SpoolReport: WireObjectValue {
+    init(fields: WireFields) throws(ShapeProblem) {
+        self.init(
+            files: try fields.required("files"), bytes: try fields.required("bytes"),
+            maxBytes: try fields.required("max_bytes"), keptFiles: try fields.required("kept_files"),
+            keptBytes: try fields.required("kept_bytes"))
+    }
+
+    func write(to object: inout WireObject) {
+        object.add("files", files)
+        object.add("bytes", bytes)
+        object.add("max_bytes", maxBytes)
+        object.add("kept_files", keptFiles)
+        object.add("kept_bytes", keptBytes)
     }
 }
 

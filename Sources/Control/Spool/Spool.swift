@@ -11,10 +11,27 @@ public final class Spool: Sendable {
     public let directory: String
     /// All files together, in bytes.
     public let maxBytes: Int64
-    /// What the files have now, also those that are being written.
-    private let bytes = Mutex<Int64>(0)
+    private let contents = Mutex(Contents())
     /// File calls block; they have a thread of their own.
     private let queue = DispatchQueue(label: "halyard.spool")
+
+    /// Some files and their bytes together.
+    struct Amount: Sendable {
+        var files = 0
+        var bytes: Int64 = 0
+    }
+
+    private struct Contents {
+        /// Files that are whole, and leftovers of files that never were.
+        var sizes: [SpoolName: Int64] = [:]
+        /// Also counts files that are being written.
+        var bytes: Int64 = 0
+
+        mutating func add(_ file: SpoolName, _ size: Int64) {
+            sizes[file] = size
+            bytes += size
+        }
+    }
 
     /// What an input says before a file's name.
     public static let prefix = "spool:"
@@ -29,8 +46,10 @@ public final class Spool: Sendable {
             throw SpoolFailure(path: directory, code: errno).problem
         }
         do throws(SpoolFailure) {
-            let found = try Self.names(in: directory).reduce(0) { $0 + Self.size(of: "\(directory)/\($1.text)") }
-            bytes.withLock { $0 = found }
+            for file in try Self.names(in: directory) {
+                let size = Self.size(of: "\(directory)/\(file.text)")
+                contents.withLock { $0.add(file, size) }
+            }
         } catch {
             throw error.problem
         }
@@ -38,12 +57,14 @@ public final class Spool: Sendable {
 
     /// Keeps a file whole; when this returns it is durable.
     ///
-    /// - Parameter size: What the chunks come to, if that is known: then less or more is refused.
+    /// - Parameters:
+    ///   - size: What the chunks come to, if that is known: then less or more is refused.
+    ///   - keptForRetry: The files that pruning would remove, for the message when there is no room.
     func keep<Chunks: AsyncSequence & Sendable>(
-        _ chunks: Chunks, size: Int64?, now: Timestamp
+        _ chunks: Chunks, size: Int64?, now: Timestamp, keptForRetry: @Sendable () -> Amount = { Amount() }
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
         if let size, size > maxBytes { throw tooLarge }
-        if let size, bytes.withLock({ $0 + size > maxBytes }) { throw full }
+        if let size, contents.withLock({ $0.bytes + size > maxBytes }) { throw full(keptForRetry()) }
         let name = SpoolName(keptAt: now)
         let file = try await onThread { () throws(SpoolFailure) in
             try SpoolFile(directory: self.directory, name: name.text)
@@ -54,7 +75,7 @@ public final class Spool: Sendable {
             for try await chunk in chunks {
                 let size = Int64(chunk.count)
                 if count + size > maxBytes { throw tooLarge }
-                guard reserve(size) else { throw full }
+                guard reserve(size) else { throw full(keptForRetry()) }
                 count += size
                 print.add(chunk)
                 try await onThread { () throws(SpoolFailure) in try file.write(chunk) }
@@ -65,28 +86,45 @@ public final class Spool: Sendable {
             }
             let whole = name.whole(print)
             try await onThread { () throws(SpoolFailure) in try file.publish(as: whole.text) }
+            contents.withLock { [count] in $0.sizes[whole] = count }
             return whole
         } catch {
             try await onThread { () throws(SpoolFailure) in file.discard() }
-            bytes.withLock { $0 -= count }
+            contents.withLock { [count] in $0.bytes -= count }
             if let problem = error as? ControlProblem { throw problem }
             throw ControlProblem(.invalidRequest, "The file did not come whole (\(error)). Send it again.")
         }
     }
 
     private func reserve(_ size: Int64) -> Bool {
-        bytes.withLock { bytes in
-            guard bytes + size <= maxBytes else { return false }
-            bytes += size
+        contents.withLock { contents in
+            guard contents.bytes + size <= maxBytes else { return false }
+            contents.bytes += size
             return true
         }
     }
 
-    private var full: ControlProblem {
-        ControlProblem(
+    /// All files, also those that are being written.
+    var amount: Amount { contents.withLock { Amount(files: $0.sizes.count, bytes: $0.bytes) } }
+
+    func amount(of files: [SpoolName]) -> Amount {
+        contents.withLock { contents in
+            files.reduce(into: Amount()) { amount, file in
+                guard let size = contents.sizes[file] else { return }
+                amount.files += 1
+                amount.bytes += size
+            }
+        }
+    }
+
+    private func full(_ kept: Amount) -> ControlProblem {
+        let isKept = kept.files > 0
+        return ControlProblem(
             .unavailable,
-            "The spool is full: \(bytes.withLock(\.self)) of \(maxBytes) bytes wait for their jobs. Try again when some have ended, or raise spool.limit."
-        )
+            "The spool is full: \(amount.bytes) of \(maxBytes) bytes are in use"
+                + (isKept
+                    ? ", \(kept.bytes) of them by \(kept.files) file\(kept.files == 1 ? "" : "s") of jobs that failed, were cancelled or were skipped. Prune such jobs (halyard prune --older-than 1d --outcome failed --outcome cancelled --outcome skipped), try again when other jobs have ended, or raise spool.limit."
+                    : ". Try again when jobs have ended, or raise spool.limit."))
     }
 
     private var tooLarge: ControlProblem {
@@ -98,12 +136,12 @@ public final class Spool: Sendable {
 
     func holds(_ name: SpoolName) -> Bool { access("\(directory)/\(name.text)", F_OK) == 0 }
 
-    /// Removes a file that no job needs any more; one that is not there is no failure.
+    /// Removes a file that no job needs any more; a missing file is not a failure.
     func remove(_ name: SpoolName, done: @escaping @Sendable () -> Void) {
         queue.async { [self] in
-            let path = "\(directory)/\(name.text)"
-            let size = Self.size(of: path)
-            if unlink(path) == 0 { bytes.withLock { $0 -= size } }
+            if unlink("\(directory)/\(name.text)") == 0 || errno == ENOENT {
+                contents.withLock { $0.bytes -= $0.sizes.removeValue(forKey: name) ?? 0 }
+            }
             done()
         }
     }

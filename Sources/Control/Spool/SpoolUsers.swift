@@ -2,49 +2,15 @@ import Glibc
 import Jobs
 import Synchronization
 
-/// Knows what needs which files of the spool, and removes a file when nothing needs it any more.
+/// Follows which jobs and requests need which files of the spool (see ``SpoolUses``), and removes a file when nothing
+/// needs it any more.
 ///
-/// 1. A file goes only when no open job names it and no request that names it is under way.
-/// 2. A job is known from the moment its commit is told, before any that the same commit ended is let go: so a child keeps
-///    the file of its parent.
-/// 3. Nobody begins to need a file that is being removed.
+/// A new start learns the same from the store, so a crash loses no file. A file whose removal a crash prevented is a
+/// leftover, which goes after a day.
 final class SpoolUsers: Sendable {
-    private struct Use {
-        var jobs: Set<JobID> = []
-        var requests = 0
-        /// Of its own, or of the request it repeats. One that no job ever named is kept for a day.
-        var hadJob = false
-    }
-
     private struct State {
-        var uses: [SpoolName: Use] = [:]
-        var filesOfJob: [JobID: [SpoolName]] = [:]
-        var leaving: Set<SpoolName> = []
+        var uses = SpoolUses()
         var observation: StoreObservation?
-
-        mutating func add(_ job: JobID, _ files: [SpoolName]) {
-            filesOfJob[job] = files
-            for file in files {
-                uses[file, default: Use()].jobs.insert(job)
-                uses[file]?.hadJob = true
-            }
-        }
-
-        /// Returns the files to remove.
-        mutating func remove(_ job: JobID) -> [SpoolName] {
-            guard let files = filesOfJob.removeValue(forKey: job) else { return [] }
-            return files.filter { file in
-                uses[file]?.jobs.remove(job)
-                return isOver(file)
-            }
-        }
-
-        mutating func isOver(_ file: SpoolName) -> Bool {
-            guard let use = uses[file], use.jobs.isEmpty, use.requests == 0 else { return false }
-            uses[file] = nil
-            if use.hadJob { leaving.insert(file) }
-            return use.hadJob
-        }
     }
 
     private let spool: Spool
@@ -64,7 +30,17 @@ final class SpoolUsers: Sendable {
         _ chunks: Chunks, size: Int64?, now: Timestamp
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
         try await removeLeftovers(now: now)
-        return Spool.prefix + (try await spool.keep(chunks, size: size, now: now).text)
+        let file = try await spool.keep(chunks, size: size, now: now) { [self] in
+            spool.amount(of: state.withLock(\.uses.keptForRetry))
+        }
+        return Spool.prefix + file.text
+    }
+
+    var report: SpoolReport {
+        let kept = spool.amount(of: state.withLock(\.uses.keptForRetry))
+        let all = spool.amount
+        return SpoolReport(
+            files: all.files, bytes: all.bytes, maxBytes: spool.maxBytes, keptFiles: kept.files, keptBytes: kept.bytes)
     }
 
     // MARK: Requests
@@ -72,11 +48,7 @@ final class SpoolUsers: Sendable {
     /// Keeps the files that a request names until ``release(_:)``. To be called before ``problem(of:)``.
     func hold(_ graph: NewGraph) -> [SpoolName] {
         let files = graph.jobs.flatMap { Self.files(in: $0.input) }
-        if !files.isEmpty {
-            state.withLock { state in
-                for file in files { state.uses[file, default: Use()].requests += 1 }
-            }
-        }
+        if !files.isEmpty { state.withLock { $0.uses.begin(files) } }
         return files
     }
 
@@ -85,24 +57,17 @@ final class SpoolUsers: Sendable {
     /// - Parameter isDuplicate: Its jobs were accepted before, with a copy of their own, so this one is not kept.
     func release(_ files: [SpoolName], isDuplicate: Bool = false) {
         if files.isEmpty { return }
-        let over = state.withLock { state in
-            files.filter { file in
-                state.uses[file]?.requests -= 1
-                if isDuplicate { state.uses[file]?.hadJob = true }
-                return state.isOver(file)
-            }
-        }
-        remove(over)
+        remove(state.withLock { $0.uses.end(files, isDuplicate: isDuplicate) })
     }
 
     /// Refuses a graph that names a file which is not there.
     func problem(of graph: NewGraph) -> ControlProblem? {
         for job in graph.jobs {
             for file in Self.files(in: job.input)
-            where state.withLock({ $0.leaving.contains(file) }) || !spool.holds(file) {
+            where state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file) {
                 return ControlProblem(
                     .invalidInput,
-                    "The spool has no file \(Spool.prefix)\(file.text): it went with its last job, or after a day. Hand the file over again."
+                    "The spool has no file \(Spool.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Hand the file over again."
                 )
             }
         }
@@ -112,21 +77,30 @@ final class SpoolUsers: Sendable {
     // MARK: Jobs
 
     private func follow(_ changes: [JobChange]) {
-        // What is looked for needs no lock.
-        let new = changes.compactMap { change -> (JobID, [SpoolName])? in
-            let files = change.state.isFinal ? [] : Self.files(in: change.input)
+        // Inputs are searched before the lock is taken.
+        let added = changes.compactMap { change -> (job: JobID, files: [SpoolName])? in
+            let files = change.state == .succeeded ? [] : Self.files(in: change.input)
             return files.isEmpty ? nil : (change.job, files)
         }
-        let over = state.withLock { state in
-            // 2.
-            for (job, files) in new { state.add(job, files) }
-            if state.filesOfJob.isEmpty { return [SpoolName]() }
-            return changes.filter(\.state.isFinal).flatMap { state.remove($0.job) }
-        }
-        remove(over)
+        let ended = changes.lazy.filter(\.state.isFinal).map { (job: $0.job, isSuccess: $0.state == .succeeded) }
+        remove(state.withLock { $0.uses.follow(added: added, ended: ended) })
     }
 
-    /// Reads once, at the start of a daemon and before jobs run, which open jobs name a file, and removes files that no
+    /// Lets go of the files of jobs that were pruned. Jobs with other numbers are not looked for.
+    func releasePruned(_ numbers: Range<Int64>) async {
+        let jobs = state.withLock(\.uses.unsuccessfulJobs).filter { numbers.contains($0.rawValue) }
+        for job in jobs {
+            do throws(StoreError) {
+                guard try await store.job(job) == nil else { continue }
+            } catch {
+                // The store has stopped; the next start learns which jobs are left.
+                return
+            }
+            remove(state.withLock { $0.uses.remove(job) })
+        }
+    }
+
+    /// Reads once, at the start of a daemon and before jobs run, which jobs need a file, and removes files that no
     /// job has named for a day. Costs nothing while the spool has no whole file.
     func recover(now: Timestamp) async throws(ControlProblem) {
         if try await spool.files().contains(where: { $0.print != nil }) { try await learnUses() }
@@ -134,12 +108,17 @@ final class SpoolUsers: Sendable {
     }
 
     private func learnUses() async throws(ControlProblem) {
-        var filter = JobFilter(states: Set(JobState.allCases.filter { !$0.isFinal }), order: .oldestFirst, limit: 1000)
+        var filter = JobFilter(
+            states: Set(JobState.allCases.filter { $0 != .succeeded }), order: .oldestFirst, limit: 1000)
         while true {
             let page = try await asked { () throws(StoreError) in try await store.jobs(filter) }
             for job in page {
                 let files = Self.files(in: job.input)
-                if !files.isEmpty { state.withLock { $0.add(job.id, files) } }
+                if files.isEmpty { continue }
+                state.withLock { state in
+                    state.uses.add(job.id, files)
+                    if job.state.isFinal { state.uses.keepForRetry(job.id) }
+                }
             }
             guard filter.mayGoOn(after: page) else { break }
             filter.after = page.last?.id
@@ -150,12 +129,12 @@ final class SpoolUsers: Sendable {
 
     private func removeLeftovers(now: Timestamp) async throws(ControlProblem) {
         let old = try await spool.files().filter { now - $0.keptAt > Spool.leftoverAge }
-        remove(state.withLock { state in old.filter { state.uses[$0] == nil && state.leaving.insert($0).inserted } })
+        remove(state.withLock { $0.uses.leave(old) })
     }
 
     private func remove(_ files: [SpoolName]) {
         for file in files {
-            spool.remove(file) { [weak self] in _ = self?.state.withLock { $0.leaving.remove(file) } }
+            spool.remove(file) { [weak self] in self?.state.withLock { $0.uses.hasLeft(file) } }
         }
     }
 

@@ -98,6 +98,9 @@ public final class StoreControl: JobControl {
             answer.deleted += step.deleted
             answer.keptByGraph += step.keptByGraph
             answer.keptByDependents += step.keptByDependents
+            if step.deleted > 0 {
+                await spoolUsers?.releasePruned((step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max))
+            }
             below = step.next
         } while below != nil && !Task.isCancelled
         return answer
@@ -165,7 +168,7 @@ public final class StoreControl: JobControl {
             return StatusReport(
                 state: condition?.state ?? .stopped, pid: condition?.pid, version: version, database: database,
                 startedAt: condition?.startedAt, counts: try await store.counts(),
-                queues: queues, nextDueAt: try await nextDueAt(),
+                queues: queues, nextDueAt: try await nextDueAt(), spool: spoolUsers?.report,
                 problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description))
                     + scheduleProblems)
         } catch {
@@ -190,8 +193,8 @@ public final class StoreControl: JobControl {
         return try await spoolUsers.keep(chunks, size: size, now: now())
     }
 
-    /// Reads which open jobs name files of the spool, and removes files that no job has named for a day. To be called
-    /// once, before jobs run.
+    /// Reads which jobs need files of the spool, and removes files that no job has named for a day. To be called once,
+    /// before jobs run.
     public func recoverSpool() async throws(ControlProblem) { try await spoolUsers?.recover(now: now()) }
 
     // MARK: Shared by the verbs

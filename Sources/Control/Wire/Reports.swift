@@ -97,12 +97,14 @@ public struct StatusReport: Sendable, Hashable {
     public var counts: StateCounts
     public var queues: [QueueRecord]
     public var nextDueAt: Timestamp?
+    /// Nil when no daemon runs.
+    public var spool: SpoolReport?
     /// What an administrator should know, in words: refused definitions, a growing log, a full disk.
     public var problems: [String]
 
     public init(
         state: State, pid: Int32?, version: String, database: String, startedAt: Timestamp?, counts: StateCounts,
-        queues: [QueueRecord], nextDueAt: Timestamp?, problems: [String]
+        queues: [QueueRecord], nextDueAt: Timestamp?, spool: SpoolReport? = nil, problems: [String]
     ) {
         self.state = state
         self.pid = pid
@@ -112,7 +114,29 @@ public struct StatusReport: Sendable, Hashable {
         self.counts = counts
         self.queues = queues
         self.nextDueAt = nextDueAt
+        self.spool = spool
         self.problems = problems
+    }
+}
+
+/// Files that users handed over for jobs.
+public struct SpoolReport: Sendable, Hashable {
+    public var files: Int
+    /// Also counts files that are being received.
+    public var bytes: Int64
+    /// The limit for all files together.
+    public var maxBytes: Int64
+    /// Files kept only for jobs that failed, were cancelled or were skipped, so that these can be retried. They are removed
+    /// when those jobs are pruned.
+    public var keptFiles: Int
+    public var keptBytes: Int64
+
+    public init(files: Int, bytes: Int64, maxBytes: Int64, keptFiles: Int, keptBytes: Int64) {
+        self.files = files
+        self.bytes = bytes
+        self.maxBytes = maxBytes
+        self.keptFiles = keptFiles
+        self.keptBytes = keptBytes
     }
 }
 

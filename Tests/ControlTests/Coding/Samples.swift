@@ -97,7 +97,8 @@ enum Samples {
             ], name: "own"), start: .after(.milliseconds(1500)))
     static let status = StatusReport(
         state: .draining, pid: 42, version: "1.0.0", database: "/var/lib/halyard/halyard.db", startedAt: moment,
-        counts: counts, queues: [queue], nextDueAt: moment, problems: ["one", "two"])
+        counts: counts, queues: [queue], nextDueAt: moment,
+        spool: SpoolReport(files: 3, bytes: 9, maxBytes: 100, keptFiles: 2, keptBytes: 8), problems: ["one", "two"])
     static let reasons: [WaitExplanation.Reason] = [
         .dependency(neighbour), .moreDependencies(3), .time(until: moment),
         .retry(until: moment, afterCode: "http_status"),

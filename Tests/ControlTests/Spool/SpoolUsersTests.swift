@@ -12,9 +12,9 @@ import Testing
         let users: SpoolUsers
         let definition: DefinitionID
 
-        init(_ files: TestStore) async throws {
+        init(_ files: TestStore, maxBytes: Int64 = 1 << 20) async throws {
             self.files = files
-            spool = try Spool(directory: files.directory + "/spool", maxBytes: 1 << 20)
+            spool = try Spool(directory: files.directory + "/spool", maxBytes: maxBytes)
             users = SpoolUsers(spool: spool, store: files.store)
             definition = try #require(try await files.store.definitions().definitions.first).id
         }
@@ -31,19 +31,53 @@ import Testing
             return (NewGraph(isGraph: false, jobs: [NewJob(definition: definition, input: input)]), file)
         }
 
-        func enqueue(_ graph: NewGraph) async throws {
+        @discardableResult
+        func enqueue(_ graph: NewGraph) async throws -> [JobID] {
             let outcomes = try await files.store.enqueue([graph], now: Samples.moment)
-            guard case .enqueued? = outcomes.first else { throw Refused() }
+            guard case .enqueued(let receipt)? = outcomes.first else { throw Refused() }
+            return receipt.jobs
         }
 
         struct Refused: Error {}
 
         func finishAll(children: [NewGraph] = []) async throws {
+            try await endAll(.succeeded(.emptyObject, children: children))
+        }
+
+        func endAll(_ ending: AttemptEnd.Ending) async throws {
             let claimed = try await files.store.exchange([], claim: ClaimRequest(slots: 10), now: Samples.moment)
                 .claimed
             _ = try await files.store.exchange(
-                claimed.map { AttemptEnd(lease: $0.lease, ending: .succeeded(.emptyObject, children: children)) },
-                claim: nil, now: Samples.moment)
+                claimed.map { AttemptEnd(lease: $0.lease, ending: ending) }, claim: nil, now: Samples.moment)
+        }
+
+        /// Enqueues the job and brings it to that outcome. Returns its graph's jobs.
+        func end(_ graph: NewGraph, as outcome: String) async throws -> [JobID] {
+            var graph = graph
+            if outcome == "skipped" {
+                graph.isGraph = true
+                graph.jobs[0].dependencies = [NewDependency(on: .new(1))]
+                graph.jobs.append(NewJob(definition: definition))
+            }
+            let jobs = try await enqueue(graph)
+            if outcome == "cancelled" {
+                _ = try await files.store.cancel(jobs, now: Samples.moment)
+            } else {
+                try await endAll(SpoolUsersTests.failure)
+            }
+            #expect(try await files.store.job(jobs[0])?.state.name == outcome)
+            return jobs
+        }
+
+        /// Prunes these jobs alone, as ``StoreControl`` does.
+        func prune(_ jobs: [JobID]) async throws {
+            let below = JobID((jobs.map(\.rawValue).max() ?? 0) + 1)
+            let step = try await files.store.prune(
+                PruneRequest(finishedBefore: Samples.moment + .seconds(1)), below: below, limit: jobs.count)
+            #expect(step.deleted == jobs.count)
+            await users.releasePruned((step.next?.rawValue ?? 0)..<below.rawValue)
+            // Files are removed on the spool's thread, which answers this afterwards.
+            _ = try await spool.files()
         }
     }
 
@@ -106,6 +140,102 @@ import Testing
             #expect(try await bench.spool.files() == [file])
             try await bench.finishAll()
             #expect(try await bench.spool.files().isEmpty)
+        }
+    }
+
+    private static let failure = AttemptEnd.Ending.failed(JobFailure(code: "broken", message: "It broke."))
+
+    /// The caller may have deleted his own copy, and the job can be retried.
+    @Test(arguments: ["failed", "cancelled", "skipped"])
+    func aFileStaysForAJobThatEndedWithoutSuccessUntilItIsPruned(outcome: String) async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files)
+            let (graph, file) = try await bench.job()
+            let jobs = try await bench.end(graph, as: outcome)
+            #expect(try await bench.spool.files() == [file])
+            #expect(bench.users.report.keptFiles == 1 && bench.users.report.keptBytes == 3)
+
+            // A new start knows it as well, and does not take an old file for a leftover.
+            let restarted = SpoolUsers(spool: bench.spool, store: files.store)
+            try await restarted.recover(now: Samples.moment + Spool.leftoverAge + .seconds(1))
+            #expect(try await bench.spool.files() == [file])
+            #expect(restarted.report == bench.users.report)
+
+            // A retry names the same file, which stays for the retried job when the first one is pruned.
+            #expect(bench.users.problem(of: graph) == nil)
+            let again = try await bench.enqueue(graph)
+            #expect(bench.users.report.keptFiles == 0)
+            try await bench.prune(jobs)
+            #expect(try await bench.spool.files() == [file])
+            try await bench.endAll(Self.failure)
+            #expect(bench.users.report.keptFiles == 1)
+            try await bench.prune(again)
+            #expect(try await bench.spool.files().isEmpty)
+            #expect(
+                bench.users.report == SpoolReport(files: 0, bytes: 0, maxBytes: 1 << 20, keptFiles: 0, keptBytes: 0))
+            #expect(bench.users.problem(of: graph)?.code == .invalidInput)
+        }
+    }
+
+    @Test func theSuccessOfARetryLeavesTheFileToTheJobThatFailed() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files)
+            let (graph, file) = try await bench.job()
+            let failed = try await bench.end(graph, as: "failed")
+            let again = try await bench.enqueue(graph)
+            try await bench.finishAll()
+            #expect(try await bench.spool.files() == [file])
+            try await bench.prune(again)
+            #expect(try await bench.spool.files() == [file])
+            try await bench.prune(failed)
+            #expect(try await bench.spool.files().isEmpty)
+        }
+    }
+
+    /// Between the retry's look at the file and its commit, the job that it repeats may be pruned.
+    @Test func aFileStaysForARetryThatIsUnderWayWhileItsJobIsPruned() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files)
+            let (graph, file) = try await bench.job()
+            let failed = try await bench.end(graph, as: "failed")
+            let held = bench.users.hold(graph)
+            #expect(bench.users.problem(of: graph) == nil)
+            try await bench.prune(failed)
+            #expect(try await bench.spool.files() == [file])
+            try await bench.enqueue(graph)
+            bench.users.release(held)
+            #expect(try await bench.spool.files() == [file])
+        }
+    }
+
+    /// `halyard prune` works without a daemon, and then nobody removes files.
+    @Test func theFileOfAJobThatWasPrunedWithoutADaemonIsALeftover() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files)
+            let (graph, file) = try await bench.job()
+            _ = try await bench.end(graph, as: "failed")
+            _ = try await files.store.prune(
+                PruneRequest(finishedBefore: Samples.moment + .seconds(1)), below: nil, limit: 10)
+            let restarted = SpoolUsers(spool: bench.spool, store: files.store)
+            try await restarted.recover(now: Samples.moment)
+            #expect(try await bench.spool.files() == [file])
+            try await restarted.recover(now: Samples.moment + Spool.leftoverAge + .seconds(1))
+            #expect(try await bench.spool.files().isEmpty)
+        }
+    }
+
+    @Test func aFullSpoolSaysWhatToPrune() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files, maxBytes: 5)
+            let (graph, _) = try await bench.job()
+            let jobs = try await bench.end(graph, as: "failed")
+            let problem = await #expect(throws: ControlProblem.self) { try await bench.job() }
+            #expect(
+                problem?.message
+                    == "The spool is full: 3 of 5 bytes are in use, 3 of them by 1 file of jobs that failed, were cancelled or were skipped. Prune such jobs (halyard prune --older-than 1d --outcome failed --outcome cancelled --outcome skipped), try again when other jobs have ended, or raise spool.limit."
+            )
+            try await bench.prune(jobs)
+            _ = try await bench.job()
         }
     }
 

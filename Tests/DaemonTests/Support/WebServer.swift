@@ -16,6 +16,8 @@ final class WebServer: Sendable {
     private let listener: Int32
     private let gate = Gate()
     private let received = Mutex([String: Int]())
+    /// The answer to each PUT.
+    let uploadStatus = Mutex("201 Created")
 
     /// Bytes that were sent to a path.
     func received(at path: String) -> Int? { received.withLock { $0[path] } }
@@ -95,7 +97,8 @@ final class WebServer: Sendable {
             let status =
                 path.hasPrefix("/status/")
                 ? "\(path.dropFirst(8).prefix { $0 != "/" }) X"
-                : method == "PUT" ? "201 Created" : path.hasPrefix("/hop/") ? "302 Found" : "200 OK"
+                : method == "PUT"
+                    ? uploadStatus.withLock(\.self) : path.hasPrefix("/hop/") ? "302 Found" : "200 OK"
             // `/hop/2` leads to `/hop/1`, and that to a page.
             let next = Int(path.drop { $0 != "?" && !$0.isNumber }.prefix { $0.isNumber }) ?? 0
             let place =

@@ -1,0 +1,103 @@
+import Jobs
+
+/// Which jobs and requests need which files of the spool.
+///
+/// 1. A file is needed while a request that names it is under way, or a job that names it is open or has ended without
+///    success: such a job can be retried, and its file is perhaps the only copy. Success and pruning end the need.
+/// 2. Nobody begins to need a file that is being removed.
+struct SpoolUses {
+    private struct Use {
+        var open: Set<JobID> = []
+        /// Failed, cancelled or skipped.
+        var unsuccessful: Set<JobID> = []
+        var requests = 0
+        /// Its own, or a job of the request that this one repeats. A file that no job ever named is kept for a day.
+        var hadJob = false
+
+        var isOver: Bool { open.isEmpty && unsuccessful.isEmpty && requests == 0 }
+        var isKeptForRetry: Bool { open.isEmpty && requests == 0 && !unsuccessful.isEmpty }
+    }
+
+    private var uses: [SpoolName: Use] = [:]
+    private var filesOfJob: [JobID: [SpoolName]] = [:]
+    private var unsuccessful: Set<JobID> = []
+    private var leaving: Set<SpoolName> = []
+
+    func isLeaving(_ file: SpoolName) -> Bool { leaving.contains(file) }
+
+    /// Files that only jobs which ended without success need.
+    var keptForRetry: [SpoolName] { uses.filter(\.value.isKeptForRetry).map(\.key) }
+
+    /// Jobs that ended without success and name a file.
+    var unsuccessfulJobs: Set<JobID> { unsuccessful }
+
+    mutating func begin(_ files: [SpoolName]) {
+        for file in files { uses[file, default: Use()].requests += 1 }
+    }
+
+    /// Returns the files to remove.
+    mutating func end(_ files: [SpoolName], isDuplicate: Bool) -> [SpoolName] {
+        files.filter { file in
+            uses[file]?.requests -= 1
+            if isDuplicate { uses[file]?.hadJob = true }
+            return isOver(file)
+        }
+    }
+
+    /// Adds jobs, then ends jobs: a child keeps the file of the parent that the same commit ended.
+    ///
+    /// - Returns: The files to remove.
+    mutating func follow(
+        added: [(job: JobID, files: [SpoolName])], ended: some Sequence<(job: JobID, isSuccess: Bool)>
+    ) -> [SpoolName] {
+        for (job, files) in added { add(job, files) }
+        if filesOfJob.isEmpty { return [] }
+        var over: [SpoolName] = []
+        for (job, isSuccess) in ended {
+            if isSuccess { over += remove(job) } else { keepForRetry(job) }
+        }
+        return over
+    }
+
+    mutating func add(_ job: JobID, _ files: [SpoolName]) {
+        filesOfJob[job] = files
+        for file in files {
+            uses[file, default: Use()].open.insert(job)
+            uses[file]?.hadJob = true
+        }
+    }
+
+    mutating func keepForRetry(_ job: JobID) {
+        guard let files = filesOfJob[job] else { return }
+        unsuccessful.insert(job)
+        for file in files {
+            uses[file]?.open.remove(job)
+            uses[file]?.unsuccessful.insert(job)
+        }
+    }
+
+    /// Returns the files to remove.
+    mutating func remove(_ job: JobID) -> [SpoolName] {
+        guard let files = filesOfJob.removeValue(forKey: job) else { return [] }
+        unsuccessful.remove(job)
+        return files.filter { file in
+            uses[file]?.open.remove(job)
+            uses[file]?.unsuccessful.remove(job)
+            return isOver(file)
+        }
+    }
+
+    /// Returns those of the files that nothing needs and nobody removes yet.
+    mutating func leave(_ files: [SpoolName]) -> [SpoolName] {
+        files.filter { uses[$0] == nil && leaving.insert($0).inserted }
+    }
+
+    mutating func hasLeft(_ file: SpoolName) { leaving.remove(file) }
+
+    private mutating func isOver(_ file: SpoolName) -> Bool {
+        guard let use = uses[file], use.isOver else { return false }
+        uses[file] = nil
+        if use.hadJob { leaving.insert(file) }
+        return use.hadJob
+    }
+}
