@@ -88,12 +88,10 @@ public final class Connection {
         return try statement.step() ? statement.optionalString(0) : nil
     }
 
-    /// How SQLite would find the rows of a statement: the lines of EXPLAIN QUERY PLAN.
-    public func queryPlan(of sql: StaticString) throws(SQLiteError) -> [String] {
-        let statement = Statement(text: "EXPLAIN QUERY PLAN \(sql)", on: self)
-        var lines: [String] = []
-        while try statement.step() { lines.append(statement.string(3)) }
-        return lines
+    /// The same for a text made at run time. Never put a value of the outside into it.
+    public func integer(text sql: String) throws(SQLiteError) -> Int64? {
+        let statement = Statement(text: sql, on: self)
+        return try statement.step() ? statement.optionalInteger(0) : nil
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE.
@@ -112,17 +110,6 @@ public final class Connection {
             sqlite3_reset(current)
             statement = sqlite3_next_stmt(handle, current)
         }
-    }
-
-    /// The virtual machine's steps in all statements since this was last asked: their cost without a clock.
-    public func takeStepCount() -> Int {
-        var steps = 0
-        var statement = sqlite3_next_stmt(handle, nil)
-        while let current = statement {
-            steps += Int(sqlite3_stmt_status(current, SQLITE_STMTSTATUS_VM_STEP, 1))
-            statement = sqlite3_next_stmt(handle, current)
-        }
-        return steps
     }
 
     // MARK: Settings
@@ -156,6 +143,19 @@ public final class Connection {
             case .keepsWALOnClose: (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             }
         try check(halyard_sqlite3_db_config(handle, option, value))
+    }
+
+    /// Stops enforcing foreign keys, so that tables can be rebuilt. Only outside a transaction; fails when it had no effect.
+    public func disableForeignKeys() throws(SQLiteError) {
+        precondition(isAutocommit, "inside a transaction SQLite ignores this")
+        try check(halyard_sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 0))
+    }
+
+    /// The first row that refers to a row that does not exist; nil when there is none. Reads every row that refers to
+    /// another one.
+    public func firstForeignKeyViolation() throws(SQLiteError) -> (table: String, parent: String)? {
+        let statement = prepare("PRAGMA foreign_key_check")
+        return try statement.step() ? (statement.string(0), statement.string(2)) : nil
     }
 
     // MARK: The write-ahead log

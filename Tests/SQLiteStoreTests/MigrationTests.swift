@@ -1,31 +1,35 @@
 import Foundation
 import Jobs
 import Programs
-import SQLite
 import Testing
 
+@testable import SQLite
 @testable import SQLiteStore
 
 @Suite struct MigrationTests {
     private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures")
+    private static let versions = Migration.all.map(\.version)
 
     /// `Tests/Fixtures/schema-<version>.sql`, one for each schema: the dump of a database as its release wrote it.
-    @Test(arguments: Migration.all.map(\.version))
+    private static func database(ofSchema version: Int64, in directory: TemporaryDirectory) throws {
+        let dump = try String(contentsOf: fixtures.appending(path: "schema-\(version).sql"), encoding: .utf8)
+        let connection = try Connection(path: directory.database, access: .readWriteCreate)
+        try connection.execute(text: dump)
+    }
+
+    @Test(arguments: versions)
     func aDatabaseOfEachSchemaOpensForEver(_ version: Int64) async throws {
-        let fixture = Self.fixtures.appending(path: "schema-\(version).sql")
         if ProcessInfo.processInfo.environment["HALYARD_UPDATE_GOLDEN"] == "1", version == Migration.current {
-            try await write(fixture)
+            try await write(Self.fixtures.appending(path: "schema-\(version).sql"))
         }
         let directory = try TemporaryDirectory()
-        let dump = try String(contentsOf: fixture, encoding: .utf8)
-        do {
-            let connection = try Connection(path: directory.database, access: .readWriteCreate)
-            try connection.execute(text: dump)
-        }
+        try Self.database(ofSchema: version, in: directory)
         let store = try directory.open(StoreOptions(walBytes: 0))
         #expect(try await store.jobs(JobFilter()).count == 10)
         #expect(try await store.job(JobID(1))?.node == "good")
         #expect(try await store.definitions().definitions.map(\.definition.name) == ["fetch"])
+        let results = [try await store.result(of: JobID(1)), try await store.result(of: JobID(2))]
+        #expect(results.map { $0?.outcome } == [.succeeded, .failed])
         // It still works: what ran is rescued, and new jobs get new numbers.
         let now = Timestamp(milliseconds: 1_750_000_100_000)
         #expect(try await store.rescueOrphans(maxRescues: 3, now: now).cancelled == [JobID(5)])
@@ -37,6 +41,7 @@ import Testing
         let connection = try Connection(path: directory.database, access: .readOnly)
         #expect(try connection.integer("PRAGMA user_version") == Migration.current)
         #expect(try connection.text("PRAGMA integrity_check") == "ok")
+        #expect(try connection.firstForeignKeyViolation() == nil)
     }
 
     private func write(_ fixture: URL) async throws {
@@ -58,11 +63,46 @@ import Testing
         Issue.record("\(fixture.lastPathComponent) was written; run again")
     }
 
+    // MARK: Nothing is lost
+
+    @Test(arguments: versions.dropLast())
+    func everyRowOfEveryTableIsKept(from version: Int64) throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: version, in: directory)
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        let before = try Contents(connection)
+        #expect(before.tables.values.filter { $0.count > 0 }.count >= 11)
+        try connection.enable(.foreignKeys)
+        try connection.migrate(path: directory.database)
+        let after = try Contents(connection)
+        for (name, old) in before.tables {
+            let new = try #require(after.tables[name])
+            #expect(new.count == old.count, "rows of \(name)")
+            for (column, values) in old.columns { #expect(new.columns[column] == values, "\(name).\(column)") }
+        }
+        #expect(before.views.keys == after.views.keys)
+        for (view, rows) in before.views { #expect(after.views[view] == rows, "view \(view)") }
+    }
+
+    @Test(arguments: versions)
+    func aMigratedDatabaseHasTheSchemaOfANewOne(from version: Int64) async throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: version, in: directory)
+        let migrated = try Connection(path: directory.database, access: .readWrite)
+        try migrated.migrate(path: directory.database)
+        let other = try TemporaryDirectory()
+        try await other.open(StoreOptions(walBytes: 0)).close()
+        let new = try Connection(path: other.database, access: .readOnly)
+        #expect(try migrated.schema == new.schema)
+    }
+
+    // MARK: Machinery
+
     @Test func migrationsAreNumberedInOrderUpToTheCurrentOne() {
         #expect(Migration.all.map(\.version) == Array(1...Migration.current))
     }
 
-    /// A database that stands at version 0 of ours gets every step; nothing of a step that fails stays.
+    /// A database at version 0 of ours gets every step.
     @Test func anOlderDatabaseGetsTheStepsItLacks() throws {
         let directory = try TemporaryDirectory()
         let connection = try Connection(path: directory.database, access: .readWriteCreate)
@@ -75,14 +115,189 @@ import Testing
         #expect(try connection.integer("SELECT count(*) FROM queue") == 1)
     }
 
-    @Test func aStepThatFailsLeavesTheDatabaseAsItWas() throws {
+    /// A step that goes wrong after the rebuilds, in each way that one can.
+    enum Mishap: CaseIterable {
+        case statement, rowsLost, danglingRows, noRoom
+
+        var step: Migration.Step {
+            switch self {
+            case .statement: .sql("INSERT INTO job (id) VALUES (1)")
+            case .rowsLost:
+                .rebuild(
+                    TableRebuild(
+                        table: "result", create: "CREATE TABLE new_result (job_id INTEGER PRIMARY KEY)",
+                        copy: "INSERT INTO new_result (job_id) SELECT job_id FROM result WHERE job_id > 1"))
+            case .danglingRows: .sql("DELETE FROM job WHERE id = 2")
+            case .noRoom:
+                .swift { (connection) throws(SQLiteError) in
+                    _ = try connection.integer("PRAGMA max_page_count = 1")
+                    try connection.execute("CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(10000000))")
+                }
+            }
+        }
+
+        func explains(_ error: StoreOpenError) -> Bool {
+            switch (self, error) {
+            case (.statement, .sqlite), (.noRoom, .noRoomToMigrate(_, 1, 2, _, _)): true
+            case (.rowsLost, .sqlite(_, _, "the copy of table result has 2 rows of 3")): true
+            case (.danglingRows, .danglingRows(_, let table, "job")):
+                ["dependency", "attempt", "result", "job_input"].contains(table)
+            default: false
+            }
+        }
+    }
+
+    @Test(arguments: Mishap.allCases)
+    func aStepThatFailsLeavesTheDatabaseUnchanged(_ mishap: Mishap) throws {
         let directory = try TemporaryDirectory()
-        let connection = try Connection(path: directory.database, access: .readWriteCreate)
-        // In the way of the first step, late in it.
-        try connection.execute("CREATE TABLE other (x); CREATE INDEX job_graph ON other (x)")
-        #expect(throws: StoreOpenError.self) { try connection.migrate(path: directory.database) }
+        try Self.database(ofSchema: 1, in: directory)
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        try connection.enable(.foreignKeys)
+        let before = try Contents(connection)
+        let migrations = [
+            Migration.m001, Migration(version: 2, steps: Migration.m002.steps + [mishap.step]),
+        ]
+        let error = try #require(throws: StoreOpenError.self) {
+            try connection.migrate(path: directory.database, through: migrations)
+        }
+        #expect(mishap.explains(error), "\(error)")
         #expect(connection.isAutocommit)
-        #expect(try connection.integer("PRAGMA user_version") == 0)
-        #expect(try connection.integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table'") == 1)
+        #expect(try connection.integer("PRAGMA foreign_keys") == 1)
+        #expect(try connection.integer("PRAGMA user_version") == 1)
+        #expect(try Contents(connection) == before)
+        // The next start succeeds.
+        _ = try connection.integer("PRAGMA max_page_count = 1000000000")
+        try connection.migrate(path: directory.database)
+        #expect(try connection.integer("PRAGMA user_version") == Migration.current)
+        #expect(try connection.integer("PRAGMA foreign_keys") == 1)
+    }
+
+    /// Why foreign keys are off meanwhile: with them, the drop deletes every result.
+    @Test func aRebuildWithForeignKeysOnWouldDeleteResults() throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: 1, in: directory)
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        try connection.enable(.foreignKeys)
+        #expect(try connection.integer("SELECT count(*) FROM result") == 3)
+        try connection.execute("BEGIN")
+        try connection.execute("PRAGMA foreign_keys = OFF")
+        try Migration.m002.run(on: connection)
+        #expect(try connection.integer("SELECT count(*) FROM job") == 10)
+        #expect(try connection.integer("SELECT count(*) FROM result") == 0)
+        try connection.execute("ROLLBACK")
+        #expect(try connection.integer("SELECT count(*) FROM result") == 3)
+    }
+
+    /// Killed after each step, also when the log already holds pages of the unfinished transaction.
+    @Test(arguments: 1...Migration.m002.steps.count)
+    func p11AProcessThatIsKilledInAMigrationLeavesTheOldVersion(after steps: Int) async throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: 1, in: directory)
+        let path = directory.database
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, steps = steps as Int] in
+            let connection = try Connection(path: path, access: .readWrite)
+            try connection.setBusyTimeout(milliseconds: 5000)
+            try connection.configure(path: path, isWriter: true, options: StoreOptions(walBytes: 0))
+            // Every page goes to the log at once.
+            try connection.execute("PRAGMA cache_size = 1")
+            let kill = Migration.Step.swift { (_) throws(SQLiteError) in _ = Glibc.kill(getpid(), SIGKILL) }
+            let done = Array(Migration.m002.steps.prefix(steps))
+            try connection.migrate(
+                path: path, through: [.m001, Migration(version: 2, steps: done + [kill])])
+        }
+        let log = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int ?? 0
+        #expect(steps == 1 || log > 0)
+        let found = try Connection(path: path, access: .readWrite)
+        #expect(try found.integer("PRAGMA user_version") == 1)
+        #expect(try found.integer("SELECT count(*) FROM result") == 3)
+        #expect(try found.text("PRAGMA integrity_check") == "ok")
+        try found.migrate(path: path)
+        #expect(try found.integer("PRAGMA user_version") == Migration.current)
+        #expect(try found.integer("SELECT count(*) FROM result") == 3)
+    }
+
+    /// However many rows there are, memory holds some pages of them.
+    @Test func manyRowsNeedLittleMemory() async throws {
+        let directory = try TemporaryDirectory()
+        try Self.database(ofSchema: 1, in: directory)
+        let path = directory.database
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let connection = try Connection(path: path, access: .readWrite)
+            try connection.setBusyTimeout(milliseconds: 5000)
+            try connection.configure(path: path, isWriter: true, options: StoreOptions(walBytes: 0))
+            // Half of them in a graph, so that its index grows as well: 30 MB in all.
+            try connection.execute(
+                """
+                WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
+                INSERT INTO job (id, state, queue_id, priority, definition_id, graph_id, attempt, tries, rescues,
+                                 dependencies, pending, enqueued_ms, due_ms, started_ms, finished_ms)
+                SELECT i, 5, 1, 0, 1, iif(i % 2, 1, NULL), 1, 1, 0, 0, 0, 1750000000000, 1750000000000,
+                       1750000000000, 1750000000000
+                FROM   n
+                """)
+            let before = peakMemory()
+            try connection.migrate(path: path)
+            guard try connection.integer("SELECT count(*) FROM job") == 399_911 else { exit(2) }
+            exit(peakMemory() - before < 24 << 20 ? EXIT_SUCCESS : 3)
+        }
+    }
+}
+
+/// The most memory this process has used, in bytes.
+private func peakMemory() -> Int {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF.rawValue, &usage)
+    return usage.ru_maxrss << 10
+}
+
+/// Every row of every table and view, as SQL literals.
+private struct Contents: Equatable {
+    struct Table: Equatable {
+        var count = 0
+        var columns: [String: [String]] = [:]
+    }
+
+    private(set) var tables: [String: Table] = [:]
+    private(set) var views: [String: Table] = [:]
+
+    init(_ connection: Connection) throws {
+        let names = connection.prepare(
+            "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'")
+        while try names.step() {
+            let name = names.string(0)
+            if names.string(1) == "table" {
+                tables[name] = try Self.rows(name, connection)
+            } else {
+                views[name] = try Self.rows(name, connection)
+            }
+        }
+    }
+
+    private static func rows(_ name: String, _ connection: Connection) throws -> Table {
+        let statement = Statement(text: "SELECT * FROM \"\(name)\" ORDER BY 1, 2", on: connection)
+        var table = Table()
+        while try statement.step() {
+            table.count += 1
+            for column in 0..<statement.columnCount {
+                table.columns[statement.columnName(column), default: []].append(
+                    statement.optionalString(column) ?? "NULL")
+            }
+        }
+        return table
+    }
+}
+
+extension Connection {
+    /// The text of every table, index and view, without what a rename changes in it.
+    fileprivate var schema: [String] {
+        get throws {
+            let statement = prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
+            var texts: [String] = []
+            while try statement.step() {
+                let sql = statement.optionalString(3) ?? ""
+                texts.append("\(statement.string(0)) \(statement.string(1)) \(statement.string(2)): \(sql)")
+            }
+            return texts
+        }
     }
 }

@@ -61,7 +61,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             switch error {
             case .locked: (.temporary, EBUSY)
             case .busy: (.temporary, EAGAIN)
-            case .diskFull: (.temporary, ENOSPC)
+            case .diskFull, .noRoomToMigrate: (.temporary, ENOSPC)
             case .system(_, _, let code): (.inputOutput, code)
             case .sqlite: (.inputOutput, EIO)
             default: (.configuration, EINVAL)

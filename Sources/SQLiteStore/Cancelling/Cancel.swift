@@ -83,7 +83,7 @@ struct CancelStatements: ~Copyable {
         UPDATE job
         SET    state = 6, finished_ms = ?2, cancel_ms = ?2
         WHERE  id = ?1
-        AND    state IN (0, 1, 2)
+        AND    state BETWEEN 0 AND 2
         """
 
     let graph: Statement

@@ -35,7 +35,7 @@ extension Connection {
         try assert("PRAGMA busy_timeout", is: "\(options.busyTimeout.milliseconds)", path)
     }
 
-    private func assert(_ setting: StaticString, is expected: String, _ path: String) throws(StoreOpenError) {
+    func assert(_ setting: StaticString, is expected: String, _ path: String) throws(StoreOpenError) {
         let found: String?
         do throws(SQLiteError) {
             found = try text(setting)

@@ -145,30 +145,4 @@ extension Connection {
         }
         guard answer == "ok" else { throw .damaged(path: path, message: answer ?? "the check gave no answer") }
     }
-
-    /// Brings an older database of ours up to date, one transaction for each step.
-    func migrate(path: String) throws(StoreOpenError) {
-        do throws(SQLiteError) {
-            let found = try integer("PRAGMA user_version") ?? 0
-            for migration in Migration.all where migration.version > found {
-                try execute("BEGIN IMMEDIATE")
-                do throws(SQLiteError) {
-                    try migration.run(on: self)
-                    try stamp(migration.version)
-                    try execute("COMMIT")
-                } catch {
-                    if !isAutocommit { try execute("ROLLBACK") }
-                    throw error
-                }
-            }
-        } catch {
-            throw StoreOpenError(error, path: path)
-        }
-    }
-
-    /// In the caller's transaction.
-    func stamp(_ version: Int64) throws(SQLiteError) {
-        // A pragma takes no parameters.
-        try execute(text: "PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
-    }
 }

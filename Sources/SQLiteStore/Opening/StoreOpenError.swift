@@ -18,6 +18,10 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case schemaTooNew(path: String, found: Int64, supported: Int64)
     /// Only when reading: the writer migrates.
     case schemaTooOld(path: String, found: Int64, needed: Int64)
+    /// Bringing the schema up to date needs more room than the disk has.
+    case noRoomToMigrate(path: String, found: Int64, needed: Int64, freeBytes: Int64, neededBytes: Int64)
+    /// Rows of `table` refer to rows of `parent` that do not exist, which is found when the schema is brought up to date.
+    case danglingRows(path: String, table: String, parent: String)
     case damaged(path: String, message: String)
     case busy(path: String)
     /// A setting that durability rests on did not take.
@@ -61,6 +65,10 @@ extension StoreOpenError: CustomStringConvertible {
             "The job database \(path) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
         case .schemaTooOld(let path, let found, let needed):
             "The job database \(path) uses schema \(found); this release reads \(needed). Start halyardd once to bring it up to date."
+        case .noRoomToMigrate(let path, let found, let needed, let free, let neededBytes):
+            "The disk that holds \(path) has \(free / 1024) KiB free; bringing the database from schema \(found) to schema \(needed) takes about \(neededBytes / 1024) KiB. The database is unchanged. Free some space, then start again."
+        case .danglingRows(let path, let table, let parent):
+            "Rows of table \(table) in the job database \(path) refer to rows of table \(parent) that do not exist, so that its schema cannot be brought up to date; another program changed the file. The database is unchanged. Keep a copy, list the rows with \"sqlite3 \(path) 'PRAGMA foreign_key_check'\", delete them, then start again."
         case .damaged(let path, let message):
             "The job database \(path) is damaged (\(message)). Keep a copy of it with its -wal file, then restore a backup, or rescue what is readable with \"sqlite3 \(path) .recover\"."
         case .busy(let path):

@@ -1,0 +1,114 @@
+import Glibc
+import SQLite
+
+extension Connection {
+    /// Brings an older database of ours up to date, one transaction for each step. A step that fails, or a process that
+    /// dies in one, leaves the version before it.
+    ///
+    /// Foreign keys are off meanwhile and on again when this returns or throws: dropping a table that is rebuilt would
+    /// delete the rows that refer to it. The pragma does nothing inside a transaction.
+    func migrate(path: String, through migrations: [Migration] = Migration.all) throws(StoreOpenError) {
+        let found = try opening(path) { () throws(SQLiteError) in try integer("PRAGMA user_version") ?? 0 }
+        let missing = migrations.filter { $0.version > found }
+        if missing.isEmpty { return }
+        let needed = try roomToMigrate(path: path)
+        try checkRoom(atLeast: needed, path: path, found: found)
+        try opening(path) { () throws(SQLiteError) in try disableForeignKeys() }
+        var failure: StoreOpenError?
+        do throws(StoreOpenError) {
+            for migration in missing { try carryOut(migration, path: path) }
+            // Else the first commit of the daemon would copy the whole log, while callers wait for it.
+            try opening(path) { () throws(SQLiteError) in try checkpointIfPossible() }
+        } catch {
+            failure = error
+        }
+        do throws(StoreOpenError) {
+            try opening(path) { () throws(SQLiteError) in try enable(.foreignKeys) }
+            try assert("PRAGMA foreign_keys", is: "1", path)
+        } catch {
+            throw failure ?? error
+        }
+        if case .diskFull = failure {
+            throw .noRoomToMigrate(
+                path: path, found: found, needed: Migration.current, freeBytes: freeBytes(path: path) ?? 0,
+                neededBytes: needed)
+        }
+        if let failure { throw failure }
+    }
+
+    private func carryOut(_ migration: Migration, path: String) throws(StoreOpenError) {
+        try opening(path) { () throws(SQLiteError) in try execute("BEGIN IMMEDIATE") }
+        do throws(StoreOpenError) {
+            try opening(path) { () throws(SQLiteError) in try migration.run(on: self) }
+            try checkForeignKeys(path: path)
+            try opening(path) { () throws(SQLiteError) in
+                try stamp(migration.version)
+                try execute("COMMIT")
+            }
+        } catch {
+            // Some errors have rolled back by themselves. What the log holds without its COMMIT never happened, so nothing
+            // is lost if this fails too; the connection is not used any more.
+            if !isAutocommit { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    private func checkForeignKeys(path: String) throws(StoreOpenError) {
+        let violation = try opening(path) { () throws(SQLiteError) in try firstForeignKeyViolation() }
+        guard let violation else { return }
+        throw .danglingRows(path: path, table: violation.table, parent: violation.parent)
+    }
+
+    /// In the caller's transaction.
+    func stamp(_ version: Int64) throws(SQLiteError) {
+        // A pragma takes no parameters.
+        try execute(text: "PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
+    }
+
+    private func checkpointIfPossible() throws(SQLiteError) {
+        do throws(SQLiteError) {
+            try checkpoint()
+        } catch {
+            switch error.primary {
+            // Somebody reads, or there is no room for what is copied: it stays in the log.
+            case .busy, .locked, .full: return
+            default: throw error
+            }
+        }
+    }
+
+    // MARK: Room
+
+    /// The log takes a copy of each page that changes, and the new tables stand beside the old ones until those are dropped.
+    private func roomToMigrate(path: String) throws(StoreOpenError) -> Int64 {
+        try opening(path) { () throws(SQLiteError) in
+            let pages = try (integer("PRAGMA page_count") ?? 0) - (integer("PRAGMA freelist_count") ?? 0)
+            return try pages * 2 * (integer("PRAGMA page_size") ?? 4096)
+        }
+    }
+
+    private func checkRoom(atLeast needed: Int64, path: String, found: Int64) throws(StoreOpenError) {
+        guard let free = freeBytes(path: path), free < needed else { return }
+        throw .noRoomToMigrate(
+            path: path, found: found, needed: Migration.current, freeBytes: free, neededBytes: needed)
+    }
+
+    /// Nil where the file system does not say.
+    private func freeBytes(path: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        return Int64(clamping: UInt64(blocks) * UInt64(status.f_frsize))
+    }
+}
+
+/// Runs statements while a database is opened.
+private func opening<Value>(
+    _ path: String, _ body: () throws(SQLiteError) -> Value
+) throws(StoreOpenError) -> Value {
+    do throws(SQLiteError) {
+        return try body()
+    } catch {
+        throw StoreOpenError(error, path: path)
+    }
+}

@@ -1,0 +1,28 @@
+import SQLite
+
+/// Replaces a table by a new one that keeps every row, the way SQLite changes columns and constraints: create, copy, drop,
+/// rename.
+///
+/// With foreign keys on, the drop would delete every row that refers to the old table. ``Connection/migrate(path:through:)``
+/// switches them off and checks them before the commit.
+struct TableRebuild: Sendable {
+    let table: String
+    /// Creates `new_<table>` and its indexes. They exist before the rows: SQLite sorts the keys of an index that is created
+    /// later in memory, and a database may have millions of rows.
+    let create: StaticString
+    /// Copies every row from `<table>` to `new_<table>`.
+    let copy: StaticString
+
+    func run(on connection: Connection) throws(SQLiteError) {
+        let before = try connection.integer(text: "SELECT count(*) FROM \(table)") ?? 0
+        try connection.execute(create)
+        try connection.execute(copy)
+        let after = try connection.integer(text: "SELECT count(*) FROM new_\(table)") ?? 0
+        guard before == after else {
+            throw SQLiteError(
+                code: SQLiteError.Primary.mismatch.rawValue,
+                message: "the copy of table \(table) has \(after) rows of \(before)")
+        }
+        try connection.execute(text: "DROP TABLE \(table); ALTER TABLE new_\(table) RENAME TO \(table)")
+    }
+}

@@ -1,0 +1,73 @@
+import SQLite
+import Testing
+
+@testable import SQLiteStore
+
+/// No statement of a job's life builds a temporary table, and no constraint does: `state IN (3, 4, 5)` in a CHECK cost a
+/// third of every statement's time.
+@Suite struct EphemeralTableTests {
+    private static let temporary: Set<String> = ["OpenEphemeral", "OpenAutoindex", "SorterOpen"]
+
+    private func writer(_ directory: TemporaryDirectory) throws -> Writer {
+        let location = try DatabaseLocation(directory.database)
+        return try Writer(try location.openForWriting(StoreOptions(walBytes: 0)), path: location.path)
+    }
+
+    /// Statements that change settings, or delete; no job's life runs them. Each says what needs the temporary table.
+    private static let exceptions: [(beginning: String, reason: String)] = [
+        ("SELECT   'definition', name", "lists what uses a queue, sorted"),
+        ("DELETE FROM job WHERE id", "deletes the rows that refer to the job as well"),
+        ("DELETE FROM job INDEXED BY job_graph", "collects the rows of a graph before it deletes them"),
+    ]
+
+    @Test func noStatementOfTheWriterBuildsATemporaryTable() throws {
+        let directory = try TemporaryDirectory()
+        let writer = try writer(directory)
+        let statements = writer.connection.preparedTexts
+        #expect(statements.count > 60)
+        for text in statements where !Self.exceptions.contains(where: { text.hasPrefix($0.beginning) }) {
+            let found = try Self.temporary.intersection(writer.connection.opcodes(of: text))
+            #expect(found.isEmpty, "\(found.sorted()) in: \(text)")
+        }
+    }
+
+    /// Also of tables that the writer's statements write rarely, and of columns that they do not write.
+    @Test func noConstraintBuildsATemporaryTable() throws {
+        let directory = try TemporaryDirectory()
+        let connection = try writer(directory).connection
+        let columns = connection.prepare(
+            """
+            SELECT   schema.name, "column".name
+            FROM     sqlite_schema AS schema
+            JOIN     pragma_table_info(schema.name) AS "column"
+            WHERE    schema.type = 'table'
+            AND      schema.name NOT GLOB 'sqlite_*'
+            ORDER BY 1
+            """)
+        var tables: [String: [String]] = [:]
+        while try columns.step() { tables[columns.string(0), default: []].append(columns.string(1)) }
+        #expect(tables.count >= 13)
+        for (table, columns) in tables {
+            let values = columns.map { _ in "?" }.joined(separator: ", ")
+            let settings = columns.map { "\"\($0)\" = ?" }.joined(separator: ", ")
+            for text in [
+                "INSERT INTO \"\(table)\" VALUES (\(values))", "UPDATE \"\(table)\" SET \(settings) WHERE rowid = ?",
+            ] {
+                guard let opcodes = try? connection.opcodes(of: text) else {
+                    // A table without rowid.
+                    #expect(text.hasPrefix("UPDATE"))
+                    continue
+                }
+                #expect(Self.temporary.isDisjoint(with: opcodes), "\(text)")
+            }
+        }
+    }
+
+    /// The test of the test: the CHECK as it was is found.
+    @Test func aListOfThreeBuildsATemporaryTable() throws {
+        let connection = try Connection(path: ":memory:", access: .readWriteCreate)
+        try connection.execute(
+            "CREATE TABLE job (state INTEGER, CHECK (CASE WHEN state IN (3, 4, 5) THEN 1 ELSE 0 END))")
+        #expect(try connection.opcodes(of: "UPDATE job SET state = ?").contains("OpenEphemeral"))
+    }
+}
