@@ -1,4 +1,5 @@
 import Control
+import Glibc
 import Jobs
 import NIOCore
 import NIOHTTP1
@@ -12,26 +13,82 @@ extension SocketControl {
         }
     }
 
+    /// A submission without a key gets one of its own, so that it can be sent again when the daemon restarts or crashes
+    /// before it answers.
     private func enqueueOne(_ submission: Submission) async throws(ControlProblem) -> SubmissionAnswer {
-        var call = Call(.POST, "jobs").with(submission.json)
-        call.isRepeatable = submission.key != nil
-        let answer = try await send(call)
-        if answer.isSuccess { return try answer.value() }
+        var submission = submission
+        let hasOwnKey = submission.key == nil
+        if hasOwnKey { submission.key = Self.newKey() }
+        let answer = try await send(Call(.POST, "jobs").with(submission.json))
+        if answer.isSuccess {
+            let value: SubmissionAnswer = try answer.value()
+            // The first try was carried out, but its answer was lost.
+            if hasOwnKey, case .duplicate(let receipt) = value { return .enqueued(receipt) }
+            return value
+        }
         let problem = answer.problem
         guard problem.isRefusal else { throw problem }
         return .refused(problem)
     }
 
+    /// Unique by its 128 random bits. It begins with the time, so that the keys of one moment are neighbours in the
+    /// daemon's index and share its pages.
+    private static func newKey() -> String {
+        var moment = timespec()
+        clock_gettime(CLOCK_REALTIME, &moment)
+        var generator = SystemRandomNumberGenerator()
+        let parts = [UInt64(moment.tv_sec), generator.next(), generator.next()]
+        return "halyard-" + parts.map { String($0, radix: 36) }.joined(separator: "-")
+    }
+
     /// Sends JSON lines, and reads the answers while it still sends: the daemon takes no more than it has answered.
     ///
-    /// When it cannot go on, what was answered stands, and the rest is refused with the reason.
+    /// Lines that got no answer because the connection was lost are sent again if each has a key. When it cannot go on,
+    /// the answers so far are valid, and the other lines are refused with the reason.
     private func enqueueLines(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
-        var call = Call(.POST, "jobs")
-        call.isRepeatable = submissions.allSatisfy { $0.key != nil }
-        call.contentType = "application/x-ndjson"
+        var answers: [SubmissionAnswer] = []
+        answers.reserveCapacity(submissions.count)
+        var lost = 0
+        while true {
+            let rest = Array(submissions.dropFirst(answers.count))
+            var call = Call(.POST, "jobs")
+            call.isRepeatable = rest.allSatisfy { $0.key != nil }
+            call.contentType = "application/x-ndjson"
+            let more: [SubmissionAnswer]
+            let failure: (any Error)?
+            do throws(ControlProblem) {
+                (more, failure) = try await sendLines(rest, call)
+            } catch {
+                // Then the first lines have their answers all the same.
+                if answers.isEmpty { throw error }
+                return answers + Array(repeating: .refused(error), count: rest.count)
+            }
+            answers += more
+            if answers.count == submissions.count { return answers }
+            if let failure, call.isRepeatable, ConnectionEnd.isLoss(failure), lost < Self.maxLost {
+                lost = more.isEmpty ? lost + 1 : 0
+                continue
+            }
+            let reason: ControlProblem =
+                if case .refused(let problem)? = answers.last, !problem.isRefusal, failure == nil {
+                    problem
+                } else {
+                    ControlProblem(during: call, error: failure ?? ConnectionEnd.closed)
+                }
+            return answers + Array(repeating: .refused(reason), count: submissions.count - answers.count)
+        }
+    }
+
+    /// - Returns: The answers to the first lines, and why there are no more.
+    private func sendLines(
+        _ submissions: [Submission], _ call: Call
+    ) async throws(ControlProblem) -> ([SubmissionAnswer], (any Error)?) {
         let lines = LineBatches(submissions: submissions)
         let answer = try await upload(call, chunks: lines, length: nil, takesPart: true)
-        guard answer.isSuccess else { throw answer.problem }
+        guard answer.isSuccess else {
+            if let failure = answer.failure { return ([], failure) }
+            throw answer.problem
+        }
         var answers: [SubmissionAnswer] = []
         answers.reserveCapacity(submissions.count)
         for line in answer.body.split(separator: UInt8(ascii: "\n")).prefix(submissions.count) {
@@ -39,16 +96,7 @@ extension SocketControl {
             if answer.failure != nil, line.endIndex == answer.body.endIndex { break }
             answers.append(try decode(Array(line)))
         }
-        if answers.count < submissions.count {
-            let reason: ControlProblem =
-                if case .refused(let problem)? = answers.last, !problem.isRefusal, answer.failure == nil {
-                    problem
-                } else {
-                    ControlProblem(during: call, error: answer.failure ?? ConnectionEnd.closed)
-                }
-            answers += Array(repeating: .refused(reason), count: submissions.count - answers.count)
-        }
-        return answers
+        return (answers, answer.failure)
     }
 }
 

@@ -46,6 +46,8 @@ extension SocketControl {
             }
         } catch let problem as ControlProblem {
             throw problem
+        } catch  where takesPart && ConnectionEnd.isLoss(error) {
+            return Answer(status: 0, body: [], failure: error)
         } catch {
             throw ControlProblem(during: call, error: error)
         }

@@ -41,33 +41,39 @@ public final class SocketControl: JobControl {
         }
     }
 
-    /// Sends a call and reads its response whole.
+    /// Sends a call and reads its response.
+    ///
+    /// A daemon that restarts may close the connection before it answers. A repeatable call is then sent again, which
+    /// waits for the next daemon where systemd holds the socket open.
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
-        var isFresh = false
+        let giveUpAt = NIODeadline.now() + TimeAmount(timeout + call.extraTime)
+        var lost = 0
         while true {
             let connection: Connection
             let isReused: Bool
             do {
-                (connection, isReused) = try await pool.take(fresh: isFresh)
+                (connection, isReused) = try await pool.take(fresh: lost > 0)
             } catch {
                 throw ControlProblem(connecting: error, to: path)
             }
-            let deadline = connection.setDeadline(after: timeout + call.extraTime)
+            let deadline = connection.setDeadline(at: giveUpAt)
             defer { deadline.cancel() }
             connection.send(call.head, body: call.body)
             do {
                 return try await readAnswer(on: connection)
             } catch {
                 connection.end()
-                // The daemon had closed the kept connection; nothing of the request was answered.
-                if isReused, call.isRepeatable, case ConnectionEnd.closed = error {
-                    isFresh = true
-                    continue
+                guard call.isRepeatable, ConnectionEnd.isLoss(error), lost < Self.maxLost, .now() < giveUpAt else {
+                    throw ControlProblem(during: call, error: error)
                 }
-                throw ControlProblem(during: call, error: error)
+                // A kept connection may be closed at any time and says nothing about the daemon.
+                if !isReused { lost += 1 }
             }
         }
     }
+
+    /// More than one restart explains; a call that ends the daemon each time must not go on for ever.
+    static let maxLost = 3
 
     /// Reads one response whole and, if it can be used again, keeps the connection.
     ///

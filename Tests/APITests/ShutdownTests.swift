@@ -4,12 +4,19 @@ import Foundation
 import Jobs
 import Logging
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import API
 
 /// A server that is told to stop, in a service group as in the daemon.
 @Suite struct ShutdownTests {
+    private final class Tally: Sendable {
+        private let value = Atomic<Int>(0)
+        var count: Int { value.load(ordering: .relaxed) }
+        func add() { value.add(1, ordering: .relaxed) }
+    }
+
     /// A second server over the same control, in a group of its own.
     private func withGroup(
         _ server: TestServer, _ control: (any JobControl)? = nil, limits: ServerLimits = ServerLimits(),
@@ -68,6 +75,68 @@ import Testing
                 await RawPeer.waitUntilNobodyListens(path)
                 try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 #expect(try await peer.readToEnd().contains("HTTP/1.1 200"))
+            }
+        }
+    }
+
+    /// Its sender has just connected, and waits for a processor.
+    @Test func firstRequestThatArrivesLongAfterTheStopIsAnswered() async throws {
+        try await TestServer.with { server in
+            let limits = ServerLimits(arrival: .zero, firstArrival: .seconds(120), drain: .seconds(120))
+            try await withGroup(server, limits: limits) { path, group in
+                let peer = try RawPeer(path)
+                let second = try RawPeer(path)
+                // Connections are accepted in their order.
+                try second.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                #expect(try await second.readToEnd().contains("HTTP/1.1 200"))
+                await group.triggerGracefulShutdown()
+                await RawPeer.waitUntilNobodyListens(path)
+                try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                #expect(try await peer.readToEnd().contains("HTTP/1.1 200"))
+            }
+        }
+    }
+
+    /// Servers follow one another on one socket, as where systemd holds it, while callers come who never try again.
+    @Test(.timeLimit(.minutes(3))) func restartsRefuseNobody() async throws {
+        try await TestServer.with { server in
+            let path = server.directory + "/passed.sock"
+            let passed = try ControlSocket(path: path, backlog: 512)
+            defer { passed.close() }
+            var logger = Logger(label: "test")
+            logger.logLevel = .critical
+            let isOver = StopSignal()
+            let answered = Tally()
+            try await withThrowingTaskGroup(of: Void.self) { callers in
+                for _ in 1...8 {
+                    callers.addTask {
+                        while !isOver.isFired {
+                            let peer = try RawPeer(path)
+                            try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                            let answer = try await peer.readToEnd()
+                            guard answer.hasPrefix("HTTP/1.1 200") else { throw TestFailure("answer: \(answer)") }
+                            answered.add()
+                        }
+                    }
+                }
+                for _ in 1...60 {
+                    let before = answered.count
+                    let next = ControlServer(
+                        control: server.control, socket: ControlSocket(passed: dup(passed.descriptor)), logger: logger)
+                    let group = ServiceGroup(configuration: .init(services: [next], logger: logger))
+                    let running = Task { try await group.run() }
+                    while answered.count < before + 10 { await Task.yield() }
+                    await group.triggerGracefulShutdown()
+                    try await running.value
+                }
+                isOver.fire()
+                // The last callers of each task.
+                let last = ControlServer(
+                    control: server.control, socket: ControlSocket(passed: dup(passed.descriptor)), logger: logger)
+                let running = Task { try await last.run() }
+                try await callers.waitForAll()
+                running.cancel()
+                try await running.value
             }
         }
     }

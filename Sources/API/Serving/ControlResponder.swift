@@ -8,8 +8,7 @@ import NIOCore
 /// Answers one request: finds its route, turns what goes wrong into a problem, and ends a connection whose request was
 /// not read whole.
 struct ControlResponder: Sendable {
-    private let router: RouterResponder<ControlContext>
-    private let routes: RouteTable
+    private let answers: Answers
     private let limits: ServerLimits
     /// For bodies of more than 1 MiB, from their first byte beyond it until they are carried out.
     private let bigBodies = Permits(2)
@@ -17,13 +16,27 @@ struct ControlResponder: Sendable {
     private let isAllowed: ControlServer.PeerCheck
     private let databaseHeader: String?
 
+    private enum Answers {
+        case routes(RouterResponder<ControlContext>, RouteTable)
+        /// The same for every request, as of a daemon that cannot start.
+        case problem(ControlProblem)
+    }
+
+    /// Answers every request with one problem.
+    init(refusing problem: ControlProblem, limits: ServerLimits, logger: Logger) {
+        answers = .problem(problem)
+        self.limits = limits
+        self.logger = logger
+        isAllowed = { _ in true }
+        databaseHeader = nil
+    }
+
     init(
         control: any JobControl, limits: ServerLimits, stop: StopSignal, logger: Logger,
         isAllowed: @escaping ControlServer.PeerCheck
     ) {
         let router = makeControlRouter(control: control, stop: stop)
-        self.router = router.buildResponder()
-        routes = RouteTable(router)
+        answers = .routes(router.buildResponder(), RouteTable(router))
         self.limits = limits
         self.logger = logger
         self.isAllowed = isAllowed
@@ -36,7 +49,7 @@ struct ControlResponder: Sendable {
         refusal: ControlProblem?, writer: consuming ResponseWriter, channel: any Channel
     ) async throws -> Bool {
         let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
-        let refusal = refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
+        let refusal = refusal ?? self.refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
         if refusal == nil, request.headers[.expect]?.lowercased() == "100-continue" {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
@@ -67,12 +80,17 @@ struct ControlResponder: Sendable {
         return false
     }
 
+    private var refusal: ControlProblem? {
+        if case .problem(let problem) = answers { problem } else { nil }
+    }
+
     private static func refusal(of peer: PeerCredentials) -> ControlProblem {
         ControlProblem(
             .permission, "User \(peer.uid) may not use this socket.")
     }
 
     private func response(to request: Request, in context: ControlContext) async -> Response {
+        guard case .routes(let router, let routes) = answers else { return ControlProblem.stopping.response }
         do {
             let response = try await router.respond(to: request, context: context)
             return context.endpointPath == "NotFound" ? routes.unknown(request) : response

@@ -11,7 +11,8 @@ import Synchronization
 
 /// Serves every verb on the control socket, in HTTP/1.1 with JSON.
 ///
-/// The socket listens before ``run()``; callers that come early wait. On a graceful shutdown nothing new is accepted,
+/// The socket listens before ``run()``; callers that come early wait. On a graceful shutdown nothing new is accepted:
+/// callers stay in the socket's queue for the next daemon. Every connection that was accepted before is still served;
 /// requests in flight end within ``ServerLimits/drain``, and streams of events end at once.
 public struct ControlServer: Service {
     public typealias PeerCheck = @Sendable (PeerCredentials) -> Bool
@@ -23,7 +24,19 @@ public struct ControlServer: Service {
     private let responder: ControlResponder
     private let stop: StopSignal
     private let connections: OpenConnections
+    private let gate = AcceptGate()
     private let unlimitedUsers: Set<UInt32>
+
+    /// A server that answers every request with one problem, in place of a daemon that cannot start.
+    public init(
+        refusing problem: ControlProblem, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) {
+        self.init(
+            socket: socket, limits: limits, logger: logger, group: group, unlimitedUsers: [0, geteuid()],
+            stop: StopSignal(),
+            responder: ControlResponder(refusing: problem, limits: limits, logger: logger))
+    }
 
     /// - Parameters:
     ///   - unlimitedUsers: Those that ``ServerLimits/connectionsPerUser`` and the limit of large answers do not bind:
@@ -35,15 +48,25 @@ public struct ControlServer: Service {
         unlimitedUsers: Set<UInt32> = [0, geteuid()],
         isAllowed: @escaping PeerCheck = { _ in true }
     ) {
+        let stop = StopSignal()
+        self.init(
+            socket: socket, limits: limits, logger: logger, group: group, unlimitedUsers: unlimitedUsers, stop: stop,
+            responder: ControlResponder(
+                control: control, limits: limits, stop: stop, logger: logger, isAllowed: isAllowed))
+    }
+
+    private init(
+        socket: ControlSocket, limits: ServerLimits, logger: Logger, group: any EventLoopGroup,
+        unlimitedUsers: Set<UInt32>, stop: StopSignal, responder: ControlResponder
+    ) {
         self.socket = socket
         self.limits = limits
         self.logger = logger
         self.group = group
         self.unlimitedUsers = unlimitedUsers
-        stop = StopSignal()
-        connections = OpenConnections(arrival: limits.arrival)
-        responder = ControlResponder(
-            control: control, limits: limits, stop: stop, logger: logger, isAllowed: isAllowed)
+        self.stop = stop
+        self.responder = responder
+        connections = OpenConnections(limits)
     }
 
     /// Serves until the task is cancelled or shut down gracefully. To be called once; the socket is closed when it returns.
@@ -59,8 +82,8 @@ public struct ControlServer: Service {
         }
     }
 
-    /// A connection on its way from the listener to the task that serves it. One that comes at the very end of the listener is
-    /// dropped there; NIO ends the process when what wraps a channel is released without having been used.
+    /// A connection on its way from the listener to the task that serves it. A server that is cancelled, rather than shut
+    /// down, drops it; NIO ends the process when what wraps a channel is released without having been used.
     private final class Accepted: Sendable {
         private let channel: HTTP1Channel.Value
         private let http: HTTP1Channel
@@ -72,8 +95,13 @@ public struct ControlServer: Service {
         }
 
         func serve(logger: Logger) async {
-            isServed.withLock { $0 = true }
             await http.handle(value: channel, logger: logger)
+        }
+
+        /// Says that ``serve(logger:)`` follows.
+        func take(from gate: AcceptGate) {
+            isServed.withLock { $0 = true }
+            gate.isServed(channel.channel)
         }
 
         deinit {
@@ -88,7 +116,8 @@ public struct ControlServer: Service {
         try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
+                    try channel.pipeline.syncOperations.addHandlers(
+                        AcceptGate.Handler(gate),
                         AvailableConnectionsChannelHandler(maxConnections: limits.connections))
                 }
             }
@@ -113,6 +142,7 @@ public struct ControlServer: Service {
         let refusal = isCounted ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
+                connections.isUsed(channel)
                 // What follows a body that was refused is not carried out.
                 if over.isFired { return channel.close(promise: nil) }
                 let goesOn = try await responder.respond(
@@ -134,6 +164,7 @@ public struct ControlServer: Service {
         do {
             try await listener.executeThenClose { accepted in
                 for try await one in accepted {
+                    one.take(from: gate)
                     tasks.addTask { await one.serve(logger: logger) }
                 }
             }
@@ -145,8 +176,14 @@ public struct ControlServer: Service {
 
     private func end(_ listener: any Channel) {
         stop.fire()
-        listener.close(promise: nil)
-        connections.quiesce()
-        listener.eventLoop.scheduleTask(in: TimeAmount(limits.drain)) { connections.closeAll() }
+        let loop = listener.eventLoop
+        gate.close(listener) {
+            listener.close(promise: nil)
+            connections.quiesce()
+        }
+        loop.scheduleTask(in: TimeAmount(limits.drain)) {
+            listener.close(promise: nil)
+            connections.closeAll()
+        }
     }
 }

@@ -6,14 +6,15 @@ final class OpenConnections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
         var ofUser: [UInt32: Int] = [:]
+        /// The open ones that have carried a request.
+        var used: Set<ObjectIdentifier> = []
         var isClosing = false
     }
 
     private let state = Mutex(State())
-    private let arrival: TimeAmount
+    private let limits: ServerLimits
 
-    /// - Parameter arrival: ``ServerLimits/arrival``.
-    init(arrival: Duration) { self.arrival = TimeAmount(arrival) }
+    init(_ limits: ServerLimits) { self.limits = limits }
 
     /// A connection that comes after ``quiesce()`` is closed after its request.
     func add(_ channel: any Channel) {
@@ -23,9 +24,19 @@ final class OpenConnections: Sendable {
             return state.isClosing
         }
         channel.closeFuture.whenComplete { [weak self] _ in
-            self?.state.withLock { $0.channels[id] = nil }
+            self?.state.withLock { state in
+                state.channels[id] = nil
+                state.used.remove(id)
+            }
         }
-        if isLate { quiesce(channel) }
+        if isLate { quiesce(channel, after: limits.firstArrival) }
+    }
+
+    /// The connection carries a request.
+    func isUsed(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        // One that is closed already would stay here for ever.
+        state.withLock { if $0.channels[id] != nil { $0.used.insert(id) } }
     }
 
     /// Counts a connection for its user until it is closed.
@@ -51,13 +62,13 @@ final class OpenConnections: Sendable {
     func quiesce() {
         let channels = state.withLock { state in
             state.isClosing = true
-            return Array(state.channels.values)
+            return state.channels.map { ($1, state.used.contains($0) ? limits.arrival : limits.firstArrival) }
         }
-        for channel in channels { quiesce(channel) }
+        for (channel, arrival) in channels { quiesce(channel, after: arrival) }
     }
 
-    private func quiesce(_ channel: any Channel) {
-        channel.eventLoop.scheduleTask(in: arrival) {
+    private func quiesce(_ channel: any Channel, after arrival: Duration) {
+        channel.eventLoop.scheduleTask(in: TimeAmount(arrival)) {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
     }

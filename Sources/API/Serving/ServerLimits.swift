@@ -14,9 +14,11 @@ public struct ServerLimits: Sendable, Hashable {
     public var linger: Duration
     /// How long a JSON body may take.
     public var body: Duration
-    /// How long after a stop a request may still arrive on a connection that was made before. Closed at once, its sender
-    /// would not know what became of it.
+    /// How long after a stop the next request may still arrive on a connection that has carried one. Closed at once, its
+    /// sender would not know what became of it.
     public var arrival: Duration
+    /// The same for the first request of a connection, whose sender may just have connected and be slow on a busy machine.
+    public var firstArrival: Duration
     /// How long requests in flight may go on after a stop.
     public var drain: Duration
 
@@ -25,7 +27,7 @@ public struct ServerLimits: Sendable, Hashable {
         connections: Int = 512, connectionsPerUser: Int? = nil, idle: Duration = .seconds(60),
         stall: Duration = .seconds(300),
         linger: Duration = .seconds(1), body: Duration = .seconds(30), arrival: Duration = .milliseconds(200),
-        drain: Duration = .seconds(10)
+        firstArrival: Duration = .seconds(2), drain: Duration = .seconds(10)
     ) {
         self.connections = connections
         self.connectionsPerUser = connectionsPerUser ?? max(1, connections / 4)
@@ -34,6 +36,7 @@ public struct ServerLimits: Sendable, Hashable {
         self.linger = linger
         self.body = body
         self.arrival = arrival
+        self.firstArrival = max(arrival, firstArrival)
         self.drain = drain
     }
 }

@@ -79,8 +79,10 @@ struct Connection: Sendable {
     }
 
     /// Ends the connection after `timeout` unless the deadline is cancelled first.
-    func setDeadline(after timeout: Duration) -> Deadline {
-        Deadline(channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) { parts.value.fail(ConnectionEnd.timedOut) })
+    func setDeadline(after timeout: Duration) -> Deadline { setDeadline(at: .now() + TimeAmount(timeout)) }
+
+    func setDeadline(at moment: NIODeadline) -> Deadline {
+        Deadline(channel.eventLoop.scheduleTask(deadline: moment) { parts.value.fail(ConnectionEnd.timedOut) })
     }
 
     struct Deadline: Sendable {

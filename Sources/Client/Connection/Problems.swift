@@ -12,12 +12,16 @@ extension ControlProblem {
         switch (error as? IOError)?.errnoCode {
         case ENOENT:
             self.init(
-                .noDaemon, "No daemon listens on \(path): there is no such socket. Start halyardd, or give its socket.")
+                .noDaemon,
+                path == StandardPaths.socket
+                    ? "The daemon is not running: there is no socket \(path). See: systemctl status halyard"
+                    : "No daemon listens on \(path): there is no such socket. Start halyardd, or give its socket.")
         case ECONNREFUSED:
             self.init(
                 .noDaemon,
-                "No daemon listens on \(path) any more. Start "
-                    + (path == StandardPaths.socket ? "it with: systemctl start halyard" : "halyardd."))
+                path == StandardPaths.socket
+                    ? "The daemon is not running: nothing listens on \(path). See: systemctl status halyard"
+                    : "No daemon listens on \(path) any more. Start halyardd.")
         case EACCES, EPERM:
             self.init(
                 .permission,

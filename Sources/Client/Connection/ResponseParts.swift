@@ -60,4 +60,12 @@ final class ResponseParts: ChannelInboundHandler {
 enum ConnectionEnd: Error {
     case closed
     case timedOut
+
+    /// Whether the connection was lost, in whichever way the kernel or the decoder reports it.
+    static func isLoss(_ error: any Error) -> Bool {
+        switch error {
+        case ConnectionEnd.timedOut, is CancellationError: false
+        default: true
+        }
+    }
 }

@@ -1,0 +1,70 @@
+import NIOCore
+import Synchronization
+
+/// Lets connections in until it is closed, and counts those that were accepted but not yet served.
+///
+/// NIO drops a connection that is still being set up when its listener closes. So a stop first accepts no more, then
+/// waits for those, and only then closes the listener.
+final class AcceptGate: Sendable {
+    private struct State {
+        var isClosed = false
+        var waiting: Set<ObjectIdentifier> = []
+        var onEmpty: (@Sendable () -> Void)?
+
+        mutating func takeOnEmpty() -> (@Sendable () -> Void)? { waiting.isEmpty ? onEmpty.take() : nil }
+    }
+
+    private let state = Mutex(State())
+
+    /// Accepts no more.
+    ///
+    /// - Parameter onEmpty: Called once, when every accepted connection is served or gone.
+    func close(_ listener: any Channel, onEmpty: @escaping @Sendable () -> Void) {
+        state.withLock { $0.isClosed = true }
+        // On the listener's loop, where connections are accepted: none comes after this.
+        listener.setOption(.autoRead, value: false).whenComplete { [self] _ in
+            let action = state.withLock { state in
+                state.onEmpty = onEmpty
+                return state.takeOnEmpty()
+            }
+            action?()
+        }
+    }
+
+    /// A task serves the connection from now on, or it was closed.
+    func isServed(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        let action = state.withLock { state in
+            state.waiting.remove(id)
+            return state.takeOnEmpty()
+        }
+        action?()
+    }
+
+    private func isAccepted(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        state.withLock { _ = $0.waiting.insert(id) }
+        channel.closeFuture.whenComplete { [weak self] _ in self?.isServed(channel) }
+    }
+
+    /// The first handler of the listener.
+    final class Handler: ChannelDuplexHandler {
+        typealias InboundIn = any Channel
+        typealias InboundOut = any Channel
+        typealias OutboundIn = Never
+        typealias OutboundOut = Never
+
+        private let gate: AcceptGate
+
+        init(_ gate: AcceptGate) { self.gate = gate }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            gate.isAccepted(unwrapInboundIn(data))
+            context.fireChannelRead(data)
+        }
+
+        func read(context: ChannelHandlerContext) {
+            if !gate.state.withLock(\.isClosed) { context.read() }
+        }
+    }
+}

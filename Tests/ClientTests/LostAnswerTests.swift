@@ -1,0 +1,153 @@
+import Client
+import Control
+import Foundation
+import Jobs
+import Synchronization
+import Testing
+
+/// A daemon that restarts or crashes may close a connection before it answers.
+@Suite struct LostAnswerTests {
+    /// Reads one request a connection, and answers as told; nil closes the connection without an answer.
+    private final class Daemon: Sendable {
+        let path: String
+        private let descriptor: CInt
+        private let directory: String
+        private let received = Mutex<[String]>([])
+
+        var requests: [String] { received.withLock(\.self) }
+
+        init(_ answer: @escaping @Sendable (_ number: Int) -> String?) throws {
+            directory = FileManager.default.temporaryDirectory.path + "/halyard-lost-\(UUID().uuidString.prefix(8))"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+            path = directory + "/s"
+            descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+            let bound = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            try #require(bound == 0 && listen(descriptor, 8) == 0)
+            Thread.detachNewThread { [weak self, descriptor] in
+                var number = 0
+                while true {
+                    let connection = accept(descriptor, nil, nil)
+                    if connection < 0 { return }
+                    number += 1
+                    let request = Self.read(connection)
+                    self?.received.withLock { $0.append(request) }
+                    if let text = answer(number) {
+                        // An answer that is cut promises more than it brings.
+                        let length = text.utf8.count + (text.hasSuffix("\ncut") ? 100 : 0)
+                        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n"
+                        _ = send(connection, head + text, head.utf8.count + text.utf8.count, CInt(MSG_NOSIGNAL))
+                    }
+                    close(connection)
+                }
+            }
+        }
+
+        deinit {
+            shutdown(descriptor, CInt(SHUT_RDWR))
+            close(descriptor)
+            // A leftover in the temporary directory harms nobody.
+            try? FileManager.default.removeItem(atPath: directory)
+        }
+
+        /// The body of one request.
+        private static func read(_ connection: CInt) -> String {
+            var text = ""
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = recv(connection, &buffer, buffer.count, 0)
+                if count <= 0 { return "" }
+                text += String(decoding: buffer[..<count], as: UTF8.self)
+                guard let end = text.range(of: "\r\n\r\n") else { continue }
+                let body = text[end.upperBound...]
+                if text.contains("chunked") {
+                    if body.hasSuffix("0\r\n\r\n") { return String(body) }
+                } else {
+                    let length = text.range(of: "Content-Length: ").map {
+                        text[$0.upperBound...].prefix(while: \.isNumber)
+                    }
+                    if body.utf8.count >= length.flatMap({ Int($0) }) ?? 0 { return String(body) }
+                }
+            }
+        }
+    }
+
+    private static let duplicate = #"{"status":"duplicate","jobs":[7]}"#
+
+    @Test(.timeLimit(.minutes(1)))
+    func anEnqueueIsSentAgainWithTheSameKeyOfItsOwn() async throws {
+        let daemon = try Daemon { $0 < 3 ? nil : Self.duplicate }
+        let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)))
+        let answers = try await SocketControl(path: daemon.path).enqueue([submission])
+        guard case .enqueued(let receipt)? = answers.first else {
+            Issue.record("\(answers)")
+            return
+        }
+        #expect(receipt.jobs == [JobID(7)])
+        #expect(daemon.requests.count == 3)
+        #expect(Set(daemon.requests).count == 1)
+        #expect(daemon.requests[0].contains(#""key":"halyard-"#))
+        // Another request has another key.
+        _ = try await SocketControl(path: daemon.path).enqueue([submission])
+        #expect(Set(daemon.requests).count == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aCallersOwnKeyIsKeptAndItsRepetitionReported() async throws {
+        let daemon = try Daemon { $0 < 2 ? nil : Self.duplicate }
+        let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)), key: "mine")
+        guard case .duplicate? = try await SocketControl(path: daemon.path).enqueue([submission]).first else {
+            Issue.record("not told as a duplicate")
+            return
+        }
+        #expect(daemon.requests.allSatisfy { $0.contains(#""key":"mine""#) })
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func linesWithKeysThatGotNoAnswerAreSentAgain() async throws {
+        let daemon = try Daemon { number in
+            switch number {
+            case 1: Self.duplicate + "\ncut"
+            case 2: nil
+            default: Self.duplicate + "\n" + Self.duplicate + "\n"
+            }
+        }
+        let submissions = ["a", "b", "c"].map {
+            Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)), key: $0)
+        }
+        let answers = try await SocketControl(path: daemon.path).enqueue(submissions)
+        #expect(answers.count == 3)
+        for answer in answers {
+            guard case .duplicate = answer else {
+                Issue.record("\(answers)")
+                return
+            }
+        }
+    }
+
+    /// It might be done twice.
+    @Test(.timeLimit(.minutes(1)))
+    func whatIsNotRepeatableIsSentOnce() async throws {
+        let daemon = try Daemon { _ in nil }
+        let error = await #expect(throws: ControlProblem.self) {
+            try await SocketControl(path: daemon.path).run(schedule: "nightly")
+        }
+        #expect(error?.code == .unknownOutcome)
+        #expect(daemon.requests.count == 1)
+    }
+
+    /// A request that ends every daemon must not do so for ever.
+    @Test(.timeLimit(.minutes(1)))
+    func itGivesUpAfterSomeTries() async throws {
+        let daemon = try Daemon { _ in nil }
+        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: daemon.path).status() }
+        #expect(error?.code == .unavailable)
+        #expect(daemon.requests.count == 4)
+    }
+}
