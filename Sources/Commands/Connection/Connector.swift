@@ -47,7 +47,7 @@ struct Connector {
                 let rest = giveUpAt - ContinuousClock.now
                 return try await openDatabase(purpose, noDaemon: noDaemon, patience: min(rest, .seconds(1)))
             } catch {
-                guard case .locked = error, ContinuousClock.now < giveUpAt else { throw failure(error) }
+                guard case .locked = error, ContinuousClock.now < giveUpAt else { throw failure(error, noDaemon) }
             }
             // A daemon that starts says nothing before it listens.
             try await Task.sleep(for: pause, clock: .continuous)
@@ -112,7 +112,7 @@ struct Connector {
             })
     }
 
-    private func failure(_ error: StoreOpenError) -> CommandFailure {
+    private func failure(_ error: StoreOpenError, _ noDaemon: ControlProblem) -> CommandFailure {
         switch error {
         case .locked(let path, let pid):
             let process = pid.map { "process \($0)" } ?? "another process"
@@ -132,7 +132,9 @@ struct Connector {
                     "\(path) is in use by \(process), but no daemon answers on \(socket). Name its socket with --socket."
                 )
             }
-        case .readOnlyDirectory, .readOnlyFile, .unreadableFile: return CommandFailure(.permission, "\(error)")
+        // The daemon's user owns the database; a caller needs the daemon, not other permissions.
+        case .readOnlyDirectory, .readOnlyFile: return CommandFailure(noDaemon)
+        case .unreadableFile: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")
         default: return CommandFailure(.inputOutput, "\(error)")
         }

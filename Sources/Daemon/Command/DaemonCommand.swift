@@ -70,7 +70,6 @@ public struct DaemonCommand: ParsableCommand {
         setenv("LIBDISPATCH_LOG", "NO", 0)
         let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
         let service = ServiceEnvironment.take()
-        let command = parseOrExit()
         let destination = LogDestination(service)
         let threshold = LogThreshold(.info)
         let logger = Logger(label: "halyardd") { label in
@@ -81,7 +80,6 @@ public struct DaemonCommand: ParsableCommand {
         surroundings.notifier = Notifier(service.notifySocket) { logger.warning("\($0)") }
         surroundings.watchdogInterval = service.watchdogInterval
         surroundings.handlesSignals = true
-        surroundings.runsOnce = command.once
         surroundings.logThreshold = threshold
         surroundings.logger = logger
         surroundings.kinds = kinds
@@ -90,7 +88,16 @@ public struct DaemonCommand: ParsableCommand {
             // Nobody else would end it.
             surroundings.onHang = { _exit($0.status.rawValue) }
         }
+        let spare = SpareSocket(sockets)
+        surroundings.onReady = { _ in spare.close() }
         do {
+            let command: DaemonCommand
+            do {
+                command = try parse()
+            } catch {
+                throw Self.failure(of: error, isActivated: spare.isOpen)
+            }
+            surroundings.runsOnce = command.once
             surroundings.socket = try command.controlSocket(of: try sockets.get())
             try await command.run(in: surroundings, service)
             Glibc.exit(0)
@@ -100,8 +107,21 @@ public struct DaemonCommand: ParsableCommand {
                 logger.critical("\(line)", metadata: ["HALYARD_EVENT": "daemon-failed"])
             }
             surroundings.notifier.send(.status(failure.reason), .errno(failure.errno))
+            if failure.needsRepair, let socket = spare.take() {
+                await FailedStart(
+                    failure: failure, socket: socket, unit: .own(), logger: logger
+                ).refuseCallers()
+            }
             Glibc.exit(failure.status.rawValue)
         }
+    }
+
+    /// Ends the process after a wrong command line, or a question such as --help, unless callers may wait for an answer.
+    private static func failure(of error: any Error, isActivated: Bool) -> DaemonFailure {
+        guard isActivated, !exitCode(for: error).isSuccess else { exit(withError: error) }
+        return DaemonFailure(
+            .usage, "The command line of halyardd is wrong: \(message(for: error)). Correct ExecStart= of its unit.",
+            errno: EINVAL)
     }
 
     private func run(in surroundings: DaemonSurroundings, _ service: ServiceEnvironment) async throws {

@@ -1,0 +1,39 @@
+import Glibc
+
+/// The unit that this process belongs to.
+public struct UnitName: Sendable, Hashable, CustomStringConvertible {
+    /// Without `.service`.
+    public var name: String
+    /// Run by a user's own manager.
+    public var isOfUser: Bool
+
+    /// - Parameter controlGroups: The text of `/proc/self/cgroup`.
+    /// - Returns: Nil for a process outside any service.
+    public init?(controlGroups: String) {
+        // 0::/system.slice/halyard.service, or 1:name=systemd:/… where systemd manages hierarchies of version 1.
+        for line in controlGroups.split(separator: "\n") {
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3, fields[0] == "0" || fields[1] == "name=systemd" else { continue }
+            let groups = fields[2].split(separator: "/")
+            guard let unit = groups.last, unit.hasSuffix(".service") else { continue }
+            name = String(unit.dropLast(".service".count))
+            isOfUser = groups.dropLast().contains { $0.hasPrefix("user@") && $0.hasSuffix(".service") }
+            return
+        }
+        return nil
+    }
+
+    /// This process's unit.
+    public static func own() -> UnitName? {
+        guard let file = fopen("/proc/self/cgroup", "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 16 << 10)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return UnitName(controlGroups: String(decoding: bytes[..<count], as: UTF8.self))
+    }
+
+    /// The command that shows its state.
+    public var statusCommand: String { "systemctl \(isOfUser ? "--user " : "")status \(name)" }
+
+    public var description: String { name }
+}
