@@ -146,6 +146,7 @@ let package = Package(
             ]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         .systemLibrary(
@@ -154,7 +155,7 @@ let package = Package(
         module(
             "Kinds",
             [
-                "Jobs", "OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux", "CNettle",
+                "Jobs", "OperationTypes", "CLibXML2", "CIDN2", "CCAres", "CCompression", "CLinux", "CNettle",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

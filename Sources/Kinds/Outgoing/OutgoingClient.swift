@@ -11,9 +11,9 @@ public final class OutgoingClient: Sendable {
     let configuration: OutgoingConfiguration
     /// For reading files, which blocks. Few: each keeps memory of its own for what it reads.
     let threads: NIOThreadPool
-    /// For looking names up, which may block for long and must not keep files waiting.
-    private let lookups: NIOThreadPool
-    private let resolver: Resolver
+    /// Nil in tests that have a table of names in its place.
+    private let resolver: Resolver?
+    private let lookUp: Resolver.LookUp
     private let servers: ServerPool
     private let gate: HostGate
     private let strictHosts = StrictHosts()
@@ -22,19 +22,36 @@ public final class OutgoingClient: Sendable {
         _ configuration: OutgoingConfiguration = OutgoingConfiguration(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) {
-        self.init(configuration, group: group, lookUp: Resolver.ask)
+        self.init(configuration, group: group, resolver: Resolver())
     }
 
-    init(
+    convenience init(
         _ configuration: OutgoingConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-        lookUp: @escaping Resolver.LookUp
+        resolver: Resolver
+    ) {
+        self.init(configuration, group: group, resolver: resolver) { await resolver.find($0) }
+    }
+
+    /// For tests, with a table of names.
+    convenience init(
+        _ configuration: OutgoingConfiguration,
+        lookUp: @escaping @Sendable (_ name: String) -> Result<[IPAddress], LookupProblem>
+    ) {
+        self.init(configuration, group: MultiThreadedEventLoopGroup.singleton, resolver: nil) { name in
+            lookUp(name).map { Resolver.Found(addresses: $0) }
+        }
+    }
+
+    /// - Parameter resolver: Shut down with the client.
+    private init(
+        _ configuration: OutgoingConfiguration, group: any EventLoopGroup, resolver: Resolver?,
+        find: @escaping Resolver.LookUp
     ) {
         self.configuration = configuration
+        self.resolver = resolver
+        lookUp = find
         threads = NIOThreadPool(numberOfThreads: 3)
         threads.start()
-        lookups = NIOThreadPool(numberOfThreads: 8)
-        lookups.start()
-        resolver = Resolver(threads: lookups, lookUp: lookUp)
         servers = ServerPool(configuration: configuration, group: group)
         gate = HostGate(limits: configuration.host)
     }
@@ -42,9 +59,9 @@ public final class OutgoingClient: Sendable {
     /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.
     public func shutdown() async {
         await servers.shutdown()
-        // They fail only when they are shut down already.
+        await resolver?.shutdown()
+        // It fails only when it is shut down already.
         try? await threads.shutdownGracefully()
-        try? await lookups.shutdownGracefully()
     }
 
     /// Sends a request and hands over the answer as soon as its headers are there.
@@ -104,7 +121,7 @@ public final class OutgoingClient: Sendable {
             if case .address(let address) = url.host {
                 [address]
             } else {
-                try await resolver.addresses(of: host, for: url)
+                try await addresses(of: host, for: url)
             }
         var permitted: [IPAddress] = []
         var isPortAtFault = true
@@ -129,6 +146,15 @@ public final class OutgoingClient: Sendable {
                 .addressRefused,
                 "\(url.redacted): the host is in a private or otherwise special network; "
                     + "the administrator can allow `\(place)`.", url: url)
+    }
+
+    private func addresses(of name: String, for url: WebURL) async throws(KindFailure) -> [IPAddress] {
+        let answer = await lookUp(name)
+        if Task.isCancelled { throw .cancelled }
+        switch answer {
+        case .success(let found): return found.addresses
+        case .failure(let problem): throw .lookup(problem, url)
+        }
     }
 
     private func head(
