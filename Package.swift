@@ -120,11 +120,17 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         module("SQLite", ["CSQLite"]),
         tests("SQLite"),
-        module("SQLiteStore", ["Jobs", "SQLite"]),
-        .target(name: "CPowerCut", dependencies: ["CSQLite"], path: "Tests/CPowerCut"),
+        .systemLibrary(name: "CFiles"),
+        module("SQLiteStore", ["CFiles", "Jobs", "SQLite"]),
+        // A program that tests run on a disk that fails.
+        .executableTarget(
+            name: "PowerCutWriter", dependencies: ["Jobs", "SQLite", "SQLiteStore"], path: "Tests/PowerCutWriter",
+            swiftSettings: settings),
         tests(
             "SQLiteStore",
-            ["CalendarEvents", "CPowerCut", "JobStoreContract", "Jobs", "OperationTypes", "Programs", "SQLite"],
+            [
+                "CalendarEvents", "JobStoreContract", "Jobs", "OperationTypes", "PowerCutWriter", "Programs", "SQLite",
+            ],
             exclude: ["Golden"]),
 
         // Running jobs.

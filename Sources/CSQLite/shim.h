@@ -23,4 +23,13 @@ static inline sqlite3_file *halyard_sqlite3_journal(sqlite3 *db) {
     return sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK ? file : 0;
 }
 
+// The errno of the last file operation that failed on the database, or else on its log; 0 where none did.
+static inline int halyard_sqlite3_failed_call(sqlite3 *db) {
+    int code = 0;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &code) == SQLITE_OK && code != 0) return code;
+    sqlite3_file *log = halyard_sqlite3_journal(db);
+    if (log && log->pMethods && log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &code) == SQLITE_OK) return code;
+    return 0;
+}
+
 #endif

@@ -45,12 +45,26 @@ public final class Connection {
         walPagesCell.deallocate()
     }
 
-    var error: SQLiteError {
-        SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
-    }
+    var error: SQLiteError { error(code: sqlite3_extended_errcode(handle)) }
 
     func check(_ code: Int32) throws(SQLiteError) {
-        if code != SQLITE_OK { throw SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle))) }
+        if code != SQLITE_OK { throw error(code: code) }
+    }
+
+    /// SQLite reports a read that failed with EIO as damage (CORRUPT); only the file remembers what happened.
+    private func error(code: Int32) -> SQLiteError {
+        let error = SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)))
+        switch error.primary {
+        case .corrupt, .notADatabase: return readFailure ?? error
+        default: return error
+        }
+    }
+
+    /// That a read of the database or its log failed, where one did: what was found in the file then proves nothing.
+    public var readFailure: SQLiteError? {
+        let errno = halyard_sqlite3_failed_call(handle)
+        if errno == 0 { return nil }
+        return SQLiteError(code: SQLiteError.failedReadCode, message: "reading failed with errno \(errno)")
     }
 
     // MARK: Statements
@@ -131,6 +145,8 @@ public final class Connection {
         case foreignKeys
         /// Closing the last connection leaves the WAL as it is.
         case keepsWALOnClose
+        /// Closing the last connection copies the WAL into the database, and empties it where that worked.
+        case checkpointsOnClose
     }
 
     /// Switches a setting on; fails when it did not take.
@@ -141,6 +157,7 @@ public final class Connection {
             case .untrustedSchema: (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
             case .foreignKeys: (SQLITE_DBCONFIG_ENABLE_FKEY, 1)
             case .keepsWALOnClose: (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            case .checkpointsOnClose: (SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
             }
         try check(halyard_sqlite3_db_config(handle, option, value))
     }

@@ -12,6 +12,12 @@ public struct SQLiteError: Error, Hashable, Sendable {
         self.message = message
     }
 
+    /// SQLITE_IOERR_READ, which Swift cannot import.
+    static let failedReadCode = SQLITE_IOERR | 1 << 8
+
+    /// Whether reading failed, and nothing was written.
+    public var isFailedRead: Bool { code == Self.failedReadCode }
+
     /// The kind of error, without its details.
     public var primary: Primary { Primary(rawValue: code & 0xFF) }
 

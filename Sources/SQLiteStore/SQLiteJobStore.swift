@@ -34,20 +34,30 @@ public final class SQLiteJobStore: JobStore {
     public static func open(
         _ lock: DatabaseLock, options: StoreOptions = StoreOptions()
     ) throws(StoreOpenError) -> SQLiteJobStore {
-        precondition(lock.isHeld, "the lock was released")
-        let location = try DatabaseLocation(lock.databasePath)
-        let connection = try location.openForWriting(options)
-        let writer: Writer
-        do throws(SQLiteError) {
-            writer = try Writer(connection, path: location.path)
-        } catch {
-            throw StoreOpenError(error, path: location.path)
+        let opening = try Opening(lock, options)
+        let path = opening.location.path
+        // With the readers, which recover and read like the writer does.
+        let opened = try opening.open { (connection) throws(StoreOpenError) -> Opened in
+            let writer = try opening.mappingErrors { () throws(SQLiteError) in
+                try Writer(connection, lock: lock)
+            }
+            return Opened(
+                writer: writer, reader: try newReader(opening.location, options),
+                lister: try newReader(opening.location, options), files: try opening.files())
         }
-        let reading = try lane(named: "halyard-reader", location, options)
-        let listing = try lane(named: "halyard-lists", location, options)
+        let suspect: @Sendable () -> Void = { lock.note { $0.suspectsDamage = true } }
+        let reading = try lane(named: "halyard-reader", opened.reader, path, onDamage: suspect)
+        let listing = try lane(named: "halyard-lists", opened.lister, path, onDamage: suspect)
         // Last, since from here on the lock is the store's.
-        let writing = try GroupCommit(Handover(writer), lock: lock, options: options)
-        return SQLiteJobStore(path: location.path, writing: writing, reading: reading, listing: listing)
+        let writing = try GroupCommit(Handover(opened.writer), files: opened.files, lock: lock, options: options)
+        return SQLiteJobStore(path: path, writing: writing, reading: reading, listing: listing)
+    }
+
+    private struct Opened {
+        let writer: Writer
+        let reader: Reader
+        let lister: Reader
+        let files: StoreFiles
     }
 
     /// Opens an existing database to read it, also while a daemon works with it. Every write fails with
@@ -56,21 +66,33 @@ public final class SQLiteJobStore: JobStore {
         at path: String, options: StoreOptions = StoreOptions()
     ) throws(StoreOpenError) -> SQLiteJobStore {
         let location = try DatabaseLocation(path)
-        let lane = try lane(named: "halyard-reader", location, options)
+        let reader = try location.openForReading(options) { (connection) throws(StoreOpenError) -> Reader in
+            try newReader(connection, location)
+        }
+        let lane = try lane(named: "halyard-reader", reader, location.path)
         return SQLiteJobStore(path: location.path, writing: nil, reading: lane, listing: lane)
     }
 
-    private static func lane(
-        named name: String, _ location: DatabaseLocation, _ options: StoreOptions
-    ) throws(StoreOpenError) -> Lane<Reader> {
-        let connection = try location.openForReading(options)
-        let reader: Reader
+    private static func newReader(
+        _ location: DatabaseLocation, _ options: StoreOptions
+    ) throws(StoreOpenError) -> Reader {
+        try newReader(try location.connectForReading(options), location)
+    }
+
+    private static func newReader(
+        _ connection: Connection, _ location: DatabaseLocation
+    ) throws(StoreOpenError) -> Reader {
         do throws(SQLiteError) {
-            reader = try Reader(connection)
+            return try Reader(connection)
         } catch {
             throw StoreOpenError(error, path: location.path)
         }
-        return try Lane(named: name, Handover(ReadLoop(reader: reader, path: location.path)))
+    }
+
+    private static func lane(
+        named name: String, _ reader: Reader, _ path: String, onDamage: @escaping @Sendable () -> Void = {}
+    ) throws(StoreOpenError) -> Lane<Reader> {
+        try Lane(named: name, Handover(ReadLoop(reader: reader, path: path, onDamage: onDamage)))
     }
 
     /// Carries out what was asked for before, closes the file and gives the lock back. Later requests fail with
@@ -85,6 +107,10 @@ public final class SQLiteJobStore: JobStore {
     /// ``StoreOptions/checkpointPages``; when it grows far beyond, somebody holds a read transaction open (an `sqlite3`
     /// shell?), and the file grows until that ends.
     public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
+
+    /// Whether the end of the store is reported at once when one of its files is removed or replaced, also while nothing is
+    /// written. False where the kernel has no more watches to give (`fs.inotify.max_user_instances`).
+    public var isWatchingFiles: Bool { writing?.isWatching ?? false }
 
     private func write<Value: Sendable>(
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value

@@ -9,8 +9,8 @@ import Testing
     private static let temporary: Set<String> = ["OpenEphemeral", "OpenAutoindex", "SorterOpen"]
 
     private func writer(_ directory: TemporaryDirectory) throws -> Writer {
-        let location = try DatabaseLocation(directory.database)
-        return try Writer(try location.openForWriting(StoreOptions(walBytes: 0)), path: location.path)
+        let lock = try DatabaseLock.acquire(forDatabaseAt: directory.database)
+        return try Opening(lock, StoreOptions(walBytes: 0)).writer()
     }
 
     /// Statements that change settings, or delete; no job's life runs them. Each says what needs the temporary table.

@@ -11,8 +11,7 @@ import Testing
 
     /// A database with `others` jobs that are finished, scheduled or blocked, a third each.
     private func writer(_ directory: TemporaryDirectory, others: Int) throws -> Writer {
-        let location = try DatabaseLocation(directory.database)
-        let writer = try Writer(try location.openForWriting(StoreOptions()), path: location.path)
+        let writer = try Opening(try DatabaseLock.acquire(forDatabaseAt: directory.database), StoreOptions()).writer()
         try writer.begin(isObserved: false)
         _ = try writer.change(
             DefinitionChange(

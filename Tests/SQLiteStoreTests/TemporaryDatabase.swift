@@ -8,8 +8,11 @@ import Testing
 final class TemporaryDirectory: Sendable {
     let path: String
 
-    init() throws {
-        var template = Array((FileManager.default.temporaryDirectory.path + "/halyard-store-XXXXXX").utf8CString)
+    /// - Parameter inMemory: Where there is such a place; for many files that need no disk.
+    init(inMemory: Bool = false) throws {
+        let parent =
+            inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : FileManager.default.temporaryDirectory.path
+        var template = Array((parent + "/halyard-store-XXXXXX").utf8CString)
         let made = try #require(
             template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!).map { String(cString: $0) } })
         path = made

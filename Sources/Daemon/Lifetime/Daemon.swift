@@ -56,6 +56,11 @@ public enum Daemon {
         do {
             notifier.status("starting; opening \(configuration.database)")
             store = try SQLiteJobStore.open(lock, options: surroundings.store)
+            if !store.isWatchingFiles {
+                surroundings.logger.warning(
+                    "the kernel has no more watches to give, so a database that is removed is noticed only at the next change; raise fs.inotify.max_user_instances"
+                )
+            }
         } catch {
             door?.socket.close()
             throw error

@@ -14,7 +14,7 @@ import Systemd
 /// | 70 | a defect of Halyard |
 /// | 73 | the control socket cannot be made |
 /// | 74 | reading or writing failed, or a file or folder cannot be used at the moment; a new start may help |
-/// | 75 | not now: another process holds the database, or the disk is full |
+/// | 75 | not now: another process uses the database, or the disk is full |
 /// | 78 | the configuration or the database must be set right first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     public enum Status: Int32, Sendable, Hashable {
@@ -59,7 +59,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     private init(_ error: StoreOpenError) {
         let (status, code): (Status, Int32) =
             switch error {
-            case .locked: (.temporary, EBUSY)
+            case .locked, .lockedUnderAnotherName, .stillCached, .unsyncedWithReader: (.temporary, EBUSY)
             case .busy: (.temporary, EAGAIN)
             case .diskFull, .noRoomToMigrate: (.temporary, ENOSPC)
             case .system(_, _, let code): (.inputOutput, code)
@@ -76,7 +76,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .diskFull: (.inputOutput, ENOSPC)
             // Started again it would meet the same, and what runs would count as crashed.
             case .readOnly: (.configuration, EROFS)
-            case .damaged: (.configuration, EIO)
+            // Damage is only what a start finds on the disk itself.
             default: (.inputOutput, EIO)
             }
         self.init(status, error.description, errno: code)

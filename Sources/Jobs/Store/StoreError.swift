@@ -9,7 +9,12 @@ public enum StoreError: Error, Sendable, Hashable {
     /// COMMIT returned an error: the transaction may or may not be stored. The store accepts nothing more; start again
     /// and look. An idempotency key makes repeating an enqueue harmless.
     case commitUnknown(code: Int32, message: String)
+    /// SQLite reports damage. A read that fails for a moment can look the same, so the next start checks the database on
+    /// the disk.
     case damaged(message: String)
+    /// A file of the store was removed, renamed or replaced while it was in use. What was asked for may or may not be stored;
+    /// the store accepts nothing more. `isSaved`: all that was accepted is in the database that has its name.
+    case fileLost(path: String, isSaved: Bool)
     /// With the change there would be more schedules than ``Schedule/maxCount``.
     case tooManySchedules
     /// The store is closed, or has stopped: see ``StoreChange/stopped(_:)``.
@@ -23,7 +28,8 @@ extension StoreError {
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull: true
-        case .readOnly, .inputOutput, .commitUnknown, .damaged, .tooManySchedules, .closed, .internalError: false
+        case .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .tooManySchedules, .closed, .internalError:
+            false
         }
     }
 }
@@ -42,7 +48,11 @@ extension StoreError: CustomStringConvertible {
         case .commitUnknown(let code, let message):
             "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start again to find out; repeat the enqueue with its idempotency key."
         case .damaged(let message):
-            "The database is damaged (\(message)). Stop the daemon, keep a copy, and restore a backup or use \"sqlite3 halyard.db .recover\"."
+            "The database looks damaged (\(message)), or the disk failed for a moment. Start the daemon again: it reads the database from the disk and checks it."
+        case .fileLost(let path, let isSaved):
+            isSaved
+                ? "\(path) was removed, renamed or replaced while the daemon used it. All accepted jobs are in the database. Start the daemon again."
+                : "\(path) was removed, renamed or replaced while the daemon used it, and jobs are missing without it. Put it back in its place, then start the daemon again."
         case .tooManySchedules:
             "There are \(Schedule.maxCount) schedules, and no more are made. Remove one or change one."
         case .closed:

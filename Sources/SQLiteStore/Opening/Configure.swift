@@ -39,6 +39,8 @@ extension Connection {
         let found: String?
         do throws(SQLiteError) {
             found = try text(setting)
+            // SQLite keeps the old mode without a word where it could not read the file.
+            if found != expected, let readFailure { throw readFailure }
         } catch {
             throw StoreOpenError(error, path: path)
         }

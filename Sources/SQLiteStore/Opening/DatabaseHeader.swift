@@ -17,10 +17,13 @@ extension SQLiteJobStore {
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
         if status.st_size == 0 { throw .emptyFile(path: path) }
         var header = [UInt8](repeating: 0, count: 100)
-        let count = pread(descriptor, &header, header.count, 0)
-        guard count >= 0 else { throw .system(operation: "read", path: path, code: errno) }
-        guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
-            throw .notADatabase(path: path)
+        for isSecondLook in [false, true] {
+            let count = pread(descriptor, &header, header.count, 0)
+            guard count >= 0 else { throw .system(operation: "read", path: path, code: errno) }
+            if count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) { break }
+            if isSecondLook { throw .notADatabase(path: path) }
+            // The second look is at the disk.
+            _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         }
         let applicationID = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         guard applicationID == Migration.applicationID else {

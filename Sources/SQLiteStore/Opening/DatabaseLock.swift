@@ -8,11 +8,21 @@ import Synchronization
 public final class DatabaseLock: Sendable {
     /// The database it is for, by the one name that ``SQLiteJobStore`` opens.
     public let databasePath: String
-    private let descriptor: Mutex<Int32?>
+    private let state: Mutex<State>
+
+    private struct State {
+        /// Nil once the lock is released.
+        var descriptor: Int32?
+        var role: LockHolder.Role?
+        var marks: LockMarks
+        var database: HeldDatabase?
+    }
 
     private init(databasePath: String, descriptor: Int32) {
         self.databasePath = databasePath
-        self.descriptor = Mutex(descriptor)
+        let marks = Self.read(descriptor, atMost: 256).split(
+            separator: "\n", maxSplits: 3, omittingEmptySubsequences: false)
+        state = Mutex(State(descriptor: descriptor, marks: marks.count > 2 ? LockMarks(marks[2]) : LockMarks()))
     }
 
     /// Takes the lock at once or fails.
@@ -54,12 +64,39 @@ public final class DatabaseLock: Sendable {
 
     /// Tells others who holds the lock, for people and for whoever decides whether to wait. Without it the lock is as good.
     func tell(_ role: LockHolder.Role) {
-        descriptor.withLock { descriptor in
-            guard let descriptor else { return }
-            // Written before the rest of an older text is cut off, so that nobody reads an empty one.
-            let text = Array(LockHolder(pid: getpid(), role: role).text.utf8)
-            _ = pwrite(descriptor, text, text.count, 0)
-            _ = ftruncate(descriptor, off_t(text.count))
+        state.withLock { state in
+            state.role = role
+            Self.write(state)
+        }
+    }
+
+    /// What is left for the next holder, and was left by the last one.
+    var marks: LockMarks { state.withLock(\.marks) }
+
+    func note(_ change: (inout LockMarks) -> Void) {
+        state.withLock { state in
+            let before = state.marks
+            change(&state.marks)
+            if state.marks != before { Self.write(state) }
+        }
+    }
+
+    private static func write(_ state: State) {
+        guard let descriptor = state.descriptor else { return }
+        let holder = LockHolder(pid: state.role == nil ? nil : getpid(), role: state.role)
+        let text = Array((holder.text + (state.marks.isEmpty ? "" : state.marks.text + "\n")).utf8)
+        // Written before the rest of an older text is cut off, so that nobody reads an empty one.
+        _ = pwrite(descriptor, text, text.count, 0)
+        _ = ftruncate(descriptor, off_t(text.count))
+    }
+
+    /// Holds the database file itself, until the lock is released. No connection to it may be open in this process.
+    func holdDatabase(_ location: DatabaseLocation) throws(StoreOpenError) -> HeldDatabase {
+        try state.withLock { (state) throws(StoreOpenError) in
+            state.database.take()?.release()
+            let held = try HeldDatabase.take(location)
+            state.database = held
+            return held
         }
     }
 
@@ -83,25 +120,35 @@ public final class DatabaseLock: Sendable {
 
     /// Gives the lock back. The store must be closed before.
     public func release() {
-        descriptor.withLock { descriptor in
-            if let open = descriptor {
+        state.withLock { state in
+            state.database.take()?.release()
+            if let open = state.descriptor {
                 // Nobody shall take the next holder for this one.
-                _ = ftruncate(open, 0)
+                if state.marks.isEmpty {
+                    _ = ftruncate(open, 0)
+                } else {
+                    state.role = nil
+                    Self.write(state)
+                }
                 // Closing alone gives nothing back while a child that is about to start a program has a copy.
                 flock(open, LOCK_UN)
                 Glibc.close(open)
             }
-            descriptor = nil
+            state.descriptor = nil
         }
     }
 
-    var isHeld: Bool { descriptor.withLock { $0 != nil } }
+    var heldDatabase: HeldDatabase? { state.withLock(\.database) }
+
+    var isHeld: Bool { state.withLock { $0.descriptor != nil } }
 
     deinit { release() }
 
-    private static func readHolder(_ descriptor: Int32) -> LockHolder {
-        var buffer = [UInt8](repeating: 0, count: 32)
+    private static func readHolder(_ descriptor: Int32) -> LockHolder { LockHolder(read(descriptor, atMost: 32)) }
+
+    private static func read(_ descriptor: Int32, atMost count: Int) -> String {
+        var buffer = [UInt8](repeating: 0, count: count)
         let count = pread(descriptor, &buffer, buffer.count, 0)
-        return LockHolder(String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self))
+        return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
     }
 }

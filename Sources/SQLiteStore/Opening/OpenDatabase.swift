@@ -3,49 +3,94 @@ import Jobs
 import SQLite
 
 extension DatabaseLocation {
-    /// Opens the database for the process that holds its lock; makes it first when there is none.
-    func openForWriting(_ options: StoreOptions) throws(StoreOpenError) -> Connection {
+    /// Looks at the file, or creates it when there is none.
+    ///
+    /// - Returns: Its size; 0 for a new one.
+    func findOrCreate(_ options: StoreOptions, _ lock: DatabaseLock) throws(StoreOpenError) -> Int64 {
         try checkDirectory()
         try checkFreeSpace(atLeast: options.minimumFreeBytes)
-        let size: Int64
-        if let found = try fileSize() {
-            size = found
+        if let size = try fileSize() {
             if size == 0 { throw .emptyFile(path: path) }
             if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
             if access(path, W_OK) != 0 { throw .readOnlyFile(path: path) }
-        } else {
-            try refuseStrayLog()
-            try create()
-            size = 0
-        }
-        return try lookingTwice { () throws(StoreOpenError) in
-            let connection = try openConnection(.readWrite, options)
-            try connection.checkOwner(path: path)
-            if size <= options.checkedBytes { try connection.checkWhole(path: path) }
-            try connection.configure(path: path, isWriter: true, options: options)
-            try connection.migrate(path: path)
-            do throws(SQLiteError) {
-                if options.walBytes > 0 { try connection.growWAL(to: Int64(options.walBytes)) }
-            } catch {
-                throw StoreOpenError(error, path: path)
+            if let lost = lock.marks.lostDatabase {
+                // Another database would be given the log of the lost one.
+                if FileIdentity(at: path) != lost, hasLog { throw .lost(path: path) }
+                lock.note { $0.lostDatabase = nil }
             }
-            return connection
+            return size
         }
+        if lock.marks.lostDatabase != nil { throw .lost(path: path) }
+        try refuseStrayLog()
+        try create()
+        return 0
     }
 
-    func openForReading(_ options: StoreOptions) throws(StoreOpenError) -> Connection {
+    private var hasLog: Bool {
+        var status = stat()
+        return stat(path + "-wal", &status) == 0 && status.st_size > 0
+    }
+
+    /// - Parameter isSuspect: Whether the database is checked completely, whatever its size.
+    func connectForWriting(
+        _ options: StoreOptions, size: Int64, isSuspect: Bool
+    ) throws(StoreOpenError) -> Connection {
+        let connection = try openConnection(.readWrite, options)
+        do throws(SQLiteError) {
+            // Only an orderly end copies the log into the database; after a failure the next start reads the log again.
+            try connection.enable(.keepsWALOnClose)
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+        try connection.checkOwner(path: path)
+        if isSuspect {
+            try connection.checkWhole(path: path, "PRAGMA integrity_check(1)")
+        } else if size <= options.checkedBytes {
+            try connection.checkWhole(path: path, "PRAGMA quick_check(1)")
+        }
+        try connection.configure(path: path, isWriter: true, options: options)
+        try connection.migrate(path: path)
+        do throws(SQLiteError) {
+            if options.walBytes > 0 { try connection.growWAL(to: Int64(options.walBytes)) }
+        } catch {
+            throw StoreOpenError(error, path: path)
+        }
+        return connection
+    }
+
+    /// Opens the database beside the process that writes. Looks twice before it reports damage, the second time at what
+    /// the disk holds, as far as the kernel lets go of what it remembers.
+    func openForReading<Opened>(
+        _ options: StoreOptions, _ body: (Connection) throws(StoreOpenError) -> Opened
+    ) throws(StoreOpenError) -> Opened {
         guard let size = try fileSize() else { throw .missingFile(path: path) }
         if size == 0 { throw .emptyFile(path: path) }
         if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
-        return try lookingTwice { () throws(StoreOpenError) in
-            let connection = try openConnection(.readOnly, options)
-            let version = try connection.checkOwner(path: path)
-            if version < Migration.current {
-                throw .schemaTooOld(path: path, found: version, needed: Migration.current)
-            }
-            try connection.configure(path: path, isWriter: false, options: options)
-            return connection
+        do throws(StoreOpenError) {
+            return try body(try connectForReading(options))
+        } catch {
+            guard error.mayBeMisread else { throw error }
+            for file in [path, path + "-wal"] { forgetCache(of: file) }
+            return try body(try connectForReading(options))
         }
+    }
+
+    func connectForReading(_ options: StoreOptions) throws(StoreOpenError) -> Connection {
+        let connection = try openConnection(.readOnly, options)
+        let version = try connection.checkOwner(path: path)
+        if version < Migration.current {
+            throw .schemaTooOld(path: path, found: version, needed: Migration.current)
+        }
+        try connection.configure(path: path, isWriter: false, options: options)
+        return connection
+    }
+
+    /// A hint, with no connection of this process open.
+    private func forgetCache(of file: String) {
+        let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else { return }
+        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        Glibc.close(descriptor)
     }
 
     private func openConnection(
@@ -58,20 +103,6 @@ extension DatabaseLocation {
             return connection
         } catch {
             throw StoreOpenError(error, path: path)
-        }
-    }
-
-    /// A passing read error can look like damage, so damage is believed when it is seen twice.
-    private func lookingTwice(
-        _ open: () throws(StoreOpenError) -> Connection
-    ) throws(StoreOpenError) -> Connection {
-        do throws(StoreOpenError) {
-            return try open()
-        } catch {
-            switch error {
-            case .damaged, .notADatabase: return try open()
-            default: throw error
-            }
         }
     }
 
@@ -136,10 +167,11 @@ extension Connection {
         return version
     }
 
-    func checkWhole(path: String) throws(StoreOpenError) {
+    func checkWhole(path: String, _ check: StaticString) throws(StoreOpenError) {
         let answer: String?
         do throws(SQLiteError) {
-            answer = try text("PRAGMA quick_check(1)")
+            answer = try text(check)
+            if answer != "ok", let readFailure { throw readFailure }
         } catch {
             throw StoreOpenError(error, path: path)
         }

@@ -9,6 +9,18 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case notARegularFile(path: String)
     /// The lock is held; `pid` is what the holder wrote, where it could be read.
     case locked(path: String, pid: Int32?)
+    /// Another process holds the same file by another name of it.
+    case lockedUnderAnotherName(path: String, pid: Int32?)
+    /// The file has hard links.
+    case manyNames(path: String, count: Int)
+    /// The file, and not its directory, is mounted where it is.
+    case mountedAlone(path: String)
+    /// The database was removed or replaced while a daemon used it, and has not been put back.
+    case lost(path: String)
+    /// After a failed sync, parts of a file cannot be read from the disk again, since they stay in memory.
+    case stillCached(path: String)
+    /// A read or a sync failed, and another connection keeps the database from being read from the disk again.
+    case unsyncedWithReader(path: String, pid: Int32?)
     case diskFull(path: String, freeBytes: Int64, neededBytes: Int64)
     case emptyFile(path: String)
     /// A log without its database.
@@ -51,6 +63,18 @@ extension StoreOpenError: CustomStringConvertible {
             "\(path) is not a regular file. Move it away, or set another path for the database."
         case .locked(let path, let pid):
             "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process"). Talk to that daemon through its socket, or stop it first."
+        case .lockedUnderAnotherName(let path, let pid):
+            "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process") under another name, through a hard link or a second mount. Talk to that daemon through its socket, or stop it and give the file one name."
+        case .manyNames(let path, let count):
+            "The job database \(path) has \(count) names (hard links), and its write-ahead log belongs to only one of them. Find the others with \"find / -xdev -samefile \(path)\" and remove them, or replace them by copies."
+        case .mountedAlone(let path):
+            "The job database \(path) is mounted as a single file, so its write-ahead log would not be kept with it. Mount the directory that holds it."
+        case .lost(let path):
+            "The job database \(path) was removed or replaced while a daemon used it. Put it back with its -wal file. To use another database in its place, move \(path)-wal away; to begin with an empty one, remove \(path)-lock too."
+        case .stillCached(let path):
+            "Parts of \(path) stay in memory, probably since another process has mapped the file, and may differ from the disk after a failed sync. End the process that maps it (see fuser -m, lsof), or reboot, then start again."
+        case .unsyncedWithReader(let path, let pid):
+            "A read or a sync of the job database \(path) failed, so what the disk holds must be read again, and that needs the file for itself. End \(pid.map { "process \($0)" } ?? "the process that has it open (an sqlite3 shell?)"), then start again."
         case .diskFull(let path, let free, let needed):
             "The disk that holds \(path) has \(free / 1024) KiB free; the job database needs \(needed / 1024) KiB to start. Free some space, then start again."
         case .emptyFile(let path):

@@ -2,6 +2,9 @@
 public struct StoreOptions: Sendable, Hashable {
     /// How long a statement waits for another process's transaction.
     public var busyTimeout: Duration
+    /// How long another connection is waited for that keeps the database from being read from the disk again after a crash.
+    /// Where it stays, the store opens only when no sync is known to have failed.
+    public var readerPatience: Duration
     /// The size to which the write-ahead log is grown at the start, so that commits need not grow it; 0 leaves it.
     public var walBytes: Int
     /// Pages in the write-ahead log from which on they are copied into the database, after a commit was acknowledged.
@@ -10,19 +13,25 @@ public struct StoreOptions: Sendable, Hashable {
     public var minimumFreeBytes: Int64
     /// Files up to this size are checked whole at the start.
     public var checkedBytes: Int64
+    /// Whether a file that is removed or replaced is noticed at once, also while nothing is written.
+    public var watchesFiles: Bool
 
     public init(
         busyTimeout: Duration = .seconds(5), walBytes: Int = 8 << 20, checkpointPages: Int = 1000,
         minimumFreeBytes: Int64 = 16 << 20,
-        checkedBytes: Int64 = 16 << 20
+        checkedBytes: Int64 = 16 << 20, watchesFiles: Bool = true, readerPatience: Duration = .seconds(5)
     ) {
         self.busyTimeout = busyTimeout
+        self.readerPatience = readerPatience
         self.walBytes = walBytes
         self.checkpointPages = checkpointPages
         self.minimumFreeBytes = minimumFreeBytes
         self.checkedBytes = checkedBytes
+        self.watchesFiles = watchesFiles
     }
 
     /// For a process that makes one small change and ends.
-    public static let brief = StoreOptions(walBytes: 0, minimumFreeBytes: 1 << 20, checkedBytes: 0)
+    public static let brief = StoreOptions(
+        walBytes: 0, minimumFreeBytes: 1 << 20, checkedBytes: 0, watchesFiles: false,
+        readerPatience: .milliseconds(200))
 }

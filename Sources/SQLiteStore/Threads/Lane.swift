@@ -18,6 +18,7 @@ final class Lane<Resource>: Sendable {
                 worker?.carryOut(batch)
                 batch.removeAll(keepingCapacity: true)
             }
+            worker?.finish()
             worker = nil
             atEnd()
             closed.open()
@@ -35,6 +36,9 @@ final class Lane<Resource>: Sendable {
         }.get()
     }
 
+    /// Without waiting for it; dropped when the lane is closed.
+    func put(_ request: any Request<Resource>) { _ = mailbox.put(request) }
+
     /// Carries out what was asked for before.
     func close() async {
         mailbox.close()
@@ -48,12 +52,15 @@ protocol LaneWorker<Resource> {
 
     /// Answers every request of those that waited together.
     func carryOut(_ batch: [any Request<Resource>])
+    /// The last call, before what it owns is closed.
+    func finish()
 }
 
 /// Carries out each request by itself.
 struct ReadLoop: LaneWorker {
     let reader: Reader
     let path: String
+    let onDamage: @Sendable () -> Void
 
     func carryOut(_ batch: [any Request<Reader>]) {
         for request in batch {
@@ -61,8 +68,12 @@ struct ReadLoop: LaneWorker {
                 try request.run(with: reader)
                 request.answer(nil)
             } catch {
-                request.answer(StoreError(error, path: path, phase: .running))
+                let failure = StoreError(error, path: path, phase: .running)
+                if case .damaged = failure { onDamage() }
+                request.answer(failure)
             }
         }
     }
+
+    func finish() {}
 }

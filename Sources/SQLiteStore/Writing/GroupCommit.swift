@@ -11,21 +11,35 @@ import Synchronization
 ///   runs again by itself.
 /// - G3: after a COMMIT or a checkpoint that failed for another reason than a full disk or a lock, nothing is written any
 ///   more: what the disk holds is unknown.
-/// - G4: observers hear of each commit once, in order, before its callers go on; and at last of G3, if it comes to that.
+/// - G4: observers hear of each commit once, in order, before its callers go on; and at last of G3 or G5, if it comes to that.
+/// - G5: nothing is acknowledged after the database or its log was removed or replaced, and nothing is written any more.
 final class GroupCommit: Sendable {
     /// Jobs in one transaction, unless a single request has more: nobody waits much longer than for these.
     static let maxJobs = 10_000
 
     private let lane: Lane<Writer>
+    private let watch: FileWatch?
     let observers = Observers()
     let logPages = LogPages()
 
     /// - Parameter lock: Given back when the connection is closed, and before whoever waits for that may open the database
     ///   again.
-    init(_ writer: Handover<Writer>, lock: DatabaseLock, options: StoreOptions) throws(StoreOpenError) {
-        let loop = CommitLoop(writer.take(), observers: observers, logPages: logPages, options: options)
-        lane = try Lane(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
+    init(_ writer: Handover<Writer>, files: StoreFiles, lock: DatabaseLock, options: StoreOptions)
+        throws(StoreOpenError)
+    {
+        let location = try DatabaseLocation(lock.databasePath)
+        let loop = CommitLoop(writer.take(), files, observers: observers, logPages: logPages, options: options)
+        let lane = try Lane(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
+        self.lane = lane
+        watch =
+            options.watchesFiles
+            ? FileWatch(files, in: location) { [weak lane] in lane?.put(Nudge()) } : nil
     }
+
+    /// Whether it will be noticed at once when a file is removed or replaced; else with the next commit.
+    var isWatching: Bool { watch != nil }
+
+    deinit { watch?.stop() }
 
     /// - Parameter weight: How many jobs it writes, where they may be many.
     func perform<Value: Sendable>(
@@ -34,7 +48,18 @@ final class GroupCommit: Sendable {
         try await lane.perform(weight: weight, body)
     }
 
-    func close() async { await lane.close() }
+    func close() async {
+        watch?.stop()
+        await lane.close()
+    }
+}
+
+/// Wakes the writer to look after its files.
+private final class Nudge: Request {
+    typealias Resource = Writer
+    let weight = 0
+    func run(with writer: Writer) {}
+    func answer(_ failure: StoreError?) {}
 }
 
 /// Pages in the write-ahead log after the last commit.
@@ -45,6 +70,7 @@ final class LogPages: Sendable {
 /// The writer's thread's own state.
 private final class CommitLoop: LaneWorker {
     private let writer: Writer
+    private let files: StoreFiles
     private let observers: Observers
     private let logPages: LogPages
     private let options: StoreOptions
@@ -52,8 +78,11 @@ private final class CommitLoop: LaneWorker {
     private var lastLogPages = 0
     private var checkpointAt: Int
 
-    init(_ writer: Writer, observers: Observers, logPages: LogPages, options: StoreOptions) {
+    init(
+        _ writer: Writer, _ files: StoreFiles, observers: Observers, logPages: LogPages, options: StoreOptions
+    ) {
         self.writer = writer
+        self.files = files
         self.observers = observers
         self.logPages = logPages
         self.options = options
@@ -75,6 +104,7 @@ private final class CommitLoop: LaneWorker {
 
     private func commit(_ batch: ArraySlice<any Request<Writer>>) {
         if hasStopped { return answer(batch, .closed) }
+        if let path = files.lost { return fileLost(path, batch) }
         do throws(SQLiteError) {
             try writer.begin(isObserved: !observers.isEmpty)
         } catch {
@@ -91,6 +121,7 @@ private final class CommitLoop: LaneWorker {
         } catch {
             return commitFailed(batch, error)
         }
+        if let path = files.lostAtCommit() { return fileLost(path, batch) }
         observers.tell(writer.takeChanges())
         answer(batch, nil)
         checkpointIfDue()
@@ -123,6 +154,22 @@ private final class CommitLoop: LaneWorker {
         stop(failure)
     }
 
+    private func fileLost(_ path: String, _ batch: ArraySlice<any Request<Writer>>) {
+        var isSaved = path != files.databasePath
+        if !isSaved { writer.lock.note { $0.lostDatabase = files.databaseIdentity } }
+        // The log is still open, and the database takes all that is in it.
+        if path == files.logPath {
+            do throws(SQLiteError) {
+                try writer.connection.checkpoint()
+            } catch {
+                isSaved = false
+            }
+        }
+        let failure = StoreError.fileLost(path: path, isSaved: isSaved)
+        answer(batch, failure)
+        stop(failure)
+    }
+
     /// After the callers have been answered, so that none of them waits for it.
     private func checkpointIfDue() {
         let pages = writer.connection.walPages
@@ -139,21 +186,41 @@ private final class CommitLoop: LaneWorker {
             switch error.primary {
             // Somebody else's checkpoint or recovery; or no room for what it copies, which stays in the log.
             case .busy, .locked, .full: return
-            // A sync that failed may have dropped what it was to write: only a new start, which copies the log again, is
-            // safe.
+            // A sync that failed may have dropped what it was to write, and the page cache shows what is not on the disk.
+            // Only a new start is safe: it reads the log from the disk and copies all of it again.
             default: stop(storeError(error, .running))
             }
         }
     }
 
+    /// The WAL stays for the next start to recover from, since only ``finish()`` lets it be copied and emptied.
     private func stop(_ reason: StoreError) {
         hasStopped = true
-        // The WAL stays for the next start to recover from.
-        try? writer.connection.enable(.keepsWALOnClose)  // Cannot fail while open; else it is checkpointed as ever.
+        switch reason {
+        case .damaged, .fileLost: break
+        default: writer.lock.note { $0.noteFailedSync() }
+        }
         observers.tell([.stopped(reason)])
     }
 
+    /// Copies the log into the database, and lets the last connection empty it.
+    func finish() {
+        if hasStopped { return }
+        do throws(SQLiteError) {
+            try writer.connection.checkpoint()
+            try writer.connection.enable(.checkpointsOnClose)
+        } catch {
+            switch error.primary {
+            // The rest stays in the log, which was synced with each commit.
+            case .busy, .locked, .full: return
+            default: writer.lock.note { $0.noteFailedSync() }
+            }
+        }
+    }
+
     private func storeError(_ error: SQLiteError, _ phase: StoreError.Phase) -> StoreError {
-        StoreError(error, path: writer.path, phase: phase, waited: options.busyTimeout)
+        let failure = StoreError(error, path: writer.path, phase: phase, waited: options.busyTimeout)
+        if case .damaged = failure { writer.lock.note { $0.suspectsDamage = true } }
+        return failure
     }
 }

@@ -8,7 +8,8 @@ import SQLite
 /// changes of the transaction.
 final class Writer {
     let connection: Connection
-    let path: String
+    let lock: DatabaseLock
+    var path: String { lock.databasePath }
     var memory = Memory()
     var shares = FairShare()
 
@@ -36,9 +37,9 @@ final class Writer {
     var definitionsChanged = false
     var schedulesChanged = false
 
-    init(_ connection: Connection, path: String) throws(SQLiteError) {
+    init(_ connection: Connection, lock: DatabaseLock) throws(SQLiteError) {
         self.connection = connection
-        self.path = path
+        self.lock = lock
         transactions = TransactionStatements(connection)
         remembering = RememberStatements(connection)
         flushing = FlushStatements(connection)

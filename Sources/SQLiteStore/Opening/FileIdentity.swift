@@ -1,0 +1,29 @@
+import Glibc
+
+/// A file itself, whatever names it has.
+struct FileIdentity: Sendable, Hashable {
+    let device: UInt64
+    let inode: UInt64
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+
+    /// The file that has this name now; nil, with `errno`, when there is none.
+    init?(at path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// As ``text`` writes it.
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ":")
+        guard parts.count == 2, let device = UInt64(parts[0]), let inode = UInt64(parts[1]) else { return nil }
+        self.device = device
+        self.inode = inode
+    }
+
+    var text: String { "\(device):\(inode)" }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import Synchronization
+
+/// Sleeps until the kernel reports a change of a store's names, then looks whether a file is lost (P10).
+final class FileWatch: Sendable {
+    private let descriptor: Int32
+    private let directory: Int32
+    private let isStopping = Atomic(false)
+
+    /// - Parameter onLoss: Called at most once, on the watch's own thread.
+    /// - Returns: Nil where the kernel has no more watches to give.
+    init?(_ files: StoreFiles, in location: DatabaseLocation, onLoss: @escaping @Sendable () -> Void) {
+        descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        if descriptor < 0 { return nil }
+        directory = inotify_add_watch(
+            descriptor, location.directory,
+            UInt32(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF))
+        // Its names elsewhere, and the database where its directory is mounted over.
+        let database = inotify_add_watch(
+            descriptor, location.path, UInt32(IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF))
+        let names = Set(files.paths.map { $0.split(separator: "/").last.map(String.init) ?? "" })
+        guard directory >= 0, database >= 0 else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        do throws(StoreOpenError) {
+            try startThread(named: "halyard-files") { [self] in run(files, names, onLoss) }
+        } catch {
+            Glibc.close(descriptor)
+            return nil
+        }
+        // What happened since the files were opened.
+        if files.look() != nil { onLoss() }
+    }
+
+    /// Ends the thread.
+    func stop() {
+        if isStopping.exchange(true, ordering: .acquiringAndReleasing) { return }
+        // The kernel reports the removed watch, which wakes the thread.
+        inotify_rm_watch(descriptor, directory)
+    }
+
+    private func run(_ files: StoreFiles, _ names: Set<String>, _ onLoss: () -> Void) {
+        let size = 64 << 10
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 8)
+        defer {
+            buffer.deallocate()
+            Glibc.close(descriptor)
+        }
+        var isLost = files.lost != nil
+        while true {
+            let count = read(descriptor, buffer, size)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 || isStopping.load(ordering: .acquiring) { return }
+            // Other files of the directory come and go, too.
+            if !isLost, concerns(UnsafeRawBufferPointer(start: buffer, count: count), names), files.look() != nil {
+                isLost = true
+                onLoss()
+            }
+        }
+    }
+
+    private func concerns(_ events: UnsafeRawBufferPointer, _ names: Set<String>) -> Bool {
+        var at = 0
+        while at < events.count {
+            let event = events.loadUnaligned(fromByteOffset: at, as: inotify_event.self)
+            let start = at + MemoryLayout<inotify_event>.size
+            at = start + Int(event.len)
+            let name = String(decoding: events[start..<at].prefix { $0 != 0 }, as: UTF8.self)
+            // Nameless: the directory or the database itself, or more events than the kernel kept.
+            if name.isEmpty || names.contains(name) { return true }
+        }
+        return false
+    }
+}

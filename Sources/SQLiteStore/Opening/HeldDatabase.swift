@@ -1,0 +1,63 @@
+import CFiles
+import Glibc
+
+/// The database file, open and locked by its device and inode: a second name of the file is not a second database.
+///
+/// Closing the descriptor drops the locks that SQLite has on the file in this process (they are fcntl locks), so it stays
+/// open until every connection is closed.
+struct HeldDatabase: Sendable {
+    let descriptor: Int32
+    let identity: FileIdentity
+
+    /// - Throws: ``StoreOpenError/lockedUnderAnotherName(path:pid:)`` when another process holds the file.
+    static func take(_ location: DatabaseLocation) throws(StoreOpenError) -> HeldDatabase {
+        let path = location.path
+        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: throw .missingFile(path: path)
+            case EACCES, EPERM, EROFS: throw .readOnlyFile(path: path)
+            default: throw .system(operation: "open", path: path, code: errno)
+            }
+        }
+        do throws(StoreOpenError) {
+            try location.checkNames(descriptor)
+            while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+                let code = errno
+                if code == EINTR { continue }
+                guard code == EWOULDBLOCK else { throw .system(operation: "lock", path: path, code: code) }
+                throw .lockedUnderAnotherName(path: path, pid: KernelLocks.holder(of: path)?.pid)
+            }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+            return HeldDatabase(descriptor: descriptor, identity: FileIdentity(status))
+        } catch {
+            Glibc.close(descriptor)
+            throw error
+        }
+    }
+
+    func release() {
+        // Closing alone releases nothing while a child that is about to start a program has a copy.
+        flock(descriptor, LOCK_UN)
+        Glibc.close(descriptor)
+    }
+}
+
+extension DatabaseLocation {
+    /// Refuses a file that has another name: the write-ahead log belongs to one name, and what is in it would be missing
+    /// under the other.
+    func checkNames(_ descriptor: Int32) throws(StoreOpenError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
+        if status.st_nlink > 1, FileIdentity(at: draftPath) == FileIdentity(status) {
+            // A crash between the two steps that name a new database.
+            guard unlink(draftPath) == 0, fstat(descriptor, &status) == 0 else {
+                throw .system(operation: "remove the leftover", path: draftPath, code: errno)
+            }
+        }
+        if status.st_nlink > 1 { throw .manyNames(path: path, count: Int(status.st_nlink)) }
+        if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// What a holder of the lock leaves for the next one, in the third line of the lock file: `failed-sync=BOOT suspect`.
+///
+/// The mark of a failed sync is about memory, so it needs no sync of its own: a power cut settles the matter.
+struct LockMarks: Sendable, Hashable {
+    /// The boot in which a sync failed and since which the files were not read from the disk again.
+    var failedSyncBoot: String?
+    /// SQLite reported damage while the store was in use. The next start checks the database completely.
+    var suspectsDamage = false
+    /// The database file that was removed or replaced while the store was in use.
+    var lostDatabase: FileIdentity?
+
+    init() {}
+
+    init(_ line: some StringProtocol) {
+        for word in line.split(separator: " ") {
+            let parts = word.split(separator: "=", maxSplits: 1)
+            switch parts[0] {
+            case "failed-sync": failedSyncBoot = parts.count > 1 ? String(parts[1]) : Self.unknownBoot
+            case "suspect": suspectsDamage = true
+            case "lost": lostDatabase = parts.count > 1 ? FileIdentity(parts[1]) : nil
+            default: continue
+            }
+        }
+    }
+
+    var text: String {
+        var words: [String] = []
+        if let failedSyncBoot { words.append("failed-sync=\(failedSyncBoot)") }
+        if suspectsDamage { words.append("suspect") }
+        if let lostDatabase { words.append("lost=\(lostDatabase.text)") }
+        return words.joined(separator: " ")
+    }
+
+    var isEmpty: Bool { self == LockMarks() }
+
+    mutating func noteFailedSync() { failedSyncBoot = Self.boot }
+
+    /// A mark of an earlier boot says nothing about today's page cache. A boot that is unknown may be this one.
+    var mayCacheDiffer: Bool {
+        guard let failedSyncBoot else { return false }
+        return failedSyncBoot == Self.unknownBoot || Self.boot == Self.unknownBoot || failedSyncBoot == Self.boot
+    }
+
+    private static let unknownBoot = "unknown"
+
+    /// A sandbox may hide it.
+    private static let boot: String = {
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return unknownBoot }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 36)
+        guard read(descriptor, &bytes, bytes.count) == bytes.count else { return unknownBoot }
+        return String(decoding: bytes, as: UTF8.self)
+    }()
+}

@@ -1,0 +1,93 @@
+import Glibc
+import Jobs
+import SQLite
+
+/// Opens the database for the process that holds its lock; creates it first when there is none.
+struct Opening {
+    let location: DatabaseLocation
+    let lock: DatabaseLock
+    let options: StoreOptions
+
+    init(_ lock: DatabaseLock, _ options: StoreOptions) throws(StoreOpenError) {
+        precondition(lock.isHeld, "the lock was released")
+        location = try DatabaseLocation(lock.databasePath)
+        self.lock = lock
+        self.options = options
+    }
+
+    /// Opens the connection that writes, and with it whatever else `body` opens.
+    ///
+    /// Damage is believed only when it is seen twice, the second time on the disk itself: a read that fails for a moment
+    /// can look like damage, and so can a page that never reached the disk.
+    ///
+    /// - Parameter body: May run twice; what it opened is closed when it throws.
+    func open<Opened>(
+        _ body: (Connection) throws(StoreOpenError) -> Opened
+    ) throws(StoreOpenError) -> Opened {
+        let size = try location.findOrCreate(options, lock)
+        let held = try lock.holdDatabase(location)
+        let cold = ColdStart(
+            location: location, lock: lock, database: held.descriptor, patience: options.readerPatience)
+        try cold.run()
+        let opened: Opened
+        do throws(StoreOpenError) {
+            opened = try attempt(size, body)
+        } catch {
+            guard error.mayBeMisread else { throw error }
+            try cold.run(isForced: true)
+            opened = try attempt(size, body)
+        }
+        lock.note { $0.suspectsDamage = false }
+        return opened
+    }
+
+    /// For one connection alone.
+    func writer() throws(StoreOpenError) -> Writer {
+        try open { (connection) throws(StoreOpenError) in
+            try mappingErrors { () throws(SQLiteError) in try Writer(connection, lock: lock) }
+        }
+    }
+
+    /// The files of the connection that is open by now.
+    func files() throws(StoreOpenError) -> StoreFiles {
+        guard let held = lock.heldDatabase else { preconditionFailure("opened without the database held") }
+        return try StoreFiles(location, database: held)
+    }
+
+    private func attempt<Opened>(
+        _ size: Int64, _ body: (Connection) throws(StoreOpenError) -> Opened
+    ) throws(StoreOpenError) -> Opened {
+        do throws(StoreOpenError) {
+            let connection = try location.connectForWriting(options, size: size, isSuspect: lock.marks.suspectsDamage)
+            return try body(connection)
+        } catch {
+            if error.mayBeFailedSync { lock.note { $0.noteFailedSync() } }
+            throw error
+        }
+    }
+
+    func mappingErrors<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreOpenError) -> Value {
+        do throws(SQLiteError) {
+            return try body()
+        } catch {
+            throw StoreOpenError(error, path: location.path)
+        }
+    }
+}
+
+extension StoreOpenError {
+    /// What a failed read can be mistaken for.
+    var mayBeMisread: Bool {
+        switch self {
+        case .damaged, .notADatabase, .settingRefused: true
+        default: false
+        }
+    }
+
+    /// Errors of writing as well: SQLite syncs in many places.
+    fileprivate var mayBeFailedSync: Bool {
+        guard case .sqlite(_, let code, _) = self else { return false }
+        let error = SQLiteError(code: code, message: "")
+        return error.primary == .inputOutput && !error.isFailedRead
+    }
+}

@@ -1,0 +1,100 @@
+// Opens a store, writes to it, and notes what was acknowledged, in the record of the disk that is preloaded into it
+// (Tests/PowerCut/disk.c).
+//
+//   PowerCutWriter DATABASE ROUNDS stop|kill [CURE]
+//
+// CURE is done before the store opens the database: what does not help after a failed sync.
+
+import Foundation
+import Glibc
+import Jobs
+import SQLite
+import SQLiteStore
+
+let now = Timestamp(milliseconds: 1_750_000_000_000)
+let arguments = CommandLine.arguments
+guard arguments.count >= 4, let rounds = Int(arguments[2]),
+    let disk = ProcessInfo.processInfo.environment["HALYARD_DISK"]
+else { exit(64) }
+let path = arguments[1]
+let record = open(disk + "/log", O_WRONLY | O_APPEND | O_CLOEXEC)
+guard record >= 0 else { exit(66) }
+
+/// A positive number is a job, a negative one the result of a job.
+func acknowledge(_ number: Int64) {
+    var bytes: [UInt8] = [UInt8(ascii: "a"), 0]
+    withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    bytes += [0, 0, 0, 0]
+    guard write(record, bytes, bytes.count) == bytes.count else { exit(71) }
+}
+
+func fail(_ error: any Error, _ status: Int32) -> Never {
+    print("\(error)")
+    exit(status)
+}
+
+func writeAgain(_ file: String) {
+    let descriptor = open(file, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    var bytes = [UInt8](repeating: 0, count: 1 << 24)
+    let count = pread(descriptor, &bytes, bytes.count, 0)
+    guard count >= 0, pwrite(descriptor, bytes, count, 0) == count, fdatasync(descriptor) == 0 else { exit(74) }
+    close(descriptor)
+}
+
+switch arguments.dropFirst(4).first {
+case "write-again": writeAgain(path + "-wal")
+case "checkpoint":
+    if access(path, F_OK) == 0 {
+        do {
+            try Connection(path: path, access: .readWrite).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        } catch {
+            fail(error, 74)
+        }
+    }
+default: break
+}
+
+let options = StoreOptions(
+    busyTimeout: .milliseconds(500), walBytes: 96 << 10, checkpointPages: 40, minimumFreeBytes: 0, checkedBytes: 1 << 24
+)
+let store: SQLiteJobStore
+do {
+    store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path), options: options)
+} catch {
+    switch error {
+    case .damaged, .notADatabase, .settingRefused, .foreignDatabase: fail(error, 78)
+    default: fail(error, 74)
+    }
+}
+
+do {
+    _ = try await store.rescueOrphans(maxRescues: 1000, now: now)
+    if try await store.definitions().definitions.isEmpty {
+        try await store.change(DefinitionChange(definitions: [Definition(name: "a", kind: "b")]), now: now)
+    }
+    let definition = try await store.definitions().definitions[0].id
+    let input = JSONText(trusted: [34] + [UInt8](repeating: 120, count: 400) + [34])
+    let job = NewJob(definition: definition, input: input)
+    let last = NewJob(
+        definition: definition, dependencies: [NewDependency(on: .new(0)), NewDependency(on: .new(1))])
+    for round in 0..<rounds {
+        let outcomes = try await store.enqueue([NewGraph(isGraph: true, jobs: [job, job, last])], now: now)
+        guard case .enqueued(let receipt) = outcomes[0] else { exit(70) }
+        acknowledge(receipt.jobs[0].rawValue)
+        if round % 3 != 0 { continue }
+        let claimed = try await store.exchange([], claim: ClaimRequest(slots: 2), now: now).claimed
+        let ends = claimed.map {
+            AttemptEnd(lease: $0.lease, ending: .succeeded(JSONText(trusted: Array("true".utf8))))
+        }
+        for result in try await store.exchange(ends, claim: nil, now: now).finished {
+            guard result == .recorded(.succeeded) else { exit(70) }
+        }
+        for end in ends { acknowledge(-end.lease.job.rawValue) }
+    }
+} catch {
+    await store.close()
+    fail(error, 74)
+}
+if arguments[3] == "kill" { _exit(0) }
+await store.close()

@@ -1,0 +1,68 @@
+import Foundation
+import SQLite
+
+@testable import SQLiteStore
+
+/// A disk after a cut.
+struct Image {
+    let name: String
+    /// By what follows the database's name.
+    let files: [String: [UInt8]]
+    let acknowledged: [Int64]
+
+    /// What is wrong when the database is opened on this disk.
+    func problems() throws -> [String] {
+        let directory = try TemporaryDirectory(inMemory: true)
+        for (suffix, bytes) in files where !bytes.isEmpty {
+            try Data(bytes).write(to: URL(filePath: directory.database + suffix))
+        }
+        let connection: Connection
+        do {
+            let lock = try DatabaseLock.acquire(forDatabaseAt: directory.database)
+            let options = StoreOptions(walBytes: 0, minimumFreeBytes: 0, checkedBytes: .max)
+            connection = try Opening(lock, options).writer().connection
+        } catch {
+            return ["\(error)"]
+        }
+        var problems: [String] = []
+        let job = connection.prepare("SELECT 1 FROM job WHERE id = :job")
+        let result = connection.prepare("SELECT 1 FROM result WHERE job_id = :job")
+        for number in acknowledged {
+            let isThere: Bool
+            if number > 0 {
+                job.bind(1, number)
+                isThere = try job.step()
+                job.reset()
+            } else {
+                result.bind(1, -number)
+                isThere = try result.step()
+                result.reset()
+            }
+            if !isThere { problems.append("\(number) was acknowledged and is lost") }
+        }
+        let rules: [(String, StaticString)] = [
+            (
+                "a graph is there in part",
+                "SELECT count(*) FROM graph WHERE (SELECT count(*) FROM job WHERE graph_id = graph.id) <> 3"
+            ),
+            (
+                "a final job has no result, or an open one has",
+                "SELECT count(*) FROM job LEFT JOIN result ON job_id = job.id WHERE (state >= 4) <> (job_id IS NOT NULL)"
+            ),
+            (
+                "a dependent is free before its dependencies",
+                """
+                SELECT count(*) FROM job WHERE state > 0 AND EXISTS (
+                    SELECT 1 FROM dependency JOIN job AS parent ON parent.id = parent_id
+                    WHERE dependency.job_id = job.id AND parent.state < 4)
+                """
+            ),
+            (
+                "the tally differs from the jobs",
+                "SELECT (SELECT ready + running + blocked + succeeded FROM tally) <> (SELECT count(*) FROM job)"
+            ),
+        ]
+        for (problem, query) in rules where try connection.integer(query) != 0 { problems.append(problem) }
+        return problems
+    }
+}
