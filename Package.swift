@@ -84,7 +84,7 @@ let package = Package(
                 "OperationTypes", "Operations", "Kinds",
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
-        tests("OperationTypes"),
+        tests("OperationTypes", ["Signals"]),
         tests("Operations", ["OperationTypes", "Signals"]),
         .target(name: "Signals", path: "Tests/Signals", swiftSettings: settings),
         // Code in the style of the published libraries, as it was compiled with them.

@@ -1,3 +1,4 @@
+import Signals
 import Synchronization
 import Testing
 
@@ -6,13 +7,13 @@ import Testing
 @Suite struct CancellationTests {
     @Test func closuresRunOnceInOrderOfRegistrationOnTheCancellingThread() {
         let source = CancellationTokenSource()
-        var calls: [Int] = []
-        source.token.register { calls.append(1) }
-        source.token.register { calls.append(2) }
+        let calls = Shared<[Int]>([])
+        source.token.register { calls.value.append(1) }
+        source.token.register { calls.value.append(2) }
         #expect(!source.isCancelling)
         source.cancel()
         source.cancel()
-        #expect(calls == [1, 2])
+        #expect(calls.value == [1, 2])
         #expect(source.isCancelling && source.token.isCancelling)
     }
 
@@ -21,37 +22,37 @@ import Testing
         let source = CancellationTokenSource()
         await Task.detached { source.cancel() }.value
         let isInline = await Task.detached {
-            var isInline = false
-            source.token.register { isInline = true }
-            return isInline
+            let isInline = Shared(false)
+            source.token.register { isInline.value = true }
+            return isInline.value
         }.value
         #expect(isInline)
     }
 
     @Test func registeringAndCancellingInsideAClosure() {
         let source = CancellationTokenSource()
-        var calls: [String] = []
+        let calls = Shared<[String]>([])
         source.token.register {
-            calls.append("outer")
+            calls.value.append("outer")
             source.cancel()
-            source.token.register { calls.append("nested") }
+            source.token.register { calls.value.append("nested") }
         }
-        source.token.register { calls.append("next") }
+        source.token.register { calls.value.append("next") }
         source.cancel()
-        #expect(calls == ["outer", "nested", "next"])
+        #expect(calls.value == ["outer", "nested", "next"])
     }
 
     @Test func takenBackInsideAClosureTheNextOneDoesNotRun() {
         let source = CancellationTokenSource()
-        var calls: [Int] = []
-        var registrations: [CancellationRegistration] = []
+        let calls = Shared<[Int]>([])
+        let registrations = Shared<[CancellationRegistration]>([])
         source.token.register {
-            calls.append(0)
-            for registration in registrations.prefix(20) { registration.unregister() }
+            calls.value.append(0)
+            for registration in registrations.value.prefix(20) { registration.unregister() }
         }
-        for number in 1...25 { registrations.append(source.token.register { calls.append(number) }) }
+        for number in 1...25 { registrations.value.append(source.token.register { calls.value.append(number) }) }
         source.cancel()
-        #expect(calls == [0, 21, 22, 23, 24, 25])
+        #expect(calls.value == [0, 21, 22, 23, 24, 25])
         #expect(source.token.state!.capacityInUse == 0)
     }
 
@@ -65,6 +66,14 @@ import Testing
         #expect(canary == nil)
         #expect(!CancellationToken.none.isCancelling)
         #expect(!CancellationToken.none.canCancel)
+    }
+
+    /// Each source used to take frames of the stack.
+    @Test func linkedSourcesCancelWithoutRecursion() {
+        let sources = (0..<100_000).map { _ in CancellationTokenSource() }
+        for (source, next) in zip(sources, sources.dropFirst()) { source.token.register { next.cancel() } }
+        sources.first?.cancel()
+        #expect(sources.filter(\.isCancelling).count == sources.count)
     }
 
     @Test func closuresAreReleasedOnCancel() {
@@ -100,25 +109,25 @@ import Testing
     /// Defect 24: registrations used to grow without bound.
     @Test func takenBackRegistrationsNeitherRunNorTakeMemory() {
         let source = CancellationTokenSource()
-        var calls: [Int] = []
-        let first = source.token.register { calls.append(1) }
-        source.token.register { calls.append(2) }
-        for _ in 0..<100_000 { source.token.register { calls.append(3) }.unregister() }
+        let calls = Shared<[Int]>([])
+        let first = source.token.register { calls.value.append(1) }
+        source.token.register { calls.value.append(2) }
+        for _ in 0..<100_000 { source.token.register { calls.value.append(3) }.unregister() }
         first.unregister()
         first.unregister()
         #expect(source.token.state!.capacityInUse < 10)
         source.cancel()
-        #expect(calls == [2])
+        #expect(calls.value == [2])
         first.unregister()
     }
 
     @Test func takingBackInAnyOrderLeavesTheRest() {
         let source = CancellationTokenSource()
-        var calls: [Int] = []
-        let registrations = (0..<1000).map { number in source.token.register { calls.append(number) } }
+        let calls = Shared<[Int]>([])
+        let registrations = (0..<1000).map { number in source.token.register { calls.value.append(number) } }
         for (number, registration) in registrations.enumerated() where number % 3 != 0 { registration.unregister() }
         source.cancel()
-        #expect(calls == Array(stride(from: 0, to: 1000, by: 3)))
+        #expect(calls.value == Array(stride(from: 0, to: 1000, by: 3)))
     }
 
     @Test func eachClosureRunsOnceUnderConcurrency() async {

@@ -19,7 +19,7 @@ let package = Package(
         .target(name: "OperationTypes", swiftSettings: settings),
         .target(name: "Operations", dependencies: ["OperationTypes"], swiftSettings: settings),
         .target(name: "Signals", swiftSettings: settings),
-        .testTarget(name: "OperationTypesTests", dependencies: ["OperationTypes"], swiftSettings: settings),
+        .testTarget(name: "OperationTypesTests", dependencies: ["OperationTypes", "Signals"], swiftSettings: settings),
         .testTarget(
             name: "OperationsTests", dependencies: ["OperationTypes", "Operations", "Signals"], swiftSettings: settings),
     ]

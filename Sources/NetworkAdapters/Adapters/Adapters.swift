@@ -9,10 +9,10 @@ public struct ToCallbackAdapter<Service>: CallbackNetwork {
     let source: NetworkSource
 
     @discardableResult
-    public func get<T: Decodable>(
-        url: URL, callback: @escaping (Result<T, any Error>) -> Void
+    public func get<T: Decodable & Sendable>(
+        url: URL, callback: @escaping @Sendable (Result<T, any Error>) -> Void
     ) -> CancellationTokenSource {
-        source.operation(T.self).call(url, callback)
+        source.operation(T.self).start(url, completion: callback)
     }
 }
 
@@ -20,8 +20,8 @@ public struct ToCallbackAdapter<Service>: CallbackNetwork {
 public struct ToCombineAdapter<Service>: CombineNetwork {
     let source: NetworkSource
 
-    public func get<T: Decodable>(url: URL) -> AnyPublisher<T, any Error> {
-        source.operation(T.self).publish(url)
+    public func get<T: Decodable & Sendable>(url: URL) -> AnyPublisher<T, any Error> {
+        source.operation(T.self).publisher(url).eraseToAnyPublisher()
     }
 }
 
@@ -29,8 +29,8 @@ public struct ToCombineAdapter<Service>: CombineNetwork {
 public struct ToAsyncAwaitAdapter<Service>: AsyncAwaitNetwork {
     let source: NetworkSource
 
-    public func get<T: Decodable>(url: URL) async throws -> T {
-        try await source.operation(T.self).wait(url)
+    public func get<T: Decodable & Sendable>(url: URL) async throws -> T {
+        try await source.operation(T.self).value(url)
     }
 }
 

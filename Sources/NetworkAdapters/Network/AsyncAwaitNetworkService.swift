@@ -8,7 +8,7 @@ import Operations
 /// A network layer that is awaited.
 public protocol AsyncAwaitNetwork: Sendable {
     /// Gets and decodes what is at `url`. Cancelling the task cancels the request.
-    func get<T: Decodable>(url: URL) async throws -> T
+    func get<T: Decodable & Sendable>(url: URL) async throws -> T
 }
 
 public struct AsyncAwaitNetworkService: AsyncAwaitNetwork {
@@ -20,7 +20,7 @@ public struct AsyncAwaitNetworkService: AsyncAwaitNetwork {
         self.decoder = decoder
     }
 
-    public func get<T: Decodable>(url: URL) async throws -> T {
+    public func get<T: Decodable & Sendable>(url: URL) async throws -> T {
         try decoder.value(in: await fetch.value(url))
     }
 }

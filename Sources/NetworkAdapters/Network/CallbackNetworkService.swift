@@ -13,7 +13,9 @@ public protocol CallbackNetwork: Sendable {
     ///
     /// - Returns: Cancels the request, which calls back then too. It may be ignored.
     @discardableResult
-    func get<T: Decodable>(url: URL, callback: @escaping (Result<T, any Error>) -> Void) -> CancellationTokenSource
+    func get<T: Decodable & Sendable>(
+        url: URL, callback: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) -> CancellationTokenSource
 }
 
 public struct CallbackNetworkService: CallbackNetwork {
@@ -26,12 +28,9 @@ public struct CallbackNetworkService: CallbackNetwork {
     }
 
     @discardableResult
-    public func get<T: Decodable>(
-        url: URL, callback: @escaping (Result<T, any Error>) -> Void
+    public func get<T: Decodable & Sendable>(
+        url: URL, callback: @escaping @Sendable (Result<T, any Error>) -> Void
     ) -> CancellationTokenSource {
-        let end = Handoff { [decoder] (result: Result<Data, NetworkError>) in
-            callback(Result { try decoder.value(in: result.get()) })
-        }
-        return fetch.start(url) { end.value($0) }
+        fetch.start(url) { [decoder] result in callback(Result { try decoder.value(in: result.get()) }) }
     }
 }

@@ -10,7 +10,7 @@ import Operations
 public protocol CombineNetwork: Sendable {
     /// A publisher of what is at `url`, decoded. Every subscription makes one request, once it asks for a value, and
     /// cancels it when it is cancelled.
-    func get<T: Decodable>(url: URL) -> AnyPublisher<T, any Error>
+    func get<T: Decodable & Sendable>(url: URL) -> AnyPublisher<T, any Error>
 }
 
 public struct CombineNetworkService: CombineNetwork {
@@ -22,7 +22,7 @@ public struct CombineNetworkService: CombineNetwork {
         self.decoder = decoder
     }
 
-    public func get<T: Decodable>(url: URL) -> AnyPublisher<T, any Error> {
+    public func get<T: Decodable & Sendable>(url: URL) -> AnyPublisher<T, any Error> {
         fetch.publisher(url).tryMap { [decoder] in try decoder.value(in: $0) }.eraseToAnyPublisher()
     }
 }

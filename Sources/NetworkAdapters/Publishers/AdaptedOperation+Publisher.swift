@@ -8,15 +8,11 @@ extension AdaptedOperation {
     /// `missingValue` when the publisher finishes without one, or is cancelled and the failure type has no word for that.
     public init<P: Publisher>(
         missingValue: Failure, publisher make: @escaping @Sendable (Input, OperationContext) -> P
-    ) where P.Output == Output, P.Failure == Failure {
-        // A closure of its own: the publisher's type may not be named where it runs.
-        let subscribe = Handoff { (input: Input, context: OperationContext, subscriber: FirstValue<Output, Failure>) in
-            make(input, context).subscribe(subscriber)
-        }
+    ) where P.Output == Output, P.Failure == Failure, P: SendableMetatype {
         self.init(missingResult: cancellationFailure() ?? missingValue) { input, context, completion in
             let subscriber = FirstValue(missingValue: missingValue, completion)
             context.cancellation.register { subscriber.cancel() }
-            subscribe.value(input, context, subscriber)
+            make(input, context).subscribe(subscriber)
         }
     }
 }
@@ -39,7 +35,7 @@ private final class FirstValue<Input: Sendable, Failure: Error>: Subscriber, Sen
     }
 
     func receive(subscription: any Subscription) {
-        let handoff = Handoff(subscription)
+        let handoff = Unaudited(subscription)
         let isWanted = state.withLock { state in
             guard state.completion != nil, state.subscription == nil else { return false }
             state.subscription = handoff.value
@@ -64,7 +60,7 @@ private final class FirstValue<Input: Sendable, Failure: Error>: Subscriber, Sen
 
     private func end(with result: Result<Input, Failure>) {
         let (subscription, completion) = state.withLock { state in
-            (Handoff(state.subscription.take()), state.completion.take())
+            (Unaudited(state.subscription.take()), state.completion.take())
         }
         subscription.value?.cancel()
         completion?(result)

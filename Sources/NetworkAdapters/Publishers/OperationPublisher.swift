@@ -72,14 +72,14 @@ private final class OperationSubscription<Work: TypedOperation>: Subscription, S
         // The subscriber is released after the lock: it may come back here when it goes.
         let (receive, run) = state.withLock { state in
             state.isCancelled = true
-            return (Handoff(state.receive.take()), state.run)
+            return (Unaudited(state.receive.take()), state.run)
         }
         withExtendedLifetime(receive) {}
         run?.cancel()
     }
 
     private func end(with result: Result<Work.Output, Work.Failure>) {
-        let receive = state.withLock { Handoff($0.receive.take()) }.value
+        let receive = state.withLock { Unaudited($0.receive.take()) }.value
         receive?(result) { state.withLock { $0.isCancelled } }
     }
 }

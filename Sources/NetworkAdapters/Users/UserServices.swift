@@ -16,7 +16,9 @@ public struct CallbackUserService: Sendable {
 
     /// Calls back exactly once; see ``CallbackNetwork/get(url:callback:)``.
     @discardableResult
-    public func getUser(id: Int, callback: @escaping (Result<User, any Error>) -> Void) -> CancellationTokenSource {
+    public func getUser(id: Int, callback: @escaping @Sendable (Result<User, any Error>) -> Void)
+        -> CancellationTokenSource
+    {
         network.get(url: base.user(id), callback: callback)
     }
 }

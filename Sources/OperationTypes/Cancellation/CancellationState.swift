@@ -5,7 +5,7 @@ final class CancellationState: Sendable {
     fileprivate struct Entry {
         let id: UInt64
         /// Nil once taken back: the place stays until a sweep, so that taking back costs no shifting.
-        var closure: Handoff<() -> Void>?
+        var closure: (@Sendable () -> Void)?
     }
 
     private struct Registrations {
@@ -23,21 +23,20 @@ final class CancellationState: Sendable {
     var isCancelling: Bool { cancelling.load(ordering: .acquiring) }
 
     /// Returns 0 when there is nothing to take back.
-    func register(_ closure: @escaping () -> Void) -> UInt64 {
-        let closure = Handoff(closure)
+    func register(_ closure: @escaping @Sendable () -> Void) -> UInt64 {
         let id = registrations.withLock { state -> UInt64 in
             guard state.isOpen else { return 0 }
             defer { state.nextID += 1 }
             state.entries.append(Entry(id: state.nextID, closure: closure))
             return state.nextID
         }
-        if id == 0, isCancelling { closure.value() }
+        if id == 0, isCancelling { closure() }
         return id
     }
 
     func unregister(_ id: UInt64) {
         // The closure is released after the lock: what it captures may come back here when it goes.
-        _ = registrations.withLock { state -> Handoff<() -> Void>? in
+        _ = registrations.withLock { state -> (@Sendable () -> Void)? in
             guard let index = state.entries.index(of: id), let closure = state.entries[index].closure else {
                 return nil
             }
@@ -58,14 +57,23 @@ final class CancellationState: Sendable {
             cancelling.store(true, ordering: .releasing)
             return state.isOpen
         }
-        // Whoever comes second finds them run, or being run.
+        // A second caller finds them run, or running.
         guard isFirst else { return }
+        if Nesting.enter() {
+            runAll()
+            Nesting.leave()
+        } else {
+            Nesting.postpone { self.runAll() }
+        }
+    }
+
+    private func runAll() {
         var position = 0
-        while let closure = take(from: &position) { closure.value() }
+        while let closure = take(from: &position) { closure() }
     }
 
     /// Takes out the first closure at or after a position.
-    private func take(from position: inout Int) -> Handoff<() -> Void>? {
+    private func take(from position: inout Int) -> (@Sendable () -> Void)? {
         registrations.withLock { state in
             while position < state.entries.count {
                 defer { position += 1 }

@@ -14,7 +14,8 @@ public struct CancellationTokenSource: Sendable {
     public var token: CancellationToken { CancellationToken(state: owner.state) }
 
     /// Runs every registered closure on this thread. When it returns, they have all run; a call that finds another thread
-    /// cancelling returns without waiting for it.
+    /// cancelling returns without waiting for it. A closure may cancel another source; where that nests more than 64 deep, the
+    /// innermost closures run just before the outermost `cancel()` returns.
     public func cancel() { owner.state.cancel() }
 
     /// Tokens hold the state, not the owner, so that a token cannot keep closures that nobody can run.
@@ -38,12 +39,11 @@ public struct CancellationToken: Sendable {
 
     /// Runs `closure` once when the token cancels; synchronously, before this returns, if it already has.
     ///
-    /// The closure runs on whatever thread cancels. It need not be `@Sendable`, so that closures written for the published
-    /// API compile in every language mode; one that touches state of an actor must hop there itself.
+    /// The closure runs on whatever thread cancels; one that touches state of an actor must hop there itself.
     ///
-    /// - Returns: A handle that takes the registration back. Ignoring it keeps the closure until cancellation.
+    /// - Returns: A handle that removes the registration. Ignoring it keeps the closure until cancellation.
     @discardableResult
-    public func register(_ closure: @escaping () -> Void) -> CancellationRegistration {
+    public func register(_ closure: @escaping @Sendable () -> Void) -> CancellationRegistration {
         guard let state else { return CancellationRegistration(state: nil, id: 0) }
         return CancellationRegistration(state: state, id: state.register(closure))
     }

@@ -1,36 +1,35 @@
 import Dispatch
-import OperationTypes
 
 /// A block for each of many indices, in parallel. Each index comes once; when a call returns, all have.
 public struct Apply {
-    public static func userInteractive(_ iterations: Int, block: @escaping (Int) -> Void) {
+    public static func userInteractive(_ iterations: Int, block: @escaping @Sendable (Int) -> Void) {
         perform(.userInteractive, iterations, block)
     }
 
-    public static func userInitiated(_ iterations: Int, block: @escaping (Int) -> Void) {
+    public static func userInitiated(_ iterations: Int, block: @escaping @Sendable (Int) -> Void) {
         perform(.userInitiated, iterations, block)
     }
 
-    public static func utility(_ iterations: Int, block: @escaping (Int) -> Void) {
+    public static func utility(_ iterations: Int, block: @escaping @Sendable (Int) -> Void) {
         perform(.utility, iterations, block)
     }
 
-    public static func background(_ iterations: Int, block: @escaping (Int) -> Void) {
+    public static func background(_ iterations: Int, block: @escaping @Sendable (Int) -> Void) {
         perform(.background, iterations, block)
     }
 
     /// - Precondition: Not called from `queue` itself if that is serial, which would wait for itself.
-    public static func custom(queue: DispatchQueue, iterations: Int, block: @escaping (Int) -> Void) {
-        let block = Handoff(block)
+    public static func custom(queue: DispatchQueue, iterations: Int, block: @escaping @Sendable (Int) -> Void) {
         Async.custom(queue: queue) {
-            DispatchQueue.concurrentPerform(iterations: iterations) { block.value($0) }
+            DispatchQueue.concurrentPerform(iterations: iterations) { block($0) }
         }.wait()
     }
 
-    private static func perform(_ qos: DispatchQoS.QoSClass, _ iterations: Int, _ block: @escaping (Int) -> Void) {
-        let block = Handoff(block)
+    private static func perform(
+        _ qos: DispatchQoS.QoSClass, _ iterations: Int, _ block: @escaping @Sendable (Int) -> Void
+    ) {
         DispatchQueue.concurrentPerform(iterations: iterations) { index in
-            RequestedQoS.with(qos.number) { block.value(index) }
+            RequestedQoS.with(qos.number) { block(index) }
         }
     }
 }

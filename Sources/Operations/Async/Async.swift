@@ -15,7 +15,7 @@ public typealias Async = AsyncBlock<Void, Void>
 /// A static call dispatches its block at once. A chained one starts when the link before has finished, and is given its
 /// value. When a link throws, or is cancelled before it began, every later link is skipped and takes over the error, in
 /// the second case `CancellationError`. Links may be used from any thread.
-public struct AsyncBlock<In, Out> {
+public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
     @usableFromInline let link: Link<In, Out>
 
     /// The value of the block, once it has finished; nil for one that failed, was cancelled or skipped.
@@ -38,14 +38,14 @@ public struct AsyncBlock<In, Out> {
     /// stays: later links and their handlers see it too.
     @inlinable
     @discardableResult
-    public func `catch`(respondBlock: @escaping (any Error) -> Void) -> AsyncBlock<In, Out> {
+    public func `catch`(respondBlock: @escaping @Sendable (any Error) -> Void) -> AsyncBlock<In, Out> {
         link.catch(respondBlock)
         return self
     }
 
     @inlinable
-    static func begin<O>(
-        _ lane: Lane, _ after: Double?, _ block: @escaping () throws -> O
+    static func begin<O: Sendable>(
+        _ lane: Lane, _ after: Double?, _ block: @escaping @Sendable () throws -> O
     ) -> AsyncBlock<Void, O> {
         let link = Link<Void, O>(lane, after: after, block)
         link.receive(.success(())).begin()
@@ -53,8 +53,8 @@ public struct AsyncBlock<In, Out> {
     }
 
     @inlinable
-    func chain<O>(
-        _ lane: Lane, _ after: Double?, _ block: @escaping (Out) throws -> O
+    func chain<O: Sendable>(
+        _ lane: Lane, _ after: Double?, _ block: @escaping @Sendable (Out) throws -> O
     ) -> AsyncBlock<Out, O> {
         let next = Link<Out, O>(lane, after: after, block)
         link.follow(next)
@@ -65,50 +65,54 @@ public struct AsyncBlock<In, Out> {
     init(link: Link<In, Out>) { self.link = link }
 }
 
-extension AsyncBlock: Sendable where In: Sendable, Out: Sendable {}
-
 // MARK: - Starting a chain
 
 /// `after` is in seconds of the monotonic clock, which stands still while the machine sleeps; nil and negative mean at once.
 extension AsyncBlock {
     @inlinable
     @discardableResult
-    public static func main<O>(after: Double? = nil, _ block: @escaping () throws -> O) -> AsyncBlock<Void, O> {
+    public static func main<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable () throws -> O)
+        -> AsyncBlock<Void, O>
+    {
         begin(.main, after, block)
     }
 
     @inlinable
     @discardableResult
-    public static func userInteractive<O>(
-        after: Double? = nil, _ block: @escaping () throws -> O
+    public static func userInteractive<O: Sendable>(
+        after: Double? = nil, _ block: @escaping @Sendable () throws -> O
     ) -> AsyncBlock<Void, O> {
         begin(.shared(.userInteractive), after, block)
     }
 
     @inlinable
     @discardableResult
-    public static func userInitiated<O>(
-        after: Double? = nil, _ block: @escaping () throws -> O
+    public static func userInitiated<O: Sendable>(
+        after: Double? = nil, _ block: @escaping @Sendable () throws -> O
     ) -> AsyncBlock<Void, O> {
         begin(.shared(.userInitiated), after, block)
     }
 
     @inlinable
     @discardableResult
-    public static func utility<O>(after: Double? = nil, _ block: @escaping () throws -> O) -> AsyncBlock<Void, O> {
+    public static func utility<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable () throws -> O)
+        -> AsyncBlock<Void, O>
+    {
         begin(.shared(.utility), after, block)
     }
 
     @inlinable
     @discardableResult
-    public static func background<O>(after: Double? = nil, _ block: @escaping () throws -> O) -> AsyncBlock<Void, O> {
+    public static func background<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable () throws -> O)
+        -> AsyncBlock<Void, O>
+    {
         begin(.shared(.background), after, block)
     }
 
     @inlinable
     @discardableResult
-    public static func custom<O>(
-        queue: DispatchQueue, after: Double? = nil, _ block: @escaping () throws -> O
+    public static func custom<O: Sendable>(
+        queue: DispatchQueue, after: Double? = nil, _ block: @escaping @Sendable () throws -> O
     ) -> AsyncBlock<Void, O> {
         begin(.custom(queue), after, block)
     }
@@ -120,38 +124,48 @@ extension AsyncBlock {
 extension AsyncBlock {
     @inlinable
     @discardableResult
-    public func main<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
+    public func main<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O) -> AsyncBlock<
+        Out, O
+    > {
         chain(.main, after, block)
     }
 
     @inlinable
     @discardableResult
-    public func userInteractive<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
+    public func userInteractive<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
+        -> AsyncBlock<Out, O>
+    {
         chain(.shared(.userInteractive), after, block)
     }
 
     @inlinable
     @discardableResult
-    public func userInitiated<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
+    public func userInitiated<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
+        -> AsyncBlock<Out, O>
+    {
         chain(.shared(.userInitiated), after, block)
     }
 
     @inlinable
     @discardableResult
-    public func utility<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
+    public func utility<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
+        -> AsyncBlock<Out, O>
+    {
         chain(.shared(.utility), after, block)
     }
 
     @inlinable
     @discardableResult
-    public func background<O>(after: Double? = nil, _ block: @escaping (Out) throws -> O) -> AsyncBlock<Out, O> {
+    public func background<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
+        -> AsyncBlock<Out, O>
+    {
         chain(.shared(.background), after, block)
     }
 
     @inlinable
     @discardableResult
-    public func custom<O>(
-        queue: DispatchQueue, after: Double? = nil, _ block: @escaping (Out) throws -> O
+    public func custom<O: Sendable>(
+        queue: DispatchQueue, after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O
     ) -> AsyncBlock<Out, O> {
         chain(.custom(queue), after, block)
     }

@@ -1,5 +1,4 @@
 import Dispatch
-import OperationTypes
 import Synchronization
 
 /// Blocks on queues of different quality of service that are waited for together.
@@ -14,12 +13,12 @@ public struct AsyncGroup: Sendable {
     /// - Precondition: Balances an ``enter()``.
     public func leave() { group.leave() }
 
-    public func main(_ block: @escaping () -> Void) { add(.main, block) }
-    public func userInteractive(_ block: @escaping () -> Void) { add(.shared(.userInteractive), block) }
-    public func userInitiated(_ block: @escaping () -> Void) { add(.shared(.userInitiated), block) }
-    public func utility(_ block: @escaping () -> Void) { add(.shared(.utility), block) }
-    public func background(_ block: @escaping () -> Void) { add(.shared(.background), block) }
-    public func custom(queue: DispatchQueue, block: @escaping () -> Void) { add(.custom(queue), block) }
+    public func main(_ block: @escaping @Sendable () -> Void) { add(.main, block) }
+    public func userInteractive(_ block: @escaping @Sendable () -> Void) { add(.shared(.userInteractive), block) }
+    public func userInitiated(_ block: @escaping @Sendable () -> Void) { add(.shared(.userInitiated), block) }
+    public func utility(_ block: @escaping @Sendable () -> Void) { add(.shared(.utility), block) }
+    public func background(_ block: @escaping @Sendable () -> Void) { add(.shared(.background), block) }
+    public func custom(queue: DispatchQueue, block: @escaping @Sendable () -> Void) { add(.custom(queue), block) }
 
     /// Blocks this thread until every block has run and every ``enter()`` is balanced. The main thread does the work that
     /// waits for it meanwhile.
@@ -40,12 +39,12 @@ public struct AsyncGroup: Sendable {
         } ?? .timedOut
     }
 
-    private func add(_ lane: Lane, _ block: @escaping () -> Void) {
+    private func add(_ lane: Lane, _ block: @escaping @Sendable () -> Void) {
         let qos = lane.qos
         group.enter()
         lane.run(
             after: nil,
-            handoff { [group] in
+            { [group] in
                 RequestedQoS.with(qos, block)
                 group.leave()
             })

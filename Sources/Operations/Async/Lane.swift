@@ -1,5 +1,4 @@
 import Dispatch
-import OperationTypes
 
 /// Where a block runs.
 @usableFromInline
@@ -42,9 +41,9 @@ enum Lane: Sendable {
     }
 
     @usableFromInline
-    func call(_ catcher: @escaping (any Error) -> Void, _ error: any Error) {
+    func call(_ catcher: @escaping @Sendable (any Error) -> Void, _ error: any Error) {
         let qos = qos
-        run(after: nil, handoff { RequestedQoS.with(qos) { catcher(error) } })
+        run(after: nil) { RequestedQoS.with(qos) { catcher(error) } }
     }
 
     /// Runs `work` after `delay` seconds of the monotonic clock, which stands still while the machine sleeps.

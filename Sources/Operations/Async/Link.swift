@@ -1,5 +1,4 @@
 import Dispatch
-import OperationTypes
 import Synchronization
 
 /// One block of a chain.
@@ -8,22 +7,21 @@ import Synchronization
 /// 2. A link that is cancelled before it runs finishes as cancelled when its turn comes.
 /// 3. One whose predecessor failed, or was cancelled, finishes with that error at once.
 @usableFromInline
-final class Link<In, Out>: Sendable {
+final class Link<In: Sendable, Out: Sendable>: Sendable {
     @usableFromInline typealias Outcome = Result<Out, any Error>
 
-    /// SAFETY: Exists only inside the mutex below.
     @usableFromInline
-    struct State: @unchecked Sendable {
+    struct State: Sendable {
         /// Nil once the link runs or can no longer run: what it captures is not kept longer.
-        @usableFromInline var block: ((In) throws -> Out)?
+        @usableFromInline var block: (@Sendable (In) throws -> Out)?
         @usableFromInline var input: Result<In, any Error>?
         @usableFromInline var outcome: Outcome?
         @usableFromInline var followers: Few<Follower<Out>>
-        @usableFromInline var catchers: Few<(any Error) -> Void>
+        @usableFromInline var catchers: Few<@Sendable (any Error) -> Void>
         @usableFromInline var waits: Few<DispatchSemaphore>
 
         @inlinable
-        init(_ block: @escaping (In) throws -> Out) {
+        init(_ block: @escaping @Sendable (In) throws -> Out) {
             self.block = block
             input = nil
             outcome = nil
@@ -38,7 +36,7 @@ final class Link<In, Out>: Sendable {
     @usableFromInline let state: Mutex<State>
 
     @inlinable
-    init(_ lane: Lane, after delay: Double?, _ block: @escaping (In) throws -> Out) {
+    init(_ lane: Lane, after delay: Double?, _ block: @escaping @Sendable (In) throws -> Out) {
         self.lane = lane
         self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
         state = Mutex(State(block))
@@ -108,7 +106,7 @@ extension Link {
     }
 
     @inlinable
-    func `catch`(_ catcher: @escaping (any Error) -> Void) {
+    func `catch`(_ catcher: @escaping @Sendable (any Error) -> Void) {
         let outcome = state.withLock { state -> Outcome? in
             if state.outcome == nil { state.catchers.append(catcher) }
             return state.outcome
@@ -119,7 +117,7 @@ extension Link {
     /// Keeps the block from running, if it has not begun, and releases it.
     @inlinable
     func cancel() {
-        let block = state.withLock { state in Handoff(state.block.take()) }
+        let block = state.withLock { state in state.block.take() }
         withExtendedLifetime(block) {}
     }
 

@@ -1,23 +1,22 @@
 import Dispatch
-import OperationTypes
 
 /// A link whose input is known, and so whose turn it is.
 ///
 /// The link goes by a closure that is compiled for its types; a method found through the object would not be.
 @usableFromInline
-struct Turn {
-    private let link: AnyObject
+struct Turn: Sendable {
+    private let link: any AnyObject & Sendable
     private let lane: Lane
     private let delay: Double?
     /// Whether the link can only be skipped, here and now.
     fileprivate let isSkipped: Bool
-    private let take: (AnyObject, inout Turns) -> Void
+    private let take: @Sendable (AnyObject, inout Turns) -> Void
 
     /// - Parameter take: Runs the block, or skips it, and adds the links whose input is now known.
     @usableFromInline
     init(
-        _ link: AnyObject, _ lane: Lane, after delay: Double?, isSkipped: Bool,
-        take: @escaping (AnyObject, inout Turns) -> Void
+        _ link: any AnyObject & Sendable, _ lane: Lane, after delay: Double?, isSkipped: Bool,
+        take: @escaping @Sendable (AnyObject, inout Turns) -> Void
     ) {
         self.link = link
         self.lane = lane
@@ -31,7 +30,7 @@ struct Turn {
         if isSkipped { run() } else { schedule() }
     }
 
-    private func schedule() { lane.run(after: delay, handoff(run)) }
+    private func schedule() { lane.run(after: delay, run) }
 
     /// Takes the turn of the link and of those that follow it on the same lane, one after the other in a loop.
     private func run() {
@@ -77,13 +76,15 @@ struct Turns {
 /// A link, seen from the one before, which gives it its input.
 @frozen
 @usableFromInline
-struct Follower<In> {
-    @usableFromInline let link: AnyObject
+struct Follower<In: Sendable>: Sendable {
+    @usableFromInline let link: any AnyObject & Sendable
     /// Takes the link, and the input or the error.
-    @usableFromInline let receive: (AnyObject, Result<In, any Error>) -> Turn
+    @usableFromInline let receive: @Sendable (AnyObject, Result<In, any Error>) -> Turn
 
     @inlinable
-    init(link: AnyObject, receive: @escaping (AnyObject, Result<In, any Error>) -> Turn) {
+    init(
+        link: any AnyObject & Sendable, receive: @escaping @Sendable (AnyObject, Result<In, any Error>) -> Turn
+    ) {
         self.link = link
         self.receive = receive
     }
@@ -92,7 +93,7 @@ struct Follower<In> {
 /// Usually one, which needs no array.
 @frozen
 @usableFromInline
-struct Few<Element> {
+struct Few<Element: Sendable>: Sendable {
     @usableFromInline var first: Element?
     @usableFromInline var others: [Element]
 

@@ -1,20 +1,57 @@
 import OperationTypes
 
-extension Future where Value: Sendable {
-    /// Waits for the result without blocking a thread.
-    ///
-    /// A future cannot be cancelled; give the source that cancels its work to ``get(cancelling:)``.
-    public func get() async throws(Error) -> Value { try await outcome().get() }
+// A task that waits for a future stops waiting when it is cancelled. Where the error type has a value for that, it is thrown;
+// where it has none, the value is optional.
 
-    /// Waits for the result; cancelling the task cancels `source`. The result is still waited for.
-    public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value {
-        try await withTaskCancellationHandler {
-            await outcome()
-        } onCancel: {
-            source.cancel()
-        }.get()
+extension Future {
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
+    ///
+    /// - Returns: Nil when the task was cancelled first.
+    @discardableResult
+    public func get() async throws(Error) -> Value? { try await outcome()?.get() }
+
+    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
+    ///
+    /// - Returns: Nil when the task was cancelled first.
+    @discardableResult
+    public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value? {
+        try await outcome(onCancel: source.cancel)?.get()
+    }
+}
+
+extension Future where Error: CancellationFailure {
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait with `Error.cancelled`; the future's
+    /// work continues.
+    public func get() async throws(Error) -> Value {
+        guard let outcome = await outcome() else { throw .cancelled }
+        return try outcome.get()
     }
 
+    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait with
+    /// `Error.cancelled`.
+    public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value {
+        guard let outcome = await outcome(onCancel: source.cancel) else { throw .cancelled }
+        return try outcome.get()
+    }
+}
+
+extension Future where Error == any Swift.Error {
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait with `CancellationError`; the
+    /// future's work continues.
+    public func get() async throws -> Value {
+        guard let outcome = await outcome() else { throw CancellationError() }
+        return try outcome.get()
+    }
+
+    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait with
+    /// `CancellationError`.
+    public func get(cancelling source: CancellationTokenSource) async throws -> Value {
+        guard let outcome = await outcome(onCancel: source.cancel) else { throw CancellationError() }
+        return try outcome.get()
+    }
+}
+
+extension Future {
     /// Runs `work` in a task of its own, which `cancellation` cancels, as a future of its result.
     public static func task(
         priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
@@ -25,19 +62,14 @@ extension Future where Value: Sendable {
     }
 
     func deliver(to waiter: Waiter<Result>) {
-        unscheduled.receive(for: waiter) { result, _, _ in waiter.end(with: result) }
+        let claim = Claim("A task waits until it is cancelled", of: Future.self) { !waiter.isOver }
+        unscheduled.receive(for: claim) { result, _, _ in waiter.end(with: result) }
     }
 
-    func outcome() async -> Result {
+    private func outcome(onCancel: @Sendable () -> Void = {}) async -> Result? {
         if let result { return result }
-        return await withUnsafeContinuation { continuation in
-            let waiter = Resumption(continuation)
-            unscheduled.receive(for: waiter) { result, _, _ in waiter.continuation.resume(returning: result) }
-        }
-    }
-
-    private final class Resumption: Sendable {
-        let continuation: UnsafeContinuation<Result, Never>
-        init(_ continuation: UnsafeContinuation<Result, Never>) { self.continuation = continuation }
+        let waiter = Waiter<Result>()
+        deliver(to: waiter)
+        return await waiter.outcome(onCancel: onCancel)
     }
 }

@@ -11,6 +11,12 @@ final class Waiter<Outcome: Sendable>: Sendable {
 
     private let state = Mutex(State.idle)
 
+    var isOver: Bool {
+        state.withLock { state in
+            if case .over = state { true } else { false }
+        }
+    }
+
     func end(with outcome: Outcome?) {
         let continuation = state.withLock { state -> UnsafeContinuation<Outcome?, Never>? in
             switch state {

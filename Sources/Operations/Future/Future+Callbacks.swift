@@ -7,52 +7,71 @@ extension Future {
     /// thread, with the main scheduler and a result that is known, they run before this returns.
     ///
     /// Callbacks of the default scheduler are delivered in the order they were attached: one that could run before older
-    /// ones of the same promise that still wait for the main thread has those run first. A future that was made of a known
-    /// result remembers nobody: threads that attach to it keep no order among each other.
+    /// ones of the same promise that still wait for the main thread has those run first. A future of a known result keeps no
+    /// list: callbacks that several threads attach to it run in any order.
+    ///
+    /// The closures are not isolated to the main actor, since the scheduler may be another one; see
+    /// ``onMainActor(success:failure:completion:)``.
     @inlinable
     public func on(
-        success: ((Value) -> Void)? = nil, failure: ((Error) -> Void)? = nil, completion: (() -> Void)? = nil
+        success: (@Sendable (Value) -> Void)? = nil, failure: (@Sendable (Error) -> Void)? = nil,
+        completion: (@Sendable () -> Void)? = nil
     ) {
-        if case .known(let result) = source, scheduler == nil, Scheduler.isInlineHere {
-            switch result {
-            case .success(let value): success?(value)
-            case .failure(let error): failure?(error)
-            }
-            completion?()
-        } else {
-            attach(Callbacks(success: success, failure: failure, completion: completion))
-        }
+        attach(Callbacks(success: success, failure: failure, completion: completion))
     }
 
     /// Attaches a callback for the value; see ``on(success:failure:completion:)``.
     @inlinable
-    public func on(success: @escaping (Value) -> Void) {
-        if case .known(let result) = source, scheduler == nil, Scheduler.isInlineHere {
-            if case .success(let value) = result { success(value) }
-        } else {
-            attach(Callbacks(success: success, failure: nil, completion: nil))
-        }
+    public func on(success: @escaping @Sendable (Value) -> Void) {
+        attach(Callbacks(success: success, failure: nil, completion: nil))
     }
 
     /// Attaches a callback for either result; see ``on(success:failure:completion:)``.
     @inlinable
-    public func on(completion: @escaping () -> Void) {
-        if case .known = source, scheduler == nil, Scheduler.isInlineHere {
-            completion()
-        } else {
-            attach(Callbacks(success: nil, failure: nil, completion: completion))
-        }
+    public func on(completion: @escaping @Sendable () -> Void) {
+        attach(Callbacks(success: nil, failure: nil, completion: completion))
     }
 
     @inlinable
     func attach(_ callbacks: Callbacks<Value, Error>) {
         switch source {
         case .known(let result):
-            (scheduler?.value ?? Scheduler.default) { callbacks.run(result) }
-        case .promised(let promise):
-            guard let scheduler else { return promise.add(callbacks) }
-            if let result = promise.add(Handler(callbacks, .through(scheduler))) {
-                scheduler.value { callbacks.run(result) }
+            if scheduler == nil, Scheduler.isInlineHere { return callbacks.runNested(result) }
+            Self.schedule(scheduler ?? Scheduler.default) { callbacks.run(result) }
+        case .shared(let settlement):
+            guard let scheduler else { return settlement.add(callbacks) }
+            if let result = settlement.add(Handler(callbacks, .through(scheduler))) {
+                Self.schedule(scheduler) { callbacks.run(result) }
+            }
+        }
+    }
+
+    /// Has `scheduler` run `work`; an inline one may nest.
+    @inlinable
+    static func schedule(_ scheduler: @escaping ScheduleWork, _ work: @escaping @Sendable () -> Void) {
+        if Nesting.enter() {
+            scheduler(work)
+            Nesting.leave()
+        } else {
+            Nesting.postpone { scheduler(work) }
+        }
+    }
+}
+
+extension Future {
+    /// Attaches callbacks that run on the main actor. As ``on(success:failure:completion:)`` with the main scheduler, whatever
+    /// ``Scheduler/default`` and `observe(on:)` say.
+    public func onMainActor(
+        success: (@MainActor @Sendable (Value) -> Void)? = nil, failure: (@MainActor @Sendable (Error) -> Void)? = nil,
+        completion: (@MainActor @Sendable () -> Void)? = nil
+    ) {
+        materialize().observe(on: Scheduler.main).on { result in
+            MainActor.assumeIsolated {
+                switch result {
+                case .success(let value): success?(value)
+                case .failure(let error): failure?(error)
+                }
+                completion?()
             }
         }
     }

@@ -11,7 +11,7 @@ extension Future {
         for future in futures {
             if let result = future.result { return Future(result: result) }
         }
-        let target = Promise()
+        let target = Settlement<Value, Error>(resolvers: futures.count)
         var chain = Chain()
         for future in futures {
             future.forward(to: target, &chain)

@@ -5,14 +5,15 @@ import Synchronization
 
 extension Future {
     /// Starts the futures one after the other, each once the one before has succeeded. `subscribe` is called for every one
-    /// right after it was made, also for one that fails.
+    /// right after it was created, also for one that fails.
     ///
-    /// - Returns: Succeeds with the last of them; the first failure ends the row, and the rest is never made.
+    /// - Parameter futures: The first closure runs now, each other one on the thread that resolves the future before it.
+    /// - Returns: Succeeds with the last of them; the first failure ends the row, and the rest is never created.
     @discardableResult
     public static func forEach(
-        _ futures: [() -> Future], _ subscribe: @escaping (Future) -> Void
+        _ futures: sending [() -> Future], _ subscribe: @escaping @Sendable (Future) -> Void
     ) -> Future<Void, Error> {
-        let target = Future<Void, Error>.Promise()
+        let target = Settlement<Void, Error>()
         let row = Row(futures, subscribe)
         var chain = Chain()
         row.advance(target, &chain)
@@ -20,18 +21,21 @@ extension Future {
         return Future<Void, Error>(target)
     }
 
-    /// Futures that are made one after the other. Whoever resolves one makes the next: never two at a time.
-    private final class Row {
+    /// Futures that are created one after the other.
+    ///
+    /// SAFETY: The thread that resolves one creates the next: the closures never run two at a time, and each sees what the
+    /// one before did.
+    private final class Row: @unchecked Sendable {
         private let futures: [() -> Future]
-        private let subscribe: (Future) -> Void
+        private let subscribe: @Sendable (Future) -> Void
         private let position = Mutex(0)
 
-        init(_ futures: [() -> Future], _ subscribe: @escaping (Future) -> Void) {
+        init(_ futures: [() -> Future], _ subscribe: @escaping @Sendable (Future) -> Void) {
             self.futures = futures
             self.subscribe = subscribe
         }
 
-        func advance(_ target: Future<Void, Error>.Promise, _ chain: inout Chain) {
+        func advance(_ target: Settlement<Void, Error>, _ chain: inout Chain) {
             while true {
                 let index = position.withLock { position in
                     defer { position += 1 }
@@ -49,12 +53,12 @@ extension Future {
         }
     }
 
-    /// The result if there is one; otherwise the row goes on when it comes.
-    private func resultOrContinue(row: Row, _ target: Future<Void, Error>.Promise) -> Result? {
-        guard case .promised(let promise) = source else { return result }
-        return promise.add(
+    /// The result if there is one; otherwise the row resumes when it comes.
+    private func resultOrContinue(row: Row, _ target: Settlement<Void, Error>) -> Result? {
+        guard case .shared(let settlement) = source else { return result }
+        return settlement.add(
             Handler(target: target) { result, target, chain in
-                let target = Future<Void, Error>.Promise.of(target)
+                let target = Settlement<Void, Error>.of(target)
                 switch result {
                 case .success: row.advance(target, &chain)
                 case .failure(let error): target.settle(.failure(error), &chain)
@@ -65,19 +69,21 @@ extension Future {
     /// Blocks this thread until the future is resolved.
     ///
     /// It ignores `observe(on:)`. The main thread does the work that waits for it meanwhile, so that waiting there for a
-    /// transformation pinned to the main thread ends too.
+    /// transformation pinned to the main thread ends too. Waiting for a promise that is released unresolved never ends; that
+    /// is reported on standard error.
     public func wait() -> Result {
         switch source {
         case .known(let result): result
-        case .promised(let promise): promise.wait()
+        case .shared(let settlement): settlement.wait()
         }
     }
 }
 
-extension Future.Promise {
-    fileprivate func wait() -> Future.Result {
+extension Settlement {
+    fileprivate func wait() -> Result<Value, Failure> {
         let done = DispatchSemaphore(value: 0)
-        if let result = add(Handler(target: done) { _, _, _ in done.signal() }) { return result }
+        let claim = Claim("A thread is blocked in wait()", of: Future<Value, Failure>.self)
+        if let result = add(Handler(target: claim) { _, _, _ in done.signal() }) { return result }
         return MainInbox.wait(for: done) { result }
     }
 }
@@ -96,8 +102,6 @@ extension Future where Value == Void, Error == Never {
     }
 
     private static func after(deadline: DispatchTime, _ queue: DispatchQueue) -> Future<Void, Never> {
-        let promise = Promise()
-        queue.asyncAfter(deadline: deadline) { promise.succeed(value: ()) }
-        return Future(promise)
+        Future { promise in queue.asyncAfter(deadline: deadline) { promise.succeed(value: ()) } }
     }
 }

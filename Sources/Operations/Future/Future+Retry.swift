@@ -4,12 +4,12 @@ import OperationTypes
 
 extension Future {
     /// The wait before another attempt, in seconds.
-    public enum Delay {
+    public enum Delay: Sendable {
         case seconds(TimeInterval)
         /// `initial · multiplier^(attempt − 1)`, never above `maxDelay`.
         case exponential(initial: TimeInterval, multiplier: Double, maxDelay: TimeInterval)
         /// Computed from the number of the failed attempt, from 1.
-        case custom(closure: (Int) -> TimeInterval)
+        case custom(closure: @Sendable (Int) -> TimeInterval)
 
         func seconds(afterAttempt attempt: Int) -> TimeInterval {
             switch self {
@@ -26,8 +26,8 @@ extension Future {
     /// The first call is made now, on this thread, the others on a global queue after `delay`. After the last permitted
     /// attempt `shouldRetry` is not asked.
     public static func retry(
-        attempts: Int, delay: Delay, shouldRetry: @escaping (Error) -> Bool = { _ in true },
-        _ work: @escaping () -> Future
+        attempts: Int, delay: Delay, shouldRetry: @escaping @Sendable (Error) -> Bool = { _ in true },
+        _ work: @escaping @Sendable () -> Future
     ) -> Future {
         retry(cancellation: .none, work) { error, attempt in
             guard attempt < attempts, shouldRetry(error) else { return nil }
@@ -42,7 +42,7 @@ extension Future {
     /// `cancellation` cancels no attempt begins, and a wait ends at once with the last error.
     public static func retry(
         _ policy: RetryPolicy, cancellation: CancellationToken = .none,
-        random: @escaping () -> Double = { .random(in: 0..<1) }, _ work: @escaping () -> Future
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, _ work: @escaping @Sendable () -> Future
     ) -> Future {
         retry(cancellation: cancellation, work) { error, attempt in
             switch policy.decide(afterTry: attempt, failure: error, random: random()) {
@@ -53,25 +53,25 @@ extension Future {
     }
 
     private static func retry(
-        cancellation: CancellationToken, _ work: @escaping () -> Future,
-        wait: @escaping (Error, Int) -> TimeInterval?
+        cancellation: CancellationToken, _ work: @escaping @Sendable () -> Future,
+        wait: @escaping @Sendable (Error, Int) -> TimeInterval?
     ) -> Future {
-        let target = Promise()
+        let target = Settlement<Value, Error>()
         let attempts = Attempts(work: work, wait: wait, cancellation: cancellation, target: target)
         attempts.start(1)
         return Future(target)
     }
 
     /// Attempts, one after the other.
-    private final class Attempts {
-        private let work: () -> Future
-        private let wait: (Error, Int) -> TimeInterval?
+    private final class Attempts: Sendable {
+        private let work: @Sendable () -> Future
+        private let wait: @Sendable (Error, Int) -> TimeInterval?
         private let cancellation: CancellationToken
-        private let target: Promise
+        private let target: Settlement<Value, Error>
 
         init(
-            work: @escaping () -> Future, wait: @escaping (Error, Int) -> TimeInterval?,
-            cancellation: CancellationToken, target: Promise
+            work: @escaping @Sendable () -> Future, wait: @escaping @Sendable (Error, Int) -> TimeInterval?,
+            cancellation: CancellationToken, target: Settlement<Value, Error>
         ) {
             self.work = work
             self.wait = wait
@@ -83,15 +83,15 @@ extension Future {
             work().receive(for: target) { result, target, chain in
                 guard case .failure(let error) = result, !self.cancellation.isCancelling,
                     let seconds = self.wait(error, attempt)
-                else { return Promise.of(target).settle(result, &chain) }
+                else { return Settlement.of(target).settle(result, &chain) }
                 self.pause(seconds, after: attempt, result)
             }
         }
 
         private func pause(_ seconds: TimeInterval, after attempt: Int, _ result: Result) {
-            let next = Once<() -> Void> { self.start(attempt + 1) }
+            let next = Once<@Sendable () -> Void> { self.start(attempt + 1) }
             let registration = cancellation.register {
-                if next.take() != nil { self.target.resolve(result: result) }
+                if next.take() != nil { self.target.resolve(result) }
             }
             DispatchQueue.global().asyncAfter(deadline: .now() + max(seconds, 0)) {
                 registration.unregister()

@@ -9,36 +9,44 @@ extension Future {
     @inlinable
     var unscheduled: Future { Future(source) }
 
+    /// The future of the transformed value. A failure passes through.
     @inlinable
-    public func map<NewValue>(_ transform: @escaping (Value) -> NewValue) -> Future<NewValue, Error> {
+    public func map<NewValue: Sendable>(_ transform: @escaping @Sendable (Value) -> NewValue) -> Future<NewValue, Error>
+    {
         if let result = transformable { return .init(result: result.map(transform)) }
         return later { $0.map(transform) }
     }
 
+    /// The future with its error transformed. A value passes through.
     @inlinable
-    public func mapError<NewError>(_ transform: @escaping (Error) -> NewError) -> Future<Value, NewError> {
+    public func mapError<NewError>(_ transform: @escaping @Sendable (Error) -> NewError) -> Future<Value, NewError> {
         if let result = transformable { return .init(result: result.mapError(transform)) }
         return later { $0.mapError(transform) }
     }
 
+    /// The future that `transform` makes of the value. A failure passes through.
     @inlinable
-    public func flatMap<NewValue>(_ transform: @escaping (Value) -> Future<NewValue, Error>) -> Future<NewValue, Error>
-    {
-        if let result = transformable { return Self.flatten(result, transform) }
+    public func flatMap<NewValue: Sendable>(
+        _ transform: @escaping @Sendable (Value) -> Future<NewValue, Error>
+    ) -> Future<NewValue, Error> {
+        if let result = transformable { return Future<NewValue, Error>.nested { Self.flatten(result, transform) } }
         return laterFlat { Self.flatten($0, transform) }
     }
 
+    /// The future that `transform` makes of the value, which cannot fail by itself. A failure passes through.
     @inlinable
-    public func flatMap<NewValue>(_ transform: @escaping (Value) -> Future<NewValue, Never>) -> Future<NewValue, Error>
-    {
+    public func flatMap<NewValue: Sendable>(
+        _ transform: @escaping @Sendable (Value) -> Future<NewValue, Never>
+    ) -> Future<NewValue, Error> {
         flatMap { transform($0).castError(Error.self) }
     }
 
+    /// The future that `transform` makes of the error. A value passes through.
     @inlinable
     public func flatMapError<NewError>(
-        _ transform: @escaping (Error) -> Future<Value, NewError>
+        _ transform: @escaping @Sendable (Error) -> Future<Value, NewError>
     ) -> Future<Value, NewError> {
-        if let result = transformable { return Self.flattenError(result, transform) }
+        if let result = transformable { return Future<Value, NewError>.nested { Self.flattenError(result, transform) } }
         return laterFlat { Self.flattenError($0, transform) }
     }
 
@@ -46,7 +54,7 @@ extension Future {
     @inlinable
     public func asVoid() -> Future<Void, Error> { unscheduled.map { _ in } }
 
-    /// A future that never fails: its value is this one's result, whichever it is.
+    /// A future that never fails: its value is this one's result.
     @inlinable
     public func materialize() -> Future<Result, Never> {
         if let result { return .init(value: result) }
@@ -55,18 +63,20 @@ extension Future {
 }
 
 extension Future where Error == Never {
+    /// The future that `transform` makes of the value, which may fail.
     @inlinable
-    public func flatMap<NewValue, NewError>(
-        _ transform: @escaping (Value) -> Future<NewValue, NewError>
+    public func flatMap<NewValue: Sendable, NewError>(
+        _ transform: @escaping @Sendable (Value) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
         castError(NewError.self).flatMap(transform)
     }
 
-    /// Of the overloads, the one for a future that cannot fail given another that cannot.
+    /// The future that `transform` makes of the value, where neither can fail.
     @inlinable
-    public func flatMap<NewValue>(_ transform: @escaping (Value) -> Future<NewValue, Never>) -> Future<NewValue, Never>
-    {
-        if let result = transformable { return Self.flatten(result, transform) }
+    public func flatMap<NewValue: Sendable>(
+        _ transform: @escaping @Sendable (Value) -> Future<NewValue, Never>
+    ) -> Future<NewValue, Never> {
+        if let result = transformable { return Future<NewValue, Never>.nested { Self.flatten(result, transform) } }
         return laterFlat { Self.flatten($0, transform) }
     }
 
@@ -79,15 +89,17 @@ extension Future where Error == Never {
 }
 
 extension Future where Error == any Swift.Error {
-    /// What `transform` throws is the failure.
+    /// The future of the transformed value; an error that `transform` throws is the failure.
     @inlinable
-    public func tryMap<NewValue>(_ transform: @escaping (Value) throws -> NewValue) -> Future<NewValue, Error> {
+    public func tryMap<NewValue: Sendable>(_ transform: @escaping @Sendable (Value) throws -> NewValue) -> Future<
+        NewValue, Error
+    > {
         if let result = transformable { return .init(result: Self.attempt(result, transform)) }
         return later { Self.attempt($0, transform) }
     }
 
     @inlinable
-    static func attempt<NewValue>(
+    static func attempt<NewValue: Sendable>(
         _ result: Result, _ transform: (Value) throws -> NewValue
     ) -> Swift.Result<NewValue, Error> {
         Swift.Result { try transform(result.get()) }
@@ -98,7 +110,7 @@ extension Future where Error == any Swift.Error {
 
 extension Future {
     @inlinable
-    static func flatten<NewValue>(
+    static func flatten<NewValue: Sendable>(
         _ result: Result, _ transform: (Value) -> Future<NewValue, Error>
     ) -> Future<NewValue, Error> {
         switch result {
@@ -117,40 +129,57 @@ extension Future {
         }
     }
 
+    /// The future that `make` returns. If too many of these calls nest, `make` runs before the outermost returns.
+    @inlinable
+    static func nested(_ make: @escaping @Sendable () -> Future) -> Future {
+        guard Nesting.enter() else {
+            let target = Settlement<Value, Error>()
+            Nesting.postpone {
+                var chain = Chain()
+                make().forward(to: target, &chain)
+                chain.fire()
+            }
+            return Future(target)
+        }
+        let future = make()
+        Nesting.leave()
+        return future
+    }
+
     /// The future of the transformed result: transformed by the resolving thread, or where `observe(on:)` says.
     @inlinable
-    func later<NewValue, NewError>(
-        _ transform: @escaping (Result) -> Swift.Result<NewValue, NewError>
+    func later<NewValue: Sendable, NewError>(
+        _ transform: @escaping @Sendable (Result) -> Swift.Result<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
         if let scheduler { return scheduled(scheduler) { .init(result: transform($0)) } }
-        let target = Future<NewValue, NewError>.Promise()
+        let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
-            Future<NewValue, NewError>.Promise.of(target).settle(transform(result), &chain)
+            Settlement<NewValue, NewError>.of(target).settle(transform(result), &chain)
         }
         return Future<NewValue, NewError>(target)
     }
 
     /// As ``later(_:)``, for a transformation whose result is another future.
     @inlinable
-    func laterFlat<NewValue, NewError>(
-        _ transform: @escaping (Result) -> Future<NewValue, NewError>
+    func laterFlat<NewValue: Sendable, NewError>(
+        _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
         if let scheduler { return scheduled(scheduler, transform) }
-        let target = Future<NewValue, NewError>.Promise()
+        let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
-            transform(result).forward(to: Future<NewValue, NewError>.Promise.of(target), &chain)
+            transform(result).forward(to: Settlement<NewValue, NewError>.of(target), &chain)
         }
         return Future<NewValue, NewError>(target)
     }
 
     @inlinable
-    func scheduled<NewValue, NewError>(
-        _ scheduler: Handoff<ScheduleWork>, _ transform: @escaping (Result) -> Future<NewValue, NewError>
+    func scheduled<NewValue: Sendable, NewError>(
+        _ scheduler: @escaping ScheduleWork, _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
-        let target = Future<NewValue, NewError>.Promise()
+        let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
-            let visit = Visit(for: Future<NewValue, NewError>.Promise.of(target))
-            scheduler.value { visit.end(with: transform(result)) }
+            let visit = Visit(for: Settlement<NewValue, NewError>.of(target))
+            scheduler { visit.end(with: transform(result)) }
             visit.leave(&chain)
         }
         return Future<NewValue, NewError>(target)
@@ -158,34 +187,46 @@ extension Future {
 
     /// Resolves `target` with this future's result.
     @inlinable
-    func forward(to target: Promise, _ chain: inout Chain) {
-        receive(for: target, &chain) { result, target, chain in Promise.of(target).settle(result, &chain) }
+    func forward(to target: Settlement<Value, Error>, _ chain: inout Chain) {
+        switch source {
+        case .known(let result):
+            target.settle(result, &chain)
+        case .shared(let settlement):
+            let handler = Handler<Value, Error>(target: target) { result, target, chain in
+                Settlement<Value, Error>.of(target).settle(result, &chain)
+            }
+            if let result = settlement.add(handler) { target.settle(result, &chain) }
+        }
     }
 
     /// Runs `resolve` with the result and `target`, now or on the thread that resolves. Until then nothing but the handler
     /// holds the target, which can so be released in a loop.
     @inlinable
-    func receive(
-        for target: AnyObject, _ chain: inout Chain, _ resolve: @escaping (Result, AnyObject, inout Chain) -> Void
-    ) {
+    func receive(for target: AnyObject, _ resolve: @escaping Handler<Value, Error>.Resolve) {
         switch source {
         case .known(let result):
-            resolve(result, target, &chain)
-        case .promised(let promise):
-            if let result = promise.add(Handler(target: target, resolve: resolve)) { resolve(result, target, &chain) }
+            Self.receive(result, target, resolve)
+        case .shared(let settlement):
+            if let result = settlement.add(Handler(target: target, resolve: resolve)) {
+                Self.receive(result, target, resolve)
+            }
         }
     }
 
     @inlinable
-    func receive(for target: AnyObject, _ resolve: @escaping (Result, AnyObject, inout Chain) -> Void) {
+    static func receive(_ result: Result, _ target: AnyObject, _ resolve: @escaping Handler<Value, Error>.Resolve) {
+        guard Nesting.enter() else {
+            return Nesting.postpone { receive(result, target, resolve) }
+        }
         var chain = Chain()
-        receive(for: target, &chain, resolve)
+        resolve(result, target, &chain)
         chain.fire()
+        Nesting.leave()
     }
 }
 
-extension Future.Promise {
-    /// SAFETY: The target of a handler is what it was made with; the closures that take it say what that was.
+extension Settlement {
+    /// SAFETY: The target of a handler is the object it was created with; the closures that take it know its type.
     @inlinable
-    static func of(_ target: AnyObject) -> Future.Promise { unsafeDowncast(target, to: Future.Promise.self) }
+    static func of(_ target: AnyObject) -> Settlement { unsafeDowncast(target, to: Settlement.self) }
 }

@@ -1,10 +1,12 @@
 import OperationTypes
 
-// `zip` and `reduce` take their types from their arguments, so they live where Value and Error are spoken for.
-extension Future where Value == Any, Error == any Swift.Error {
+// `zip` and `reduce` take their types from their arguments, so they live where Value and Error are fixed.
+extension Future where Value == any Sendable, Error == any Swift.Error {
     /// Succeeds with both values, or fails with the first failure; of those that failed before the call, the leftmost.
     @inlinable
-    public static func zip<V1, V2, E>(_ first: Future<V1, E>, _ second: Future<V2, E>) -> Future<(V1, V2), E> {
+    public static func zip<V1: Sendable, V2: Sendable, E>(_ first: Future<V1, E>, _ second: Future<V2, E>) -> Future<
+        (V1, V2), E
+    > {
         switch (first.result, second.result) {
         case (.success(let one), .success(let two)): return Future<(V1, V2), E>(value: (one, two))
         case (.failure(let error), _), (_, .failure(let error)): return Future<(V1, V2), E>(error: error)
@@ -14,7 +16,7 @@ extension Future where Value == Any, Error == any Swift.Error {
 
     /// Succeeds with all three values, or fails with the first failure; of those that failed before the call, the leftmost.
     @inlinable
-    public static func zip<V1, V2, V3, E>(
+    public static func zip<V1: Sendable, V2: Sendable, V3: Sendable, E>(
         _ first: Future<V1, E>, _ second: Future<V2, E>, _ third: Future<V3, E>
     ) -> Future<(V1, V2, V3), E> {
         zip(zip(first, second), third).map { ($0.0, $0.1, $1) }
@@ -23,7 +25,7 @@ extension Future where Value == Any, Error == any Swift.Error {
     /// Succeeds with all values, by position, or fails with the first failure; of those that failed before the call, the
     /// leftmost. No futures succeed at once with no values.
     @inlinable
-    public static func zip<V, E>(_ futures: [Future<V, E>]) -> Future<[V], E> {
+    public static func zip<V: Sendable, E>(_ futures: [Future<V, E>]) -> Future<[V], E> {
         var values: [V] = []
         values.reserveCapacity(futures.count)
         for future in futures {
@@ -35,8 +37,8 @@ extension Future where Value == Any, Error == any Swift.Error {
 
     /// Combines the values in the order of the array once all have come, on the thread that brought the last.
     @inlinable
-    public static func reduce<V1, V2, E>(
-        _ initial: V1, _ futures: [Future<V2, E>], _ combine: @escaping (V1, V2) -> V1
+    public static func reduce<V1: Sendable, V2: Sendable, E>(
+        _ initial: V1, _ futures: [Future<V2, E>], _ combine: @escaping @Sendable (V1, V2) -> V1
     ) -> Future<V1, E> {
         zip(futures).map { $0.reduce(initial, combine) }
     }

@@ -3,40 +3,41 @@ import OperationTypes
 
 /// The result of work that may still be under way: a value or a typed error, once, for ever.
 ///
-/// A future of a known result is that result and allocates nothing. One of a ``Promise`` shares the promise's state, keeps
-/// it alive, and is resolved with it; if the promise is dropped first, the future stays pending and runs nothing.
+/// A future of a known result is that result and allocates nothing. Other futures get theirs from a ``Promise``. If the
+/// promise is released first, the future stays pending, and what was attached to it is released without being called.
 ///
 /// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, transformations on the thread that
-/// resolves. After `observe(on:)` both run where it says.
+/// resolves. After `observe(on:)` both run where it says. Futures may be used from any thread, so values are `Sendable` and
+/// closures `@Sendable`.
+///
+/// Closures may attach to futures and resolve promises. Where that nests more than 64 deep, the innermost closures run just
+/// before the outermost call on the thread returns.
 @frozen
-public struct Future<Value, Error: Swift.Error> {
+public struct Future<Value: Sendable, Error: Swift.Error>: Sendable {
     public typealias Result = Swift.Result<Value, Error>
 
     @frozen
     @usableFromInline
-    enum Source {
+    enum Source: Sendable {
         case known(Result)
-        case promised(Promise)
+        case shared(Settlement<Value, Error>)
     }
 
     @usableFromInline let source: Source
     /// Set by `observe(on:)`.
-    @usableFromInline let scheduler: Handoff<ScheduleWork>?
+    @usableFromInline let scheduler: ScheduleWork?
 
     @inlinable
-    init(_ source: Source, scheduler: Handoff<ScheduleWork>? = nil) {
+    init(_ source: Source, scheduler: ScheduleWork? = nil) {
         self.source = source
         self.scheduler = scheduler
     }
 
     @inlinable
-    init(_ promise: Promise) {
-        self.init(promise.settled.map(Source.known) ?? .promised(promise))
+    init(_ settlement: Settlement<Value, Error>) {
+        self.init(settlement.settled.map(Source.known) ?? .shared(settlement))
     }
 }
-
-extension Future: Sendable where Value: Sendable {}
-extension Future.Source: Sendable where Value: Sendable {}
 
 extension Future {
     /// Runs `closure` once, now, on this thread, with the promise that resolves the future.
@@ -44,26 +45,30 @@ extension Future {
     public init(_ closure: (Promise) -> Void) {
         let promise = Promise()
         closure(promise)
-        self.init(promise)
+        self = promise.future
     }
 
+    /// A future that is resolved with `value`.
     @inlinable
     public init(value: Value) { self.init(.known(.success(value))) }
 
+    /// A future that is resolved with `error`.
     @inlinable
     public init(error: Error) { self.init(.known(.failure(error))) }
 
+    /// A future that is resolved with `result`.
     @inlinable
     public init(result: Result) { self.init(.known(result)) }
 }
 
 extension Future where Error == Never {
+    /// A future that is resolved with `value`, for which no error type has to be named.
     @inlinable
     public init(value: Value) { self.init(.known(.success(value))) }
 }
 
 extension Future where Error == any Swift.Error {
-    /// Runs `closure` once, now, on this thread; what it throws is the failure.
+    /// Runs `closure` once, now, on this thread; an error that it throws is the failure.
     @inlinable
     public init(catching closure: () throws -> Value) { self.init(.known(Result(catching: closure))) }
 }
@@ -86,7 +91,7 @@ extension Future {
     public var result: Result? {
         switch source {
         case .known(let result): result
-        case .promised(let promise): promise.result
+        case .shared(let settlement): settlement.result
         }
     }
 }
@@ -102,6 +107,6 @@ extension Future {
     /// the default.
     @inlinable
     public func observe(on scheduler: @escaping ScheduleWork) -> Future {
-        Future(source, scheduler: Handoff(scheduler))
+        Future(source, scheduler: scheduler)
     }
 }

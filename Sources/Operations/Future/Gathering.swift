@@ -2,33 +2,37 @@ import Synchronization
 
 /// Two values on their way.
 @usableFromInline
-final class Pair<V1, V2, E: Error>: Abandonable {
+final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
     @usableFromInline
-    enum Half {
+    enum Half: Sendable {
         case first(V1)
         case second(V2)
     }
 
-    /// SAFETY: Exists only inside the mutex below.
     @usableFromInline
-    struct Halves: @unchecked Sendable {
+    struct Halves: Sendable {
         @usableFromInline var first: V1?
         @usableFromInline var second: V2?
+        /// How many are still to come. Without any, an unresolved pair never will be.
+        @usableFromInline var missing: Int
         /// Nil once resolved.
-        @usableFromInline var target: Promise<(V1, V2), E>?
+        @usableFromInline var target: Settlement<(V1, V2), E>?
 
         @inlinable
-        init(target: Promise<(V1, V2), E>) { self.target = target }
+        init(target: Settlement<(V1, V2), E>) {
+            self.target = target
+            missing = 2
+        }
     }
 
     @usableFromInline let halves: Mutex<Halves>
 
     @inlinable
-    init(target: Promise<(V1, V2), E>) { halves = Mutex(Halves(target: target)) }
+    init(target: Settlement<(V1, V2), E>) { halves = Mutex(Halves(target: target)) }
 
     @inlinable
     static func future(of first: Future<V1, E>, _ second: Future<V2, E>) -> Future<(V1, V2), E> {
-        let target = Promise<(V1, V2), E>()
+        let target = Settlement<(V1, V2), E>()
         let pair = Pair(target: target)
         first.receive(for: pair) { Self.of($1).put($0.map(Half.first), &$2) }
         second.receive(for: pair) { Self.of($1).put($0.map(Half.second), &$2) }
@@ -42,43 +46,52 @@ final class Pair<V1, V2, E: Error>: Abandonable {
     @inlinable
     func put(_ half: Result<Half, E>, _ chain: inout Chain) {
         var outcome: Result<(V1, V2), E>?
-        let target = halves.withLock { halves -> Promise<(V1, V2), E>? in
+        let target = halves.withLock { halves -> Settlement<(V1, V2), E>? in
+            guard halves.target != nil else { return nil }
+            halves.missing -= 1
             switch half {
             case .failure(let error): outcome = .failure(error)
             case .success(.first(let value)): halves.first = value
             case .success(.second(let value)): halves.second = value
             }
             if let first = halves.first, let second = halves.second { outcome = .success((first, second)) }
-            guard outcome != nil else { return nil }
+            guard outcome != nil || halves.missing == 0 else { return nil }
             halves.first = nil
             halves.second = nil
             return halves.target.take()
         }
-        if let target, let outcome { target.settle(outcome, &chain) }
+        guard let target else { return }
+        if let outcome { target.settle(outcome, &chain) } else { Abandonment.of(target) }
     }
 
     @usableFromInline
-    func abandon(into remains: inout Remains) {
-        var target = halves.withLock { $0.target.take() as AnyObject? }
-        remains.take(&target)
+    func abandon(_ abandonment: inout Abandonment) {
+        let target = halves.withLock { halves in
+            halves.missing -= 1
+            return halves.missing == 0 ? halves.target.take() : nil
+        }
+        abandonment.add(target)
     }
 }
 
 /// Many values on their way, each to its place.
 @usableFromInline
-final class Gathering<V, E: Error>: Abandonable {
-    /// SAFETY: Exists only inside the mutex below.
+final class Gathering<V: Sendable, E: Error>: Abandonable {
     @usableFromInline
-    struct Places: @unchecked Sendable {
+    struct Places: Sendable {
         @usableFromInline var values: [V?]
+        /// How many are still to come.
         @usableFromInline var missing: Int
+        /// Whether one will never come.
+        @usableFromInline var isIncomplete: Bool
         /// Nil once resolved.
-        @usableFromInline var target: Promise<[V], E>?
+        @usableFromInline var target: Settlement<[V], E>?
 
         @inlinable
-        init(count: Int, target: Promise<[V], E>) {
+        init(count: Int, target: Settlement<[V], E>) {
             values = Array(repeating: nil, count: count)
             missing = count
+            isIncomplete = false
             self.target = target
         }
     }
@@ -86,11 +99,11 @@ final class Gathering<V, E: Error>: Abandonable {
     @usableFromInline let places: Mutex<Places>
 
     @inlinable
-    init(count: Int, target: Promise<[V], E>) { places = Mutex(Places(count: count, target: target)) }
+    init(count: Int, target: Settlement<[V], E>) { places = Mutex(Places(count: count, target: target)) }
 
     @inlinable
     static func future(of futures: [Future<V, E>]) -> Future<[V], E> {
-        let target = Promise<[V], E>()
+        let target = Settlement<[V], E>()
         let gathering = Gathering(count: futures.count, target: target)
         for (index, future) in futures.enumerated() {
             // SAFETY: The target of a handler is what it was made with.
@@ -104,7 +117,7 @@ final class Gathering<V, E: Error>: Abandonable {
     @inlinable
     func put(_ result: Result<V, E>, at index: Int, _ chain: inout Chain) {
         var outcome: Result<[V], E>?
-        let target = places.withLock { places -> Promise<[V], E>? in
+        let target = places.withLock { places -> Settlement<[V], E>? in
             guard places.target != nil else { return nil }
             switch result {
             case .failure(let error):
@@ -113,17 +126,22 @@ final class Gathering<V, E: Error>: Abandonable {
                 places.values[index] = value
                 places.missing -= 1
                 guard places.missing == 0 else { return nil }
-                outcome = .success(places.values.compactMap { $0 })
+                if !places.isIncomplete { outcome = .success(places.values.compactMap { $0 }) }
             }
             places.values = []
             return places.target.take()
         }
-        if let target, let outcome { target.settle(outcome, &chain) }
+        guard let target else { return }
+        if let outcome { target.settle(outcome, &chain) } else { Abandonment.of(target) }
     }
 
     @usableFromInline
-    func abandon(into remains: inout Remains) {
-        var target = places.withLock { $0.target.take() as AnyObject? }
-        remains.take(&target)
+    func abandon(_ abandonment: inout Abandonment) {
+        let target = places.withLock { places in
+            places.missing -= 1
+            places.isIncomplete = true
+            return places.missing == 0 ? places.target.take() : nil
+        }
+        abandonment.add(target)
     }
 }

@@ -1,38 +1,43 @@
 import OperationTypes
 
-/// What waits for the result of a promise.
+/// Something that waits for the result of a promise.
 ///
 /// One final class with closures, not a class for each purpose: a closure is compiled for the types of the program that
 /// attaches it, a method found through the object is not.
+///
+/// SAFETY: The variables are only touched under the lock of the one settlement that holds the handler, or after it has let
+/// the handler go to the one thread that runs or releases it.
 @usableFromInline
-final class Handler<Value, Failure: Error> {
+final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline
-    enum Work {
-        /// Runs on the resolving thread and is given the handler's target.
-        case resolve((Result<Value, Failure>, AnyObject, inout Chain) -> Void)
+    typealias Resolve = @Sendable (Result<Value, Failure>, AnyObject, inout Chain) -> Void
+
+    @usableFromInline
+    enum Work: Sendable {
+        /// Runs on the resolving thread with the handler's target.
+        case resolve(Resolve)
         case call(Callbacks<Value, Failure>, Delivery)
     }
 
     @usableFromInline
-    enum Delivery {
+    enum Delivery: Sendable {
         /// By the default scheduler, in the order of attachment.
         case inOrder(Scheduler.Choice)
-        case through(Handoff<ScheduleWork>)
+        case through(ScheduleWork)
     }
 
     @usableFromInline let work: Work
-    /// What the work resolves.
+    /// The object that the work resolves.
     @usableFromInline var target: AnyObject?
-    // The lists below are those of one promise and only touched under its lock, so that two accesses never overlap.
-    /// The next one that waits for the same promise.
+    /// The next one that waits for the same result.
     @exclusivity(unchecked) @usableFromInline var next: Handler?
-    /// The place among the callbacks of a promise that are delivered in order.
+    /// The place among the callbacks that are delivered in order.
     @exclusivity(unchecked) @usableFromInline var number: Int
     /// The callback after this one in that order.
     @exclusivity(unchecked) @usableFromInline var following: Handler?
 
     @inlinable
-    init(target: AnyObject, resolve: @escaping (Result<Value, Failure>, AnyObject, inout Chain) -> Void) {
+    init(target: AnyObject, resolve: @escaping Resolve) {
         work = .resolve(resolve)
         self.target = target
         next = nil
@@ -53,13 +58,16 @@ final class Handler<Value, Failure: Error> {
 /// The closures of one `on`: they run in one unit of work.
 @frozen
 @usableFromInline
-struct Callbacks<Value, Failure: Error> {
-    @usableFromInline let success: ((Value) -> Void)?
-    @usableFromInline let failure: ((Failure) -> Void)?
-    @usableFromInline let completion: (() -> Void)?
+struct Callbacks<Value: Sendable, Failure: Error>: Sendable {
+    @usableFromInline let success: (@Sendable (Value) -> Void)?
+    @usableFromInline let failure: (@Sendable (Failure) -> Void)?
+    @usableFromInline let completion: (@Sendable () -> Void)?
 
     @inlinable
-    init(success: ((Value) -> Void)?, failure: ((Failure) -> Void)?, completion: (() -> Void)?) {
+    init(
+        success: (@Sendable (Value) -> Void)?, failure: (@Sendable (Failure) -> Void)?,
+        completion: (@Sendable () -> Void)?
+    ) {
         self.success = success
         self.failure = failure
         self.completion = completion
@@ -73,12 +81,23 @@ struct Callbacks<Value, Failure: Error> {
         }
         completion?()
     }
+
+    /// Runs the closures now, or before the outermost call on this thread returns if there are too many of those.
+    @inlinable
+    func runNested(_ result: Result<Value, Failure>) {
+        if Nesting.enter() {
+            run(result)
+            Nesting.leave()
+        } else {
+            Nesting.postpone { run(result) }
+        }
+    }
 }
 
 /// Handlers in the order they were attached.
 @frozen
 @usableFromInline
-struct HandlerList<Value, Failure: Error> {
+struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
     @usableFromInline var first: Handler<Value, Failure>?
     @usableFromInline var last: Handler<Value, Failure>?
 
@@ -119,7 +138,7 @@ struct HandlerList<Value, Failure: Error> {
 /// The callbacks of a promise that a default scheduler delivers, in the order they were attached.
 @frozen
 @usableFromInline
-struct CallbackQueue<Value, Failure: Error> {
+struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
     @usableFromInline var first: Handler<Value, Failure>?
     @usableFromInline var last: Handler<Value, Failure>?
     @usableFromInline var count: Int

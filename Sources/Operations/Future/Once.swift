@@ -1,11 +1,10 @@
-import OperationTypes
 import Synchronization
 
-/// A closure for whoever comes first.
-final class Once<Closure>: Sendable {
-    private let closure: Mutex<Handoff<Closure>?>
+/// A closure for the first that takes it.
+final class Once<Closure: Sendable>: Sendable {
+    private let closure: Mutex<Closure?>
 
-    init(_ closure: Closure) { self.closure = Mutex(Handoff(closure)) }
+    init(_ closure: Closure) { self.closure = Mutex(closure) }
 
-    func take() -> Closure? { closure.withLock { $0.take() }?.value }
+    func take() -> Closure? { closure.withLock { $0.take() } }
 }

@@ -1,17 +1,18 @@
 /// The way of a transformation through a scheduler.
 ///
-/// Where the scheduler runs it inline, what comes of it goes on the chain of the thread that resolves, so that a row of such
+/// Where the scheduler runs it inline, its result goes on the chain of the thread that resolves, so that a row of such
 /// transformations is a loop too, not one call inside the other.
+///
+/// SAFETY: The variables are only touched by the thread that created the visit, and by `deinit`.
 @usableFromInline
-final class Visit<Value, Failure: Error> {
-    @usableFromInline let target: Promise<Value, Failure>
+final class Visit<Value: Sendable, Failure: Error>: @unchecked Sendable {
+    @usableFromInline let target: Settlement<Value, Failure>
     @usableFromInline let thread: UInt
-    // Both are only touched by that thread.
     @usableFromInline var isInline: Bool
     @usableFromInline var future: Future<Value, Failure>?
 
     @inlinable
-    init(for target: Promise<Value, Failure>) {
+    init(for target: Settlement<Value, Failure>) {
         self.target = target
         thread = MainThread.current
         isInline = true

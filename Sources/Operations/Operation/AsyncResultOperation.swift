@@ -8,18 +8,17 @@ import Synchronization
 /// is true. One that was cancelled still has to finish, and keeps the result of the cancellation.
 ///
 /// SAFETY: What this class adds is a mutex.
-open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unchecked Sendable {
+open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperation, @unchecked Sendable {
     public typealias Outcome = Result<Success, Failure>
 
-    /// SAFETY: Exists only inside the mutex below.
-    private struct State: @unchecked Sendable {
+    private struct State: Sendable {
         var result: Outcome?
         /// Whether the result is that of a cancellation, which Foundation may not know yet.
         var isCancellation = false
         /// Whether it is too late for a result: the operation was finished without one.
         var isClosed = false
-        var onResult: ((Outcome) -> Void)?
-        var listeners: [(Outcome) -> Void] = []
+        var onResult: (@Sendable (Outcome) -> Void)?
+        var listeners: [@Sendable (Outcome) -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -31,15 +30,14 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
     open override var isCancelled: Bool { state.withLock { $0.isCancellation } || super.isCancelled }
 
     /// Called once, with the result, on the thread that decides it, and then released; at once if that has happened.
-    public final var onResult: ((Outcome) -> Void)? {
+    public final var onResult: (@Sendable (Outcome) -> Void)? {
         get { state.withLock { $0.onResult } }
         set {
-            let newValue = Handoff(newValue)
             let result = state.withLock { state in
-                if state.result == nil, !state.isClosed { state.onResult = newValue.value }
+                if state.result == nil, !state.isClosed { state.onResult = newValue }
                 return state.result
             }
-            if let result { newValue.value?(result) }
+            if let result { newValue?(result) }
         }
     }
 
@@ -63,7 +61,7 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
                 state.onResult = nil
                 state.listeners = []
             }
-            return Handoff((state.onResult, state.listeners))
+            return (state.onResult, state.listeners)
         }
         withExtendedLifetime(unheard) {}
     }
@@ -92,18 +90,17 @@ open class AsyncResultOperation<Success, Failure: Error>: AsyncOperation, @unche
     open var cancellationFailure: Failure? { OperationTypes.cancellationFailure() }
 
     /// Calls `body` once with the result, on the thread that decides it; now, if that has happened.
-    final func whenDecided(_ body: @escaping (Outcome) -> Void) {
-        let body = Handoff(body)
+    final func whenDecided(_ body: @escaping @Sendable (Outcome) -> Void) {
         let result = state.withLock { state in
-            if state.result == nil, !state.isClosed { state.listeners.append(body.value) }
+            if state.result == nil, !state.isClosed { state.listeners.append(body) }
             return state.result
         }
-        if let result { body.value(result) }
+        if let result { body(result) }
     }
 
     @discardableResult
     private func decide(_ result: Outcome, isCancellation: Bool) -> Bool {
-        let listeners = state.withLock { state -> (((Outcome) -> Void)?, [(Outcome) -> Void])? in
+        let listeners = state.withLock { state -> ((@Sendable (Outcome) -> Void)?, [@Sendable (Outcome) -> Void])? in
             guard state.result == nil, !state.isClosed else { return nil }
             state.result = result
             state.isCancellation = isCancellation

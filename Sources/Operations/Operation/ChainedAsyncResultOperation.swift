@@ -10,13 +10,12 @@ import Synchronization
 /// ``failure(fromUpstream:)``, and `main()` does not run.
 ///
 /// SAFETY: What this class adds is a mutex.
-open class ChainedAsyncResultOperation<Input, Output, Failure: Error>: AsyncResultOperation<Output, Failure>,
-    @unchecked Sendable
+open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failure: Error>:
+    AsyncResultOperation<Output, Failure>, @unchecked Sendable
 {
-    /// SAFETY: Exists only inside the mutex below.
-    private struct Supply: @unchecked Sendable {
+    private struct Supply: Sendable {
         var input: Input?
-        var supplier: (() -> (input: Input?, failure: (any Error)?))?
+        var supplier: (@Sendable () -> (input: Input?, failure: (any Error)?))?
     }
 
     private let supply: Mutex<Supply>
@@ -25,7 +24,7 @@ open class ChainedAsyncResultOperation<Input, Output, Failure: Error>: AsyncResu
     public final var input: Input? { supply.withLock { $0.input } }
 
     public init(input: Input? = nil) {
-        supply = Mutex(Supply(input: Handoff(input).value))
+        supply = Mutex(Supply(input: input))
         super.init()
     }
 
@@ -47,8 +46,7 @@ open class ChainedAsyncResultOperation<Input, Output, Failure: Error>: AsyncResu
         guard known == nil else { return true }
         let (input, error) = supplier?() ?? dependencies.firstOutput(Input.self)
         if let input {
-            let input = Handoff(input)
-            supply.withLock { $0.input = input.value }
+            supply.withLock { $0.input = input }
         } else if let error, let failure = failure(fromUpstream: error) {
             finish(with: .failure(failure))
             return false

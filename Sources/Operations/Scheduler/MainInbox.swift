@@ -2,15 +2,15 @@ import Dispatch
 import OperationTypes
 import Synchronization
 
-/// What waits for the main thread.
+/// Work that waits for the main thread.
 ///
-/// Each piece of work goes in here and sends one block to the main queue, which takes one piece out: the order among the
+/// Each piece goes in here and sends one block to the main queue, which takes one piece out: the order among the
 /// blocks of that queue is kept. A main thread that blocks in ``Future/wait()`` takes the work out itself, so that
 /// waiting for something that needs the main thread does not wait for ever; the blocks then find nothing.
 @usableFromInline
 enum MainInbox {
     private struct Contents {
-        var work: [Handoff<() -> Void>?] = []
+        var work: [(@Sendable () -> Void)?] = []
         var taken = 0
         /// The innermost wait of the main thread last.
         var waits: [DispatchSemaphore] = []
@@ -18,8 +18,8 @@ enum MainInbox {
 
     private static let contents = Mutex(Contents())
 
-    @usableFromInline static func post(_ work: @escaping () -> Void) {
-        let work = Handoff(work)
+    @usableFromInline @Sendable
+    static func post(_ work: @escaping @Sendable () -> Void) {
         let wait = contents.withLock { contents in
             contents.work.append(work)
             return contents.waits.last
@@ -30,7 +30,7 @@ enum MainInbox {
 
     @discardableResult
     private static func runNext() -> Bool {
-        let next = contents.withLock { contents -> Handoff<() -> Void>? in
+        let next = contents.withLock { contents -> (@Sendable () -> Void)? in
             guard contents.taken < contents.work.count else { return nil }
             let next = contents.work[contents.taken]
             contents.work[contents.taken] = nil
@@ -42,7 +42,7 @@ enum MainInbox {
             return next
         }
         guard let next else { return false }
-        next.value()
+        next()
         return true
     }
 
@@ -61,10 +61,12 @@ enum MainInbox {
         let isMain = MainThread.isCurrent
         if isMain { contents.withLock { $0.waits.append(signal) } }
         defer { if isMain { contents.withLock { _ = $0.waits.popLast() } } }
-        while true {
-            if let outcome = outcome() { return outcome }
-            if isMain, runNext() { continue }
-            if signal.wait(timeout: deadline) == .timedOut { return outcome() }
+        return Nesting.restart {
+            while true {
+                if let outcome = outcome() { return outcome }
+                if isMain, runNext() { continue }
+                if signal.wait(timeout: deadline) == .timedOut { return outcome() }
+            }
         }
     }
 }

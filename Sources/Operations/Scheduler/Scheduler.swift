@@ -1,9 +1,8 @@
 import Dispatch
-import OperationTypes
 import Synchronization
 
-/// Runs `work` exactly once: at once, or later on whatever thread it likes. It may be called from any thread.
-public typealias ScheduleWork = (_ work: @escaping () -> Void) -> Void
+/// Runs `work` exactly once: at once, or later on any thread. It may be called from any thread.
+public typealias ScheduleWork = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
 /// Where the callbacks of a ``Future`` run.
 public enum Scheduler {
@@ -12,11 +11,10 @@ public enum Scheduler {
     ///
     /// A program without a main loop sets this to ``immediate`` or a queue before it attaches a callback.
     public static var `default`: ScheduleWork {
-        get { chosen.schedule?.value ?? main }
+        get { chosen.schedule ?? main }
         set {
-            let schedule = Handoff(newValue)
             choice.withLock {
-                $0 = Choice(turn: $0.turn + 1, schedule: schedule)
+                $0 = Choice(turn: $0.turn + 1, schedule: newValue)
                 currentTurn.store($0.turn, ordering: .releasing)
             }
         }
@@ -35,7 +33,9 @@ public enum Scheduler {
     /// Runs asynchronously on `queue`, always.
     public static func async(on queue: DispatchQueue, flags: DispatchWorkItemFlags = []) -> ScheduleWork {
         if flags.isEmpty, MainThread.isServed(by: queue) { return MainInbox.post }
-        return { work in queue.async(flags: flags, execute: handoff(work)) }
+        // The flags themselves are not declared Sendable.
+        let flags = flags.rawValue
+        return { work in queue.async(flags: DispatchWorkItemFlags(rawValue: flags), execute: work) }
     }
 }
 
@@ -46,7 +46,7 @@ extension Scheduler {
     struct Choice: Sendable {
         /// 0 until somebody sets a default: the main scheduler, which needs no closure.
         @usableFromInline let turn: Int
-        @usableFromInline let schedule: Handoff<ScheduleWork>?
+        @usableFromInline let schedule: ScheduleWork?
     }
 
     private static let choice = Mutex(Choice(turn: 0, schedule: nil))

@@ -23,11 +23,11 @@ import Testing
     }
 
     @Test @MainActor func mainIsAsynchronousEvenOnMain() {
-        var isDone = false
-        let block = Async.main { isDone = true }
-        #expect(!isDone)
+        let isDone = Shared(false)
+        let block = Async.main { isDone.value = true }
+        #expect(!isDone.value)
         #expect(block.wait(seconds: 10) == .success)
-        #expect(isDone)
+        #expect(isDone.value)
     }
 
     @Test func outputIsNilUntilTheLinkFinished() async {
@@ -146,7 +146,7 @@ import Testing
     @Test func throwSkipsLaterLinksWhichTakeOverTheError() async {
         let log = Log()
         let handlers = Signal()
-        func note(_ name: String) -> (any Error) -> Void {
+        func note(_ name: String) -> @Sendable (any Error) -> Void {
             { error in
                 log.add("\(name) \((error as? Failed)?.number ?? 0)")
                 handlers.send()
@@ -181,13 +181,13 @@ import Testing
         let done = Signal()
         let block = Async.main { throw Failed() }
         block.wait()
-        var isCaught = false
+        let isCaught = Shared(false)
         block.catch { _ in
             dispatchPrecondition(condition: .onQueue(.main))
-            isCaught = true
+            isCaught.value = true
             done.send()
         }
-        #expect(!isCaught)
+        #expect(!isCaught.value)
         #expect(await done.wait())
     }
 

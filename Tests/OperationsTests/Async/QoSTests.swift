@@ -83,10 +83,10 @@ import Testing
 
     @Test @MainActor func mainThreadDoesWhatWaitsForItWhileItWaitsForAGroup() {
         let group = AsyncGroup()
-        var isDone = false
-        group.main { isDone = true }
+        let isDone = Shared(false)
+        group.main { isDone.value = true }
         #expect(group.wait(seconds: 10) == .success)
-        #expect(isDone)
+        #expect(isDone.value)
         group.enter()
         #expect(group.wait(seconds: 0.001) == .timedOut)
         group.leave()

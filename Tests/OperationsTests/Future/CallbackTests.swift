@@ -7,71 +7,71 @@ import Testing
 @Suite struct CallbackTests {
     /// Runs as the main thread does.
     @Test @MainActor func knownResultCallsBackBeforeOnReturnsOnMain() {
-        var calls: [String] = []
+        let calls = Shared<[String]>([])
         Future<Int, Failed>(value: 1).on(
-            success: { calls.append("success \($0)") }, failure: { _ in calls.append("failure") },
-            completion: { calls.append("completion") })
-        #expect(calls == ["success 1", "completion"])
+            success: { calls.value.append("success \($0)") }, failure: { _ in calls.value.append("failure") },
+            completion: { calls.value.append("completion") })
+        #expect(calls.value == ["success 1", "completion"])
     }
 
     @Test @MainActor func failureThenCompletion() {
-        var calls: [String] = []
+        let calls = Shared<[String]>([])
         Future<Int, Failed>(error: Failed(7)).on(
-            success: { _ in calls.append("success") }, failure: { calls.append("failure \($0.number)") },
-            completion: { calls.append("completion") })
-        #expect(calls == ["failure 7", "completion"])
+            success: { _ in calls.value.append("success") }, failure: { calls.value.append("failure \($0.number)") },
+            completion: { calls.value.append("completion") })
+        #expect(calls.value == ["failure 7", "completion"])
     }
 
     @Test @MainActor func trailingClosureWithAParameterMeansSuccess() {
-        var value = 0
-        Future(value: 3).on { value = $0 }
-        #expect(value == 3)
+        let value = Shared(0)
+        Future(value: 3).on { value.value = $0 }
+        #expect(value.value == 3)
     }
 
     @Test @MainActor func trailingClosureWithoutParameterMeansCompletion() {
-        var count = 0
-        Future(value: 3).on { count += 1 }
-        Future(value: ()).on { count += 1 }
-        Future<Int, Failed>(error: Failed()).on { count += 1 }
-        #expect(count == 3)
+        let count = Shared(0)
+        Future(value: 3).on { count.value += 1 }
+        Future(value: ()).on { count.value += 1 }
+        Future<Int, Failed>(error: Failed()).on { count.value += 1 }
+        #expect(count.value == 3)
     }
 
     @Test @MainActor func pendingCallbacksRunInOrderOfAttachment() {
         let promise = Promise<Int, Never>()
-        var calls: [String] = []
-        promise.future.on { _ in calls.append("A") }
-        _ = promise.future.map { _ in calls.append("map") }
-        promise.future.on { _ in calls.append("B") }
+        let calls = Shared<[String]>([])
+        promise.future.on { _ in calls.value.append("A") }
+        _ = promise.future.map { _ in calls.value.append("map") }
+        promise.future.on { _ in calls.value.append("B") }
         promise.succeed(value: 1)
-        #expect(calls == ["A", "map", "B"])
+        #expect(calls.value == ["A", "map", "B"])
     }
 
     /// Defect 25: a callback attached inside another used to overtake the older ones.
     @Test @MainActor func callbackAttachedInsideACallbackRunsAfterTheOlderOnes() {
         let promise = Promise<Int, Never>()
-        var calls: [String] = []
+        let calls = Shared<[String]>([])
         promise.future.on { _ in
-            calls.append("A")
-            promise.future.on { _ in calls.append("nested") }
-            #expect(calls.last == "nested", "a known result calls back before on returns")
+            calls.value.append("A")
+            promise.future.on { _ in calls.value.append("nested") }
+            #expect(calls.value.last == "nested", "a known result calls.value back before on returns")
         }
-        promise.future.on { _ in calls.append("B") }
-        promise.future.on { _ in calls.append("C") }
+        promise.future.on { _ in calls.value.append("B") }
+        promise.future.on { _ in calls.value.append("C") }
         promise.succeed(value: 1)
-        #expect(calls == ["A", "B", "C", "nested"])
+        #expect(calls.value == ["A", "B", "C", "nested"])
     }
 
     /// Defect 25: after a resolution on another thread, a callback attached on the main thread used to overtake.
     @Test @MainActor func callbackAttachedOnMainDoesNotOvertakeThoseThatWaitForMain() {
         let promise = Promise<Int, Never>()
-        var calls: [String] = []
-        promise.future.on { _ in calls.append("A") }
-        promise.future.on { _ in calls.append("B") }
+        let calls = Shared<[String]>([])
+        promise.future.on { _ in calls.value.append("A") }
+        promise.future.on { _ in calls.value.append("B") }
         background.sync { promise.succeed(value: 1) }
-        #expect(calls.isEmpty)
+        #expect(calls.value.isEmpty)
         #expect(promise.future.value == 1, "visible while callbacks wait")
-        promise.future.on { _ in calls.append("C") }
-        #expect(calls == ["A", "B", "C"])
+        promise.future.on { _ in calls.value.append("C") }
+        #expect(calls.value == ["A", "B", "C"])
     }
 
     @Test func callbackFromAnotherThreadRunsOnMain() async {
@@ -115,18 +115,18 @@ import Testing
         promise.succeed(value: 1)
         #expect(await direct.settled() == .success(1))
         #expect(await flat.settled() == .success(1))
-        var isInline = false
-        _ = direct.map { _ in isInline = true }
-        #expect(isInline)
+        let isInline = Shared(false)
+        _ = direct.map { _ in isInline.value = true }
+        #expect(isInline.value)
     }
 
     @Test func observeDoesNotAffectTheOriginal() {
         let queue = DispatchQueue(label: "observed")
         let future = Future(value: 1)
         _ = future.observe(on: queue)
-        var isInline = false
-        _ = future.map { _ in isInline = true }
-        #expect(isInline)
+        let isInline = Shared(false)
+        _ = future.map { _ in isInline.value = true }
+        #expect(isInline.value)
     }
 
     @Test func transformationsRunOnTheResolvingThread() {

@@ -1,5 +1,6 @@
 import Dispatch
 import Operations
+import Signals
 import Synchronization
 import Testing
 
@@ -102,31 +103,31 @@ import Testing
 
     @Test func forEachStartsTheNextOnceTheOneBeforeSucceeded() {
         let promises = (0..<3).map { _ in Promise<Int, Failed>() }
-        var started: [Int] = []
-        var subscribed = 0
+        let started = Shared<[Int]>([])
+        let subscribed = Shared(0)
         let all = Future.forEach(
             promises.indices.map { index in
                 {
-                    started.append(index)
+                    started.value.append(index)
                     return promises[index].future
                 }
             }
-        ) { _ in subscribed += 1 }
-        #expect(started == [0])
-        #expect(subscribed == 1)
+        ) { _ in subscribed.value += 1 }
+        #expect(started.value == [0])
+        #expect(subscribed.value == 1)
         promises[0].succeed(value: 0)
-        #expect(started == [0, 1])
+        #expect(started.value == [0, 1])
         promises[1].fail(error: Failed(1))
-        #expect(started == [0, 1])
-        #expect(subscribed == 2)
+        #expect(started.value == [0, 1])
+        #expect(subscribed.value == 2)
         #expect(all.error == Failed(1))
     }
 
     @Test func forEachOfResolvedFuturesIsSynchronousAndDoesNotRecurse() {
-        var sum = 0
-        let all = Future.forEach((0..<100_000).map { number in { F(value: number) } }) { sum += $0.value ?? 0 }
+        let sum = Shared(0)
+        let all = Future.forEach((0..<100_000).map { number in { F(value: number) } }) { sum.value += $0.value ?? 0 }
         #expect(all.value != nil)
-        #expect(sum == 4_999_950_000)
+        #expect(sum.value == 4_999_950_000)
     }
 
     @Test func afterSucceedsOnItsQueueNotBeforeTheInterval() async {
@@ -151,7 +152,7 @@ import Testing
             delays.withLock { $0.append(attempt) }
             return 0
         }
-        let ask = { (error: Failed) in
+        let ask = { @Sendable (error: Failed) in
             asked.withLock { $0.append(error.number) }
             return true
         }
@@ -171,17 +172,17 @@ import Testing
 
     /// Defect 27: one attempt used to be an assertion failure.
     @Test func oneAttemptIsASingleCall() {
-        var calls = 0
+        let calls = Shared(0)
         let future = Future.retry(attempts: 1, delay: .seconds(1)) {
-            calls += 1
+            calls.value += 1
             return Future<Int, Failed>(error: Failed())
         }
         #expect(future.error == Failed())
-        #expect(calls == 1)
+        #expect(calls.value == 1)
     }
 
     @Test func shouldRetryEndsIt() {
-        let never = { (_: Failed) in false }
+        let never = { @Sendable (_: Failed) in false }
         let future = Future.retry(attempts: 5, delay: .seconds(0), shouldRetry: never) {
             Future<Int, Failed>(error: Failed(1))
         }
@@ -208,7 +209,7 @@ import Testing
         let source = CancellationTokenSource()
         let draws = Mutex(0)
         let policy = RetryPolicy(attempts: 9, delay: .constant(.seconds(3600)), jitter: .full, failures: .any)
-        let draw = {
+        let draw = { @Sendable in
             draws.withLock { $0 += 1 }
             return 1.0
         }
@@ -227,12 +228,12 @@ import Testing
             var isRetryable: Bool { false }
             var description: String { "final" }
         }
-        var calls = 0
+        let calls = Shared(0)
         let future = Future<Int, Final>.retry(.standard) {
-            calls += 1
+            calls.value += 1
             return Future(error: Final())
         }
         #expect(future.error != nil)
-        #expect(calls == 1)
+        #expect(calls.value == 1)
     }
 }

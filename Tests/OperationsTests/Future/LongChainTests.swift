@@ -95,6 +95,104 @@ import Testing
     }
 }
 
+/// Closures that call back into what called them. Each of these used to take a frame of the stack for every level.
+@Suite struct NestedCallTests {
+    static let depth = LongChainTests.length
+
+    @Test(arguments: [false, true]) func recursiveFlatMapOverKnownFutures(isObserved: Bool) async {
+        @Sendable func count(_ number: Int, _ sum: Int) -> Future<Int, Failed> {
+            let known = Future<Int, Failed>(value: number)
+            let future = isObserved ? known.observe(on: Scheduler.immediate) : known
+            return future.flatMap { $0 == 0 ? Future(value: sum) : count($0 - 1, sum + 1) }
+        }
+        let future = await onThread { count(Self.depth, 0) }
+        #expect(future.value == Self.depth, "resolved before the outermost call returned")
+    }
+
+    @Test func recursiveFlatMapError() async {
+        @Sendable func count(_ number: Int) -> Future<Int, Failed> {
+            Future<Int, Failed>(error: Failed(number)).flatMapError {
+                $0.number == 0 ? Future<Int, Failed>(value: 0) : count($0.number - 1)
+            }
+        }
+        #expect(await onThread { count(Self.depth).value } == 0)
+    }
+
+    @Test func onInsideOn() async {
+        let runs = Shared(0)
+        @Sendable func descend(_ number: Int) {
+            Future<Int, Failed>(value: number).observe(on: Scheduler.immediate).on {
+                runs.value += 1
+                if $0 > 0 { descend($0 - 1) }
+            }
+        }
+        await onThread { descend(Self.depth) }
+        #expect(runs.value == Self.depth + 1)
+    }
+
+    @Test @MainActor func onInsideOnOnTheMainThread() {
+        let runs = Shared(0)
+        @Sendable func descend(_ number: Int) {
+            Future<Int, Failed>(value: number).on {
+                runs.value += 1
+                if $0 > 0 { descend($0 - 1) }
+            }
+        }
+        descend(Self.depth)
+        #expect(runs.value == Self.depth + 1)
+        func descendPromises(_ number: Int) {
+            let promises = (0...number).map { _ in Promise<Int, Failed>() }
+            for index in 0..<number { promises[index].future.on { promises[index + 1].succeed(value: $0 + 1) } }
+            promises[0].succeed(value: 0)
+            #expect(promises[number].future.value == number)
+        }
+        descendPromises(Self.depth)
+    }
+
+    @Test func promisesThatResolveOneAnother() async {
+        let value = await onThread {
+            let promises = (0...Self.depth).map { _ in Promise<Int, Failed>() }
+            for index in 0..<Self.depth {
+                _ = promises[index].future.map { promises[index + 1].succeed(value: $0 + 1) }
+            }
+            promises[0].succeed(value: 0)
+            return promises[Self.depth].future.value
+        }
+        #expect(value == Self.depth)
+    }
+
+    @Test func promisesThatHoldOneAnotherAreReleased() async {
+        let isGone = await onThread {
+            let gone = Shared(false)
+            do {
+                let canary = Canary { gone.value = true }
+                var last = Promise<Int, Failed>()
+                last.future.on { _ in canary.touch() }
+                for _ in 0..<Self.depth {
+                    let (promise, next) = (Promise<Int, Failed>(), last)
+                    promise.future.on { next.succeed(value: $0) }
+                    last = promise
+                }
+            }
+            return gone.value
+        }
+        #expect(isGone)
+    }
+
+    /// A thread that waits inside a deep call runs the calls that were put aside: it may wait for one of them.
+    @Test func waitingInsideADeepCallEnds() async {
+        @Sendable func descend(_ number: Int) -> Future<Int, Failed> {
+            Future<Int, Failed>(value: number).flatMap { number in
+                if number > 0 { return descend(number - 1) }
+                return Future(result: Future<Int, Failed>(value: 1).flatMap { Future(value: $0) }.wait())
+            }
+        }
+        for depth in [10, 62, 63, 64, 65, 66, 127, 128, 200] {
+            #expect(await onThread { descend(depth).wait() } == .success(1))
+        }
+    }
+}
+
 @Suite struct WaitTests {
     @Test func waitBlocksUntilResolved() async {
         let promise = Promise<Int, Failed>()
@@ -110,7 +208,7 @@ import Testing
     }
 
     @Test @MainActor func nothingInternalNeedsTheMainThread() {
-        func later(_ result: Result<Int, Failed>) -> Future<Int, Failed> {
+        @Sendable func later(_ result: Result<Int, Failed>) -> Future<Int, Failed> {
             Future { promise in background.async { promise.resolve(result: result) } }
         }
         #expect(later(.failure(Failed(1))).mapError { Failed($0.number + 1) }.wait() == .failure(Failed(2)))

@@ -11,19 +11,19 @@ import Testing
     @Test @MainActor func defaultIsReadWhenTheCallbackIsAttached() {
         let original = Scheduler.default
         let promise = Promise<Int, Never>()
-        var calls: [String] = []
+        let calls = Shared<[String]>([])
         Scheduler.default = { work in
-            calls.append("custom")
+            calls.value.append("custom")
             work()
         }
-        promise.future.on { _ in calls.append("A") }
+        promise.future.on { _ in calls.value.append("A") }
         Scheduler.default = original
-        promise.future.on { _ in calls.append("B") }
+        promise.future.on { _ in calls.value.append("B") }
         promise.succeed(value: 1)
-        #expect(calls == ["custom", "A", "B"])
-        calls = []
-        promise.future.on { _ in calls.append("C") }
-        #expect(calls == ["C"])
+        #expect(calls.value == ["custom", "A", "B"])
+        calls.value = []
+        promise.future.on { _ in calls.value.append("C") }
+        #expect(calls.value == ["C"])
     }
 
     @Test @MainActor func defaultDoesNotAffectTransformations() {
@@ -39,9 +39,9 @@ import Testing
 
     @Test func immediateIsInlineOnAnyThread() async {
         let isInline = await onThread {
-            var isInline = false
-            Future(value: 1).observe(on: Scheduler.immediate).on { _ in isInline = true }
-            return isInline
+            let isInline = Shared(false)
+            Future(value: 1).observe(on: Scheduler.immediate).on { _ in isInline.value = true }
+            return isInline.value
         }
         #expect(isInline)
     }
@@ -58,9 +58,9 @@ import Testing
     }
 
     @Test @MainActor func mainIsInlineOnMain() {
-        var isInline = false
-        Scheduler.main { isInline = true }
-        #expect(isInline)
+        let isInline = Shared(false)
+        Scheduler.main { isInline.value = true }
+        #expect(isInline.value)
     }
 
     @Test func mainIsAsynchronousElsewhereAndKeepsTheOrderOfTheMainQueue() async {

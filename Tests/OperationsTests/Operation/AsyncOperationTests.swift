@@ -182,19 +182,19 @@ final class Noted: AsyncOperation, @unchecked Sendable {
         let operation = Gated()
         operation.start()
         operation.cancel()
-        var isStopped = false
-        operation.cancellation.register { isStopped = true }
-        #expect(isStopped)
+        let isStopped = Shared(false)
+        operation.cancellation.register { isStopped.value = true }
+        #expect(isStopped.value)
     }
 
     @Test func registeredStopRunsWhenCancelled() {
         let operation = Gated()
         operation.start()
-        var isStopped = false
-        operation.cancellation.register { isStopped = true }
-        #expect(!isStopped)
+        let isStopped = Shared(false)
+        operation.cancellation.register { isStopped.value = true }
+        #expect(!isStopped.value)
         operation.cancel()
-        #expect(isStopped)
+        #expect(isStopped.value)
     }
 
     /// Defect 16: a manually started operation that nobody holds used to vanish.

@@ -188,9 +188,9 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         let work = Work()
         work.start()
         work.finish(with: .success(1))
-        var seen: Result<Int, WorkError>?
-        work.onResult = { seen = $0 }
-        #expect(seen == .success(1))
+        let seen = Shared<Result<Int, WorkError>?>(nil)
+        work.onResult = { seen.value = $0 }
+        #expect(seen.value == .success(1))
     }
 }
 

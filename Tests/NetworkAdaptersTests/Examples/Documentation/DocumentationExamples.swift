@@ -19,11 +19,8 @@ struct Shout: TypedOperation {
 
 final class Countdown: AsyncResultOperation<Int, ShoutError>, @unchecked Sendable {
     override func main() {
-        let timer = DispatchSource.makeTimerSource()
-        timer.setEventHandler { self.finish(with: .success(0)) }
-        timer.schedule(deadline: .now())
-        timer.activate()
-        cancellation.register { timer.cancel() }
+        let countdown = Task { finish(with: .success(0)) }
+        cancellation.register { countdown.cancel() }
     }
 }
 

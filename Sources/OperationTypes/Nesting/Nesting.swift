@@ -1,0 +1,78 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Bounds how deep calls of foreign closures nest on one thread, so that code which calls back into itself does not overflow
+/// the stack.
+///
+/// To a depth of ``limit`` closures run inline. Deeper ones are put aside and run, in the order in which they were put aside,
+/// before the outermost call on this thread returns.
+@usableFromInline
+package enum Nesting {
+    /// Small enough for unoptimized frames on a stack of 512 KiB.
+    private static let limit = 64
+
+    private final class Level {
+        var depth = 0
+        var postponed: [() -> Void] = []
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key) { level in
+            // An optional on some platforms.
+            if let level = level as UnsafeMutableRawPointer? { Unmanaged<Level>.fromOpaque(level).release() }
+        }
+        return key
+    }()
+
+    private static var level: Level {
+        if let level = pthread_getspecific(key) { return Unmanaged<Level>.fromOpaque(level).takeUnretainedValue() }
+        let level = Level()
+        pthread_setspecific(key, Unmanaged.passRetained(level).toOpaque())
+        return level
+    }
+
+    /// Whether a closure may run inline. After true, ``leave()`` is due; after false, ``postpone(_:)``.
+    @usableFromInline
+    package static func enter() -> Bool {
+        let level = level
+        guard level.depth < limit else { return false }
+        level.depth += 1
+        return true
+    }
+
+    @usableFromInline
+    package static func leave() {
+        let level = level
+        if level.depth == 1, !level.postponed.isEmpty { runPostponed(level) }
+        level.depth -= 1
+    }
+
+    @usableFromInline
+    package static func postpone(_ work: @escaping () -> Void) { level.postponed.append(work) }
+
+    /// Runs `body` as an outermost call, for a thread that blocks in it: what was put aside runs first, since `body` may wait
+    /// for it.
+    package static func restart<Value>(_ body: () -> Value) -> Value {
+        let level = level
+        let depth = level.depth
+        level.depth = 1
+        runPostponed(level)
+        level.depth = 0
+        defer { level.depth = depth }
+        return body()
+    }
+
+    private static func runPostponed(_ level: Level) {
+        while !level.postponed.isEmpty {
+            let works = level.postponed
+            level.postponed = []
+            for work in works { work() }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Dispatch
+import Foundation
+import Operations
+import Signals
+import Testing
+
+/// Waiting for results that never come: a promise that is released, a callback that is forgotten. Each wait used to last for
+/// ever, whatever became of the task.
+@Suite struct AbandonedTests {
+    private func abandoned<E>(_: E.Type = E.self) -> Future<Int, E> { Promise<Int, E>().future }
+
+    @Test func cancellingTheTaskEndsItsWaitForAReleasedPromise() async throws {
+        let plain = Task { try await self.abandoned(PlainError.self).get() }
+        let never = Task { await self.abandoned(Never.self).get() }
+        let word = Task { try await self.abandoned(WorkError.self).get() }
+        let any = Task { try await self.abandoned((any Error).self).get() }
+        plain.cancel()
+        never.cancel()
+        word.cancel()
+        any.cancel()
+        #expect(try await plain.value == nil)
+        #expect(await never.value == nil)
+        await #expect(throws: WorkError.cancelled) { try await word.value }
+        await #expect(throws: CancellationError.self) { try await any.value }
+    }
+
+    @Test func cancellingTheTaskEndsItsWaitForAPendingPromise() async throws {
+        let promise = Promise<Int, PlainError>()
+        let source = CancellationTokenSource()
+        let tasks = [
+            Task { try await promise.future.get() }, Task { try await promise.future.get(cancelling: source) },
+            Task { try await promise.future.map { $0 + 1 }.get() },
+        ]
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(try await task.value == nil) }
+        #expect(source.isCancelling)
+        promise.succeed(value: 1)
+        #expect(try await promise.future.get() == 1)
+    }
+
+    @Test func cancellingEndsTheWaitForACallbackThatNeverComes() async {
+        let forgetful = AdaptedOperation<Void, Int, PlainError>(missingResult: .noResult) { _, _, _ in }
+        let task = Task { try await forgetful.value(()) }
+        task.cancel()
+        await #expect(throws: PlainError.noResult) { try await task.value }
+
+        let source = CancellationTokenSource()
+        let word = AdaptedOperation<Void, Int, WorkError>(callback: { _, _, _ in })
+        let ended = Signal()
+        word.start((), cancellation: source.token) { result in
+            if result == .failure(.cancelled) { ended.send() }
+        }
+        source.cancel()
+        #expect(await ended.wait())
+    }
+
+    @Test func waitsThatAreCancelledWhileTheResultComesEndOnce() async throws {
+        for _ in 0..<500 {
+            let promise = Promise<Int, PlainError>()
+            let task = Task { try await promise.future.get() }
+            await withTaskGroup { group in
+                group.addTask { promise.succeed(value: 1) }
+                group.addTask { task.cancel() }
+            }
+            let value = try await task.value
+            #expect(value == nil || value == 1)
+        }
+    }
+
+    @Test func aReleasedPromiseReleasesWhatWaitsThoughTheFutureIsKept() {
+        let gone = Shared(false)
+        let future: Future<Int, Failed>
+        let derived: Future<Int, Failed>
+        do {
+            let promise = Promise<Int, Failed>()
+            future = promise.future
+            let canary = Canary { gone.value = true }
+            derived = future.map { value in
+                canary.touch()
+                return value
+            }
+            derived.on { _ in canary.touch() }
+        }
+        #expect(gone.value)
+        #expect(future.result == nil && derived.result == nil)
+        derived.on { _ in Issue.record("nobody can resolve this") }
+    }
+
+    @Test func oneOfManySourcesMayBeAbandoned() {
+        let good = Promise<Int, Failed>()
+        let first = Future.first(abandoned(Failed.self), good.future)
+        let pair = Future.zip(abandoned(Failed.self), good.future)
+        let all = Future.zip([good.future, abandoned(Failed.self)])
+        let flat = good.future.flatMap { _ in self.abandoned(Failed.self) }
+        good.succeed(value: 1)
+        #expect(first.value == 1)
+        #expect(pair.result == nil && all.result == nil && flat.result == nil)
+        let bad = Promise<Int, Failed>()
+        let failing = Future.zip([abandoned(Failed.self), bad.future])
+        bad.fail(error: Failed(2))
+        #expect(failing.error == Failed(2))
+    }
+
+    /// As `CheckedContinuation` does. In processes of their own, whose standard error is read.
+    @Test func aTaskThatWaitsForAReleasedPromiseIsReported() async {
+        await #expect(processExitsWith: .success) { await reportsLeak { $0.future } }
+        await #expect(processExitsWith: .success) {
+            await reportsLeak { $0.future.map { $0 + 1 }.flatMap { Future<Int, Failed>(value: $0) } }
+        }
+        await #expect(processExitsWith: .success) {
+            await reportsLeak { Future.zip([$0.future, Future(value: 1)]).map { $0[0] } }
+        }
+    }
+
+    @Test func aRunWhoseCallbackIsForgottenIsReported() async {
+        await #expect(processExitsWith: .success) {
+            let report = Report()
+            let forgetful = AdaptedOperation<Void, Int, PlainError>(missingResult: .noResult) { _, _, _ in }
+            let task = Task { try await forgetful.value(()) }
+            let text = await report.text()
+            precondition(text.contains("a promise was released without a result"))
+            task.cancel()
+            _ = await task.result
+        }
+    }
+}
+
+/// Releases a promise while a task waits for a future that was derived from it.
+private func reportsLeak(_ derive: (Promise<Int, Failed>) -> Future<Int, Failed>) async {
+    let report = Report()
+    var promise: Promise<Int, Failed>? = Promise()
+    guard let future = promise.map(derive) else { return }
+    let task = Task { try await future.get() }
+    promise = nil
+    let text = await report.text()
+    precondition(text.contains("a promise was released without a result"))
+    task.cancel()
+    _ = await task.result
+}
+
+/// The next text on the standard error of this process.
+private struct Report {
+    /// Kept to the end of the process, which may write more.
+    private static let pipe = Pipe()
+
+    init() { dup2(Self.pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO) }
+
+    func text() async -> String {
+        await onThread { String(decoding: Self.pipe.fileHandleForReading.availableData, as: UTF8.self) }
+    }
+}
