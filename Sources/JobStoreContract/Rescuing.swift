@@ -38,6 +38,69 @@ extension Check {
             try expectEqual(try await bench.state(child), .skipped)
             try expectEqual(try await bench.store.attempts(of: job).count, 3)
         },
+        Check("p14ACrashIsBlamedOnNobodyWhoRanBesideAnother") { source in
+            var bench = try await Workbench(source)
+            let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
+            for crash in 1...2 {
+                try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs), "crash \(crash):")
+                bench = try await bench.restarted()
+                let report = try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now)
+                // One crash puts nobody on trial.
+                try expectEqual(
+                    report,
+                    RescueReport(returned: jobs, failed: [], cancelled: [], onTrial: crash == 1 ? [] : jobs))
+            }
+            // Two are on trial together, and a third does not join them.
+            let other = try await bench.enqueue(bench.job(priority: .veryHigh))
+            try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs))
+            bench = try await bench.restarted()
+            let report = try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now)
+            try expectEqual(report.onTrial, jobs)
+            // After the third crash each runs alone; what ends by itself is cleared, and others follow.
+            let first = try await bench.claim()
+            try expectEqual(first.map(\.lease.job), [jobs[1]])
+            try expectEqual(try await bench.claim(), [])
+            try await bench.end(first[0].lease, .succeeded(JSONText("1")))
+            try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
+            bench = try await bench.restarted()
+            try expectEqual(try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now).failed, [jobs[0]])
+            try expectEqual(try await bench.claim().map(\.lease.job), [other])
+        },
+        Check("p14ATrialHoldsOthersForABoundedTime") { source in
+            var bench = try await Workbench(source)
+            let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
+            for _ in 1...3 {
+                _ = try await bench.claim()
+                bench = try await bench.restarted()
+                _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            }
+            let other = try await bench.enqueue(bench.job())
+            let first = try await bench.store.exchange([], claim: ClaimRequest(slots: 10), now: bench.now)
+            try expectEqual(first.claimed.map(\.lease.job), [jobs[1]])
+            try expectEqual(first.nextDueAt, bench.now + .seconds(30))
+            bench.advance(.seconds(30))
+            try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
+            // Nothing waits for a trial whose job was cancelled, nor for a clock that was set back.
+            bench.advance(.seconds(-86_400))
+            try expectEqual(try await bench.claim().map(\.lease.job), [other])
+        },
+        Check("p14AJobThatCannotStartIsNotWaitedFor") { source in
+            var bench = try await Workbench(source)
+            _ = try await bench.store.change(QueueChange(name: "second"), now: bench.now)
+            let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job(queue: "second"))]
+            for _ in 1...3 {
+                _ = try await bench.claim()
+                bench = try await bench.restarted()
+                _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+            }
+            let other = try await bench.enqueue(bench.job())
+            _ = try await bench.store.cancel([jobs[0]], now: bench.now)
+            _ = try await bench.store.change(QueueChange(name: "second", isPaused: true), now: bench.now)
+            try expectEqual(try await bench.claim().map(\.lease.job), [other])
+        },
+        Check("p14InnocentJobsNeverFailForTheCrashesOfOthers") { source in
+            for seed in 1...20 as ClosedRange<UInt64> { try await randomCrashes(source, seed: seed) }
+        },
         Check("p6AnOrphanThatWasToBeCancelledIsCancelled") { source in
             var bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())

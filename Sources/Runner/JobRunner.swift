@@ -116,13 +116,18 @@ public final class JobRunner: Sendable {
         let rescued = try await store.rescueOrphans(maxRescues: maxRescues, now: wallClock.now)
         for job in rescued.failed {
             report.logger.error(
-                "job failed: it was running in too many crashes",
+                "job failed: the process ended too often while it ran alone",
                 metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-crashed"])
         }
         for job in rescued.returned + rescued.cancelled {
             report.logger.info(
                 "job rescued: it was running when the last process ended",
                 metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-rescued"])
+        }
+        if !rescued.onTrial.isEmpty {
+            report.logger.notice(
+                "jobs that were running in several crashes run first, few at a time, and others wait for them",
+                metadata: ["HALYARD_COUNT": "\(rescued.onTrial.count)", "HALYARD_EVENT": "jobs-on-trial"])
         }
         let count = rescued.returned.count + rescued.cancelled.count
         if count > 0 {

@@ -22,6 +22,13 @@ import Testing
     static let byNumber = "SEARCH job USING INTEGER PRIMARY KEY (rowid=?)"
     static let plans: [Plan] = [
         Plan("ready", ClaimStatements.readySQL, ["SEARCH job USING INDEX job_ready (queue_id=? AND priority=?)"]),
+        Plan("readyJob", ClaimStatements.readyJobSQL, [byNumber]),
+        Plan(
+            "crashes", RescueStatements.crashesSQL,
+            [
+                "SEARCH attempt USING PRIMARY KEY (job_id=?)", "SCALAR SUBQUERY",
+                "SEARCH attempt USING PRIMARY KEY (job_id=?)",
+            ]),
         Plan("start", ClaimStatements.startSQL, [byNumber]),
         Plan("input", ClaimStatements.inputSQL, ["SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("nextDue", ClaimStatements.nextDueSQL, ["SCAN job USING INDEX job_due"]),

@@ -11,6 +11,7 @@ enum MessageID {
         "reload-refused": "097e6f8e5a934cba94afb55ac9086290",
         "definition-refused": "0e39d304cfcb4af69dc6e4b1254ca18e",
         "jobs-rescued": "3c1e1c77d7bf4487a2c1f9907bb004a6",
+        "jobs-on-trial": "0a5be2eb8ca74cd1b2c301ecc8277568",
         "job-rescued": "b99f4bd4af6047feb4d43f287d11a67f",
         "job-crashed": "852d025831bc4cd480e415c69c7e94f4",
         "job-enqueued": "cd87957bf8b74aea81d75ec91b263d16",

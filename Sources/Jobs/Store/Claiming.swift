@@ -86,15 +86,18 @@ public struct Exchange: Sendable, Hashable {
 public struct RescueReport: Sendable, Hashable {
     /// Jobs that are ready again.
     public var returned: [JobID]
-    /// Jobs failed with `crashed`, having been rescued too often.
+    /// Jobs failed with `crashed`: each was alone in too many crashes.
     public var failed: [JobID]
     /// Jobs cancelled, as had been asked for.
     public var cancelled: [JobID]
+    /// Those of `returned` that run apart from others at first (``CrashTrials``).
+    public var onTrial: [JobID]
 
-    public init(returned: [JobID], failed: [JobID], cancelled: [JobID]) {
+    public init(returned: [JobID], failed: [JobID], cancelled: [JobID], onTrial: [JobID] = []) {
         self.returned = returned
         self.failed = failed
         self.cancelled = cancelled
+        self.onTrial = onTrial
     }
 }
 

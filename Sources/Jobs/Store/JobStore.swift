@@ -28,7 +28,9 @@ public protocol JobStore: Sendable {
 
     /// Returns every running job: the process that ran it is gone. Only to be called before the first claim.
     ///
-    /// - Parameter maxRescues: A job rescued more often is failed with `crashed`.
+    /// Jobs that were running in several crashes in a row are claimed first and apart from others (``CrashTrials``).
+    ///
+    /// - Parameter maxRescues: A job that was alone in more crashes is failed with `crashed`.
     func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport
 
     /// Cancels jobs that have not started, and asks for the cancellation of running ones. Results are in order.

@@ -4,6 +4,10 @@ import SQLite
 extension Writer {
     /// Selects, then updates; all in the caller's transaction.
     func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
+        if !trials.isEmpty {
+            let tried = try startTrials(request.slots, now: now)
+            if trials.holdsOthers(now: now) != nil || tried.count >= request.slots { return tried }
+        }
         var lanes: [FairShare.Lane] = []
         for index in memory.liveQueues {
             let queue = memory.queues[index]
@@ -20,6 +24,25 @@ extension Writer {
             for job in try select(slots, from: lane.key, ageing: request.ageing, now: now) {
                 try start(job, queue: lane.key, now: now, into: &claimed)
             }
+        }
+        return claimed
+    }
+
+    /// Starts the jobs that may be on trial now, and nothing beside them.
+    private func startTrials(_ slots: Int, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
+        var claimed: [ClaimedJob] = []
+        while claimed.count < slots, let next = trials.next(now: now) {
+            claiming.readyJob.bind(1, next.rawValue)
+            let found = try claiming.readyJob.step() ? claiming.readyJob.readyJob() : nil
+            let queue = found == nil ? 0 : memory.queueIndex(id: claiming.readyJob.integer(7))
+            claiming.readyJob.reset()
+            // Cancelled meanwhile, or its queue is paused or was narrowed: nothing may wait for that.
+            guard let found, memory.queues[queue].claimable > 0 else {
+                trials.skip()
+                continue
+            }
+            trials.begin(now: now)
+            try start(found, queue: queue, now: now, into: &claimed)
         }
         return claimed
     }
@@ -110,13 +133,17 @@ final class ReadyCursor {
     }
 
     func next() throws(SQLiteError) -> ReadyJob? {
-        guard try statement.step() else { return nil }
-        return ReadyJob(
-            id: statement.integer(0), readySince: Timestamp(milliseconds: statement.integer(1)),
-            attempt: Int(statement.integer(2)), tries: Int(statement.integer(3)),
-            definition: DefinitionID(statement.integer(4)),
-            graph: statement.optionalInteger(5).map(GraphID.init(_:)), hasDependencies: statement.integer(6) > 0)
+        try statement.step() ? statement.readyJob() : nil
     }
 
     func reset() { statement.reset() }
+}
+
+extension Statement {
+    fileprivate func readyJob() -> ReadyJob {
+        ReadyJob(
+            id: integer(0), readySince: Timestamp(milliseconds: integer(1)), attempt: Int(integer(2)),
+            tries: Int(integer(3)), definition: DefinitionID(integer(4)),
+            graph: optionalInteger(5).map(GraphID.init(_:)), hasDependencies: integer(6) > 0)
+    }
 }

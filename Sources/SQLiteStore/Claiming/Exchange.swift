@@ -12,6 +12,8 @@ extension Writer {
             nextDueAt = try self.nextDueAt()
         }
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
+        // What a trial keeps waiting may start then, though no job became due.
+        if !trials.isEmpty, let end = trials.holdsOthers(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
 
@@ -77,6 +79,12 @@ struct ClaimStatements: ~Copyable {
         AND      priority = :priority
         ORDER BY due_ms, id
         """
+    static let readyJobSQL: StaticString = """
+        SELECT id, due_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id
+        FROM   job
+        WHERE  id = :job
+        AND    state = 2
+        """
     static let startSQL: StaticString = """
         UPDATE job
         SET    state = 3, attempt = attempt + 1, started_ms = ?2
@@ -90,6 +98,7 @@ struct ClaimStatements: ~Copyable {
     let promote: Statement
     /// One for each priority, the highest first.
     let ready: [ReadyCursor]
+    let readyJob: Statement
     let start: Statement
     let input: Statement
 
@@ -102,6 +111,7 @@ struct ClaimStatements: ~Copyable {
             cursors.append(ReadyCursor(priority, connection.prepare(Self.readySQL)))
         }
         ready = cursors
+        readyJob = connection.prepare(Self.readyJobSQL)
         start = connection.prepare(Self.startSQL)
         input = connection.prepare(Self.inputSQL)
     }

@@ -106,6 +106,7 @@ extension Writer {
             if state == .scheduled { dueAt = at }
         }
         memory.running[job] = nil
+        if !trials.isEmpty { trials.ended(job) }
         count(queue: running.queue, graph: running.graph, from: .running, to: state, now: now)
         note(job, graph: running.graph, state: state, attempt: lease.attempt, dueAt: dueAt)
         try recordAttempt(lease, running, attempt, connections, now: now)

@@ -2,51 +2,85 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Ends every running attempt as crashed (P6).
+    /// Ends every running attempt as crashed (P6), and puts those on trial that keep running in crashes (P14).
     func rescueOrphans(maxRescues: Int, now: Timestamp) throws(SQLiteError) -> RescueReport {
         var report = RescueReport(returned: [], failed: [], cancelled: [])
-        for (job, running) in memory.running.sorted(by: { $0.key < $1.key }) {
-            rescuing.rescues.bind(1, job.rawValue)
-            guard try rescuing.rescues.step() else { continue }
-            let rescues = Int(rescuing.rescues.integer(0))
-            rescuing.rescues.reset()
+        var suspects: [(CrashTrials.Trial, Timestamp)] = []
+        let orphans = memory.running.sorted { $0.key < $1.key }
+        let others = orphans.count - 1
+        for (job, running) in orphans {
+            let crashes = try earlierCrashes(of: job)
             let next: Next
             if running.isCancelRequested {
                 next = .final(.cancelled, .cancelledWhileRunning)
-            } else if rescues >= maxRescues {
-                next = .final(.failed, .crashed(rescues: rescues))
+            } else if others == 0, crashes.alone >= maxRescues {
+                next = .final(.failed, .crashed(times: crashes.alone + 1))
             } else {
                 next = .again(at: now, usesTry: false, isRescue: true)
             }
             let lease = Lease(job: job, attempt: running.attempt)
-            guard try close(lease, running, EndedAttempt(.crashed, .crashed), as: next, now: now) else { continue }
+            let attempt = EndedAttempt(.crashed, .crashed(beside: others))
+            guard try close(lease, running, attempt, as: next, now: now) else { continue }
             switch next {
             case .final(.cancelled, _): report.cancelled.append(job)
             case .final: report.failed.append(job)
-            default: report.returned.append(job)
+            default:
+                report.returned.append(job)
+                if let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow + 1) {
+                    report.onTrial.append(job)
+                    suspects.append((trial, running.startedAt))
+                }
             }
         }
+        trials = CrashTrials(suspects)
         return report
+    }
+
+    /// The crashes that the job's earlier attempts ended with.
+    private func earlierCrashes(of job: JobID) throws(SQLiteError) -> (inARow: Int, alone: Int) {
+        rescuing.crashes.bind(1, job.rawValue)
+        defer { rescuing.crashes.reset() }
+        guard try rescuing.crashes.step() else { return (0, 0) }
+        return (Int(rescuing.crashes.integer(0)), Int(rescuing.crashes.integer(1)))
     }
 }
 
 extension JobFailure {
-    static let crashed = JobFailure(
-        code: Code.crashed, message: "The daemon ended while it ran; see the journal of that time.")
+    /// How an attempt ended, with what ``RescueStatements/crashesSQL`` reads.
+    static func crashed(beside others: Int) -> JobFailure {
+        let company =
+            others == 0
+            ? "it ran alone" : others == 1 ? "it ran beside another job" : "it ran beside \(others) other jobs"
+        return JobFailure(
+            code: Code.crashed, message: "The daemon ended while \(company); see the journal of that time.",
+            detail: JSONText(trusted: Array("{\"beside\":\(others)}".utf8)))
+    }
 
-    static func crashed(rescues: Int) -> JobFailure {
+    static func crashed(times: Int) -> JobFailure {
         JobFailure(
             code: Code.crashed,
-            message: "The daemon ended each of the \(rescues + 1) times it ran; see the journal, then retry it.")
+            message: "The daemon ended \(times) times while this job alone was running; see the journal, then retry it."
+        )
     }
 }
 
 struct RescueStatements: ~Copyable {
-    static let rescuesSQL: StaticString = "SELECT rescues FROM job WHERE id = :job"
+    /// A stop of the daemon (4) between two crashes (5) clears nobody; any other end does.
+    static let crashesSQL: StaticString = """
+        SELECT count(*) FILTER (WHERE number > (
+                   SELECT coalesce(max(number), 0)
+                   FROM   attempt
+                   WHERE  job_id = ?1
+                   AND    outcome < 4)),
+               count(*) FILTER (WHERE detail ->> 'beside' = 0)
+        FROM   attempt
+        WHERE  job_id = ?1
+        AND    outcome = 5
+        """
 
-    let rescues: Statement
+    let crashes: Statement
 
     init(_ connection: Connection) {
-        rescues = connection.prepare(Self.rescuesSQL)
+        crashes = connection.prepare(Self.crashesSQL)
     }
 }

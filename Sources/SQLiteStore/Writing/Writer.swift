@@ -12,6 +12,9 @@ final class Writer {
     var path: String { lock.databasePath }
     var memory = Memory()
     var shares = FairShare()
+    /// Of jobs that were running in several crashes. No row says it: a start finds out anew from the attempts.
+    var trials = CrashTrials()
+    private var trialsAtBegin = CrashTrials()
 
     private let transactions: TransactionStatements
     let remembering: RememberStatements
@@ -59,6 +62,7 @@ final class Writer {
     /// - Parameter isObserved: Whether changes of jobs are collected for observers.
     func begin(isObserved: Bool) throws(SQLiteError) {
         self.isObserved = isObserved
+        trialsAtBegin = trials
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
     }
@@ -69,6 +73,7 @@ final class Writer {
     /// Undoes the transaction, in the database and in memory.
     func rollBack() throws(SQLiteError) {
         forgetChanges()
+        trials = trialsAtBegin
         // Some errors have rolled back by themselves.
         connection.resetStatements()
         if !connection.isAutocommit { try transactions.rollBack.run() }

@@ -111,6 +111,43 @@ import Testing
         }
     }
 
+    /// P14: a job during which the daemon dies takes none of its neighbours along, however often it dies.
+    @Test(.timeLimit(.minutes(3)))
+    func onlyTheGuiltyJobIsGivenUp() async throws {
+        let bed = try TestBed()
+        try bed.configure("max_rescues: 1")
+        let innocent = (1...5).map { "/gate/\($0)" }
+        let guilty = "/hang/guilty"
+        // The daemon is killed when it has asked for the guilty page, and for this many in all.
+        func crash(requests: Int, _ body: () async throws -> Void = {}) async throws {
+            let seen = bed.server.requests.all.count
+            try await bed.withDaemon { daemon in
+                try await body()
+                await bed.server.requests.first(from: seen + requests - 1) { _ in true }
+                await bed.server.requests.first(from: seen) { $0.hasSuffix(guilty) }
+                daemon.signal(SIGKILL)
+                _ = await daemon.waitForEnd()
+            }
+        }
+        try await crash(requests: 6) {
+            try await bed.enqueueVisits(innocent.prefix(3) + [guilty] + innocent.dropFirst(3))
+        }
+        try await crash(requests: 6)
+        // Now all of them are on trial together.
+        try await crash(requests: 6)
+        // And now each alone: the innocent get through.
+        bed.server.openGate()
+        for _ in 1...2 { try await crash(requests: 1) }
+        try await bed.withDaemon { _ in
+            try await bed.waitForAllJobs()
+            let results = try await bed.ask("SELECT job_id, outcome, code FROM result ORDER BY job_id")
+            #expect(results == "1|4|\n2|4|\n3|4|\n4|5|crashed\n5|4|\n6|4|")
+            #expect(
+                try await bed.ask("SELECT group_concat(detail ->> 'beside') FROM attempt WHERE job_id = 4")
+                    == "5,5,5,0,0")
+        }
+    }
+
     /// Each sync takes seconds: the manager is told what goes on and asked for time, and of readiness only afterwards.
     @Test(.timeLimit(.minutes(2)), .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
     func aLongRecoveryIsTold() async throws {

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import Jobs
+
+@Suite struct CrashTrialsTests {
+    private let start = Timestamp(milliseconds: 1_750_000_000_000)
+
+    /// Jobs 1, 2, 3 … with these crashes in a row; each started a second after the one before it.
+    private func trials(afterCrashes crashes: [Int]) -> CrashTrials {
+        CrashTrials(
+            crashes.enumerated().compactMap { index, crashes in
+                CrashTrials.Trial(of: JobID(Int64(index + 1)), afterCrashes: crashes).map {
+                    ($0, start + .seconds(index))
+                }
+            })
+    }
+
+    private func begin(_ trials: inout CrashTrials, now: Timestamp) -> [Int64] {
+        var jobs: [Int64] = []
+        while let job = trials.next(now: now) {
+            trials.begin(now: now)
+            jobs.append(job.rawValue)
+        }
+        return jobs
+    }
+
+    /// I1
+    @Test func oneCrashPutsNobodyOnTrial() {
+        #expect(trials(afterCrashes: [1, 1, 1]).isEmpty)
+        #expect(CrashTrials.Trial(of: JobID(1), afterCrashes: 0) == nil)
+    }
+
+    /// I2, I5
+    @Test func companyShrinksAndTheLastToStartIsFirst() {
+        var many = trials(afterCrashes: Array(repeating: 2, count: 20))
+        #expect(begin(&many, now: start) == Array((5...20).reversed()))
+        var few = trials(afterCrashes: [3, 3])
+        #expect(begin(&few, now: start) == [2])
+        // The stricter of two limits holds, whoever came first.
+        var mixed = trials(afterCrashes: [3, 2, 2])
+        #expect(begin(&mixed, now: start) == [3, 2])
+        mixed.ended(JobID(3))
+        #expect(begin(&mixed, now: start) == [])
+        mixed.ended(JobID(2))
+        #expect(begin(&mixed, now: start) == [1])
+    }
+
+    /// I3, I4
+    @Test(arguments: [(2, 15), (3, 30), (4, 60), (5, 120)])
+    func trialEndsWithItsAttemptOrItsLimit(crashes: Int, seconds: Int) {
+        var trials = trials(afterCrashes: [crashes])
+        #expect(begin(&trials, now: start) == [1])
+        let end = start + .seconds(seconds)
+        #expect(trials.holdsOthers(now: end + .milliseconds(-1)) == end)
+        var ended = trials
+        ended.ended(JobID(1))
+        #expect(ended.holdsOthers(now: start) == nil && ended.isEmpty)
+        #expect(trials.holdsOthers(now: end) == nil && trials.isEmpty)
+    }
+
+    /// P8
+    @Test func clockThatWasSetBackEndsATrial() {
+        var trials = trials(afterCrashes: [9])
+        _ = begin(&trials, now: start)
+        #expect(trials.holdsOthers(now: start + .seconds(-1)) == nil)
+    }
+
+    @Test func endlessCrashesStillGiveALimit() {
+        #expect(CrashTrials.Trial(of: JobID(1), afterCrashes: .max)?.limit == .seconds(15 << 16))
+    }
+}
