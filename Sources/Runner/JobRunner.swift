@@ -178,7 +178,12 @@ public final class JobRunner: Sendable {
             handle(.exchanged(answer, claimed))
             ready.fire(true)
             report.exchanged(in: uptimeClock.now - startedAt)
-            for (ended, result) in zip(turn.ends, answer.finished) { report.ended(ended, result) }
+            for (ended, result) in zip(turn.ends, answer.finished) {
+                if result == .recorded(.succeeded) {
+                    ended.attempt.definition.kind?.didSucceed(ended.attempt.lease.job)
+                }
+                report.ended(ended, result)
+            }
         }
         if let failure = core.withLock(\.failure) { throw failure }
     }

@@ -29,6 +29,12 @@ struct LiveKind<Base: Kind>: Kind {
         return try await generation.kind.run(input, job: job)
     }
 
+    func didSucceed(_ job: JobID) {
+        let generation = current()
+        defer { withExtendedLifetime(generation.keeping) {} }
+        generation.kind.didSucceed(job)
+    }
+
     func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool {

@@ -31,6 +31,11 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// Runs as part of a job. The default calls ``TypedOperation/run(_:context:)``.
     func run(_ input: Input, job: JobContext) async throws(Failure) -> Output
 
+    /// Removes what the kind kept in case an attempt of the job would run again. The runner calls it once the job's success is
+    /// durable. A crash may prevent the call; ``takeBack(asking:)`` then does the same at the next start. Returns at once: the
+    /// runner claims no job meanwhile. The default does nothing.
+    func didSucceed(_ job: JobID)
+
     /// Takes back what jobs that have ended left elsewhere, such as at a server. A daemon calls it when it starts, when jobs
     /// were cancelled or failed, and every hour while something is left. Unless said otherwise there is nothing.
     ///
@@ -45,6 +50,8 @@ extension Kind {
     public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
         try await run(input, context: job.operation)
     }
+
+    public func didSucceed(_ job: JobID) {}
 
     public func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?

@@ -20,6 +20,9 @@ public struct RunnableKind: Sendable {
     ) async -> Result<JSONText, FailedTry> {
         await erased.run(payload, job: job, kinds: kinds)
     }
+
+    /// Calls ``Kind/didSucceed(_:)``.
+    public func didSucceed(_ job: JobID) { erased.didSucceed(job) }
 }
 
 /// What the input of a job is made of.
@@ -62,6 +65,7 @@ protocol ErasedKind: Sendable {
     var offeredType: Any.Type { get }
     func offer(_ output: JSONText) throws -> any Sendable
     func run(_ payload: JobPayload, job: JobContext, kinds: KindRegistry) async -> Result<JSONText, FailedTry>
+    func didSucceed(_ job: JobID)
 }
 
 private struct KindBox<K: Kind>: ErasedKind {
@@ -76,6 +80,8 @@ private struct KindBox<K: Kind>: ErasedKind {
     func offer(_ output: JSONText) throws -> any Sendable {
         K.offer(try PayloadCoding.decode(K.Output.self, from: output))
     }
+
+    func didSucceed(_ job: JobID) { kind.didSucceed(job) }
 
     func run(_ payload: JobPayload, job: JobContext, kinds: KindRegistry) async -> Result<JSONText, FailedTry> {
         let input: K.Input

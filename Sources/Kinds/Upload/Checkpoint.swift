@@ -2,9 +2,10 @@ import FoundationEssentials
 import Glibc
 import Jobs
 
-/// How far an upload is that can go on where it stopped. Written after the server has confirmed it.
+/// How far an upload is that can go on where it stopped. Written after the server has confirmed it, and removed after the
+/// job's success is durable: until then the job may run again.
 struct Checkpoint: Codable, Sendable, Hashable {
-    /// `tus`, `resumable` or `s3`.
+    /// `tus`, `resumable` or `s3`; ``oneRequest`` for an upload of which the server holds no part before its end.
     var style: String
     /// The address it was begun for.
     var target: String
@@ -24,6 +25,23 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var partBytes: Int64?
     /// Of S3: whether parts carry checksums of their own.
     var hasChecksums: Bool?
+    /// Set once the upload is complete.
+    var receipt: Receipt?
+
+    static let oneRequest = "plain"
+
+    /// Whether the server may hold a part of the upload that can be deleted there.
+    var isHeldByServer: Bool { style != Self.oneRequest }
+
+    /// The output of an attempt that completed the upload. A later attempt, which runs only because the process ended before
+    /// the job's success was durable, returns it and sends nothing.
+    struct Receipt: Codable, Sendable, Hashable {
+        /// The number of that attempt. The first attempt of a job with the same number in another database is not later.
+        var attempt: Int
+        /// SHA-256 of the input, in hexadecimal.
+        var input: String
+        var output: Upload.Output
+    }
 
     struct Part: Codable, Sendable, Hashable {
         var number: Int
@@ -52,16 +70,26 @@ struct CheckpointFile: Sendable {
         return try? JSONDecoder().decode(Checkpoint.self, from: data)
     }
 
-    /// Survives a power cut once this returns. Blocks.
-    func save(_ checkpoint: Checkpoint) throws(KindFailure) {
+    /// Survives a power cut once this returns, or with `isDurable` false only the end of the process: then a power cut may
+    /// leave an unreadable file. Blocks.
+    func save(_ checkpoint: Checkpoint, isDurable: Bool = true) throws(KindFailure) {
         do {
             let data = try JSONEncoder().encode(checkpoint)
-            try replace(with: Array(data))
+            try replace(with: Array(data), isDurable: isDurable)
         } catch let failure as KindFailure {
             throw failure
         } catch {
             throw failure("encode")
         }
+    }
+
+    /// What an earlier attempt with the same input returned, when nobody recorded it.
+    func receipt(for input: Upload.Input, before attempt: Int) -> Upload.Output? {
+        // A first attempt has no earlier one: most jobs need not look.
+        guard attempt > 1, let receipt = load()?.receipt, receipt.attempt < attempt,
+            receipt.input == input.fingerprint
+        else { return nil }
+        return receipt.output
     }
 
     func remove() {
@@ -98,7 +126,7 @@ struct CheckpointFile: Sendable {
         }.max()
     }
 
-    private func replace(with bytes: [UInt8]) throws(KindFailure) {
+    private func replace(with bytes: [UInt8], isDurable: Bool) throws(KindFailure) {
         let fresh = path + ".new"
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
         var file = open(fresh, flags, 0o600)
@@ -114,7 +142,8 @@ struct CheckpointFile: Sendable {
             }
             written += count
         }
-        guard fsync(file) == 0, rename(fresh, path) == 0 else { throw failure("sync") }
+        guard !isDurable || fsync(file) == 0, rename(fresh, path) == 0 else { throw failure("sync") }
+        if !isDurable { return }
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw failure("open") }
         defer { close(directory) }

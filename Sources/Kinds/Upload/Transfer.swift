@@ -24,6 +24,8 @@ struct Transfer: Sendable {
     let expected: [UInt8]?
     /// Whether an earlier attempt may have reached the server.
     let isRepeat: Bool
+    /// Whether the user named headers, which may say something about the content that a digest does not.
+    let hasOwnHeaders: Bool
     let progress: UploadProgress
     let throttle: Throttle
     let buffers: BufferBudget
@@ -71,6 +73,26 @@ struct Transfer: Sendable {
         var prefix: [UInt8] = []
         var suffix: [UInt8] = []
         var bytes: Int64 { range.upperBound - range.lowerBound + Int64(prefix.count + suffix.count) }
+    }
+
+    /// Looks whether an earlier attempt has stored this very content: it may have ended after the server's answer and before
+    /// its own note of it. Only for requests that replace what is there, so that it does not matter whose content it is.
+    ///
+    /// - Parameter look: Returns the answer about what is there, when that has the digest of the source.
+    func storedBefore(
+        _ look: () async throws(KindFailure) -> Reply?
+    ) async throws(KindFailure) -> Reply? {
+        guard isRepeat, !hasOwnHeaders else { return nil }
+        do throws(KindFailure) {
+            guard let reply = try await look(),
+                reply.response.headers["content-type"].first?.lowercased() == contentType.lowercased()
+            else { return nil }
+            return reply
+        } catch {
+            // A server that does not answer this may still take the upload.
+            if error.reason == .cancelled || error.reason == .sourceChanged { throw error }
+            return nil
+        }
     }
 
     /// Sends a piece and waits for the answer, whatever its status.
@@ -243,18 +265,40 @@ struct Transfer: Sendable {
     /// Notes how far the upload is, when somebody may go on with it later. Not given up halfway when the task is cancelled.
     func save(_ checkpoint: Checkpoint) async throws(KindFailure) {
         memory.underWay.withLock { $0 = checkpoint }
+        try await write(checkpoint, isDurable: true)
+    }
+
+    /// Notes that the upload is complete, for an attempt that runs again because the process ended before the job's success
+    /// was durable.
+    ///
+    /// An upload in one request is noted without a sync, which would cost a small upload most of its time: after a power cut
+    /// it may be sent again.
+    func complete(_ receipt: Checkpoint.Receipt) async {
+        let begun = unfinished
+        var checkpoint =
+            begun
+            ?? Checkpoint(
+                style: Checkpoint.oneRequest, target: "\(url)", upload: "\(url)", source: source.identity,
+                offset: source.size)
+        checkpoint.receipt = receipt
+        // The upload itself has succeeded, and its result is about to be stored.
+        try? await write(checkpoint, isDurable: begun != nil)
+    }
+
+    private func write(_ checkpoint: Checkpoint, isDurable: Bool) async throws(KindFailure) {
         guard let file = self.checkpoint else { return }
         let result: Result<Void, KindFailure> = await withCheckedContinuation { continuation in
             client.threads.submit { state in
                 // Only a client that is shut down has no threads.
                 guard case .active = state else { return continuation.resume(returning: .failure(.cancelled)) }
-                continuation.resume(returning: Result { () throws(KindFailure) in try file.save(checkpoint) })
+                continuation.resume(
+                    returning: Result { () throws(KindFailure) in try file.save(checkpoint, isDurable: isDurable) })
             }
         }
         try result.get()
     }
 
-    /// The upload has ended well, or the server no longer knows it: there is nothing to go on with.
+    /// The server no longer has the upload, or refused the whole: the next attempt starts over.
     func forget() {
         memory.underWay.withLock { $0 = nil }
         checkpoint?.remove()

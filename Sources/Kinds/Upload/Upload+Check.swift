@@ -1,3 +1,4 @@
+import Crypto
 import FoundationEssentials
 import Jobs
 
@@ -52,6 +53,14 @@ extension Upload.Input {
             if url.hadUserinfo { throw .invalid("to", "must not hold a user or password; name a credential instead") }
             return url
         }
+    }
+
+    /// SHA-256 of all fields, in hexadecimal.
+    var fingerprint: String? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // Strings, numbers and booleans always have a form in JSON. Without one, an upload is sent again.
+        return (try? encoder.encode(self)).map { SHA256.hash(data: $0).hexadecimal }
     }
 
     var digest: [UInt8]? {

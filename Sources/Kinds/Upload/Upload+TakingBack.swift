@@ -1,10 +1,18 @@
 import Glibc
 import Jobs
+import NIOPosix
 
 extension Upload {
     /// How long what cannot be deleted at its server, or belongs to a job that is not known, is kept.
     private static let keptSeconds = 14 * 86400
     private static let sideBySide = 8
+
+    /// Nobody runs the job again: what its attempts noted is of no use any more.
+    public func didSucceed(_ job: JobID) {
+        guard let folder = configuration.checkpoints else { return }
+        // In whatever state the pool is: only a client that is shut down has no threads.
+        client.threads.submit { _ in CheckpointFile(folder: folder, job: job).remove() }
+    }
 
     /// Deletes at the servers what they hold of uploads whose job has ended without doing so: it was cancelled between two
     /// attempts, or the server could not be reached. The checkpoint of a job that may still run is never touched.
@@ -28,7 +36,7 @@ extension Upload {
             let file = CheckpointFile(folder: folder, job: job)
             guard let notedAt = file.notedAt else { continue }
             if let state = try await state(job) {
-                // What the server has of it is what was to be there; only its removal did not outlive a power cut.
+                // The server keeps what was sent. The process ended before ``didSucceed(_:)`` removed the checkpoint.
                 if state == .succeeded { file.remove() } else if state.isFinal { over.append(file) }
             } else if notedAt <= oldest {
                 over.append(file)
@@ -53,7 +61,8 @@ extension Upload {
         if let checkpoint = file.load() {
             // It may be complete, its job's success not being known any more; an S3 upload that is complete is another object.
             let isComplete = checkpoint.style != "s3" && checkpoint.offset == checkpoint.source.size
-            let isGone = isOld && isComplete ? true : await abandonment.abandon(checkpoint, insists: false)
+            let isNothingToDelete = !checkpoint.isHeldByServer || isOld && isComplete
+            let isGone = isNothingToDelete ? true : await abandonment.abandon(checkpoint, insists: false)
             guard isGone || isOld else { return false }
         } else if file.isNoted, !isOld {
             // Unreadable now; what was never renamed names no upload.

@@ -44,6 +44,7 @@ public struct Upload: Kind {
         _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: (KindFailure) -> Bool
     ) async throws(KindFailure) -> Output {
         try input.check(at: .whole)
+        if let earlier = checkpoint?.receipt(for: input, before: context.attempt) { return earlier }
         let deadline = input.timeoutMs.map { Duration.milliseconds($0) }
         let transfer = try await transfer(for: input, context: context, checkpoint: checkpoint)
         let start = ContinuousClock.now
@@ -53,6 +54,9 @@ public struct Upload: Kind {
                 try await send(transfer, as: input)
             }
             output.durationMs = (ContinuousClock.now - start).wholeMilliseconds
+            if let print = input.fingerprint {
+                await transfer.complete(Checkpoint.Receipt(attempt: context.attempt, input: print, output: output))
+            }
             return output
         } catch {
             // What was sent of a file that has changed, or for a name that is taken, is of no use either.
@@ -84,7 +88,7 @@ public struct Upload: Kind {
         return Transfer(
             client: client, configuration: configuration, source: source, url: url, headers: headers,
             contentType: try await contentType(of: input, source), secret: secret, credential: input.credential,
-            expected: expected, isRepeat: context.attempt > 1,
+            expected: expected, isRepeat: context.attempt > 1, hasOwnHeaders: !(input.headers ?? [:]).isEmpty,
             progress: UploadProgress(total: source.size, context: context),
             throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), buffers: buffers,
             checkpoint: checkpoint)

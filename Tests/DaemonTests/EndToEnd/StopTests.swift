@@ -92,9 +92,4 @@ import Testing
         try await bed.withDaemon { _ in try await bed.waitForAllJobs() }
         #expect(try await bed.ask("SELECT count(*) FROM job WHERE state <> 4") == "0")
     }
-
-    private static func canTrace() async -> Bool {
-        // No strace, or no right to trace: then there is no status 0.
-        (try? await ChildProcess.run("strace", ["-qq", "-o", "/dev/null", "true"]))?.status == .exited(0)
-    }
 }

@@ -85,7 +85,7 @@ struct TusUploadTests {
                 input, job: job(2, attempt: 2, { progress in lowest.withLock { $0 = min($0, progress.completed) } }))
             #expect(lowest.withLock { $0 } >= saved.offset)
             #expect(try content(of: output, in: stored) == Data(bytes))
-            #expect(CheckpointFile(folder: folder, job: JobID(2)).load() == nil)
+            #expect(CheckpointFile(folder: folder, job: JobID(2)).load()?.receipt?.output == output)
         }
     }
 

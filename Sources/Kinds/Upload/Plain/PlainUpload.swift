@@ -28,6 +28,15 @@ struct PlainUpload: Sendable {
                 }
             headers.replaceOrAdd(name: "repr-digest", value: "sha-256=:\(digest.base64EncodedString()):")
         }
+        if case .put = shape, !createsOnly {
+            var digest: [UInt8] = []
+            let stored = try await transfer.storedBefore { () async throws(KindFailure) in
+                guard let there = try await storedIfSame(at: url) else { return nil }
+                digest = there.digest
+                return there.reply
+            }
+            if let stored { return try transfer.receipt(stored, digest: digest, isConfirmed: true) }
+        }
         for _ in 0...5 {
             var hash: SHA256? = SHA256()
             let reply = try await transfer.send(
@@ -66,12 +75,17 @@ struct PlainUpload: Sendable {
         let headers = transfer.headers.adding(["want-repr-digest": "sha-256=10"])
         let reply = try await transfer.ask(.HEAD, url, headers: headers)
         guard reply.response.isSuccess else { return nil }
+        let etag = reply.response.headers["etag"].first?.unquoted
+        // Without either there is nothing to read the source for.
+        guard ServerDigest.isSame(reply.response, as: [], isHead: true) != nil || etag?.utf8.count == 32 else {
+            return nil
+        }
         let digest = Array(try await transfer.digest(of: 0..<transfer.source.size, by: .sha256))
         if let isSame = ServerDigest.isSame(reply.response, as: digest, isHead: true) {
             return isSame ? (reply, digest) : nil
         }
         let md5 = try await transfer.digest(of: 0..<transfer.source.size, by: .md5)
-        return reply.response.headers["etag"].first?.unquoted == md5.hexadecimal ? (reply, digest) : nil
+        return etag == md5.hexadecimal ? (reply, digest) : nil
     }
 
     private var isForm: Bool { if case .form = shape { true } else { false } }

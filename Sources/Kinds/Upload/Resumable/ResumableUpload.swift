@@ -173,8 +173,11 @@ struct ResumableUpload: Sendable {
         _ reply: Transfer.Reply, _ place: WebURL, _ hash: RunningDigest, isChecked: Bool
     ) throws(KindFailure) -> Upload.Output {
         if let failure = transfer.source.changeFailure() { throw failure }
-        transfer.forget()
-        var output = try transfer.receipt(reply, digest: hash.value)
+        var output: Upload.Output
+        do throws(KindFailure) { output = try transfer.receipt(reply, digest: hash.value) } catch {
+            transfer.forget()
+            throw error
+        }
         output.isChecksumConfirmed = output.isChecksumConfirmed || isChecked
         output.location = output.location ?? "\(place)"
         return output

@@ -47,7 +47,6 @@ struct S3Multipart: Sendable {
                 "\(transfer.url.redacted): the store put together something else than was sent; upload it again.",
                 isRetryable: true, status: reply.status, url: transfer.url)
         }
-        transfer.forget()
         let etag = S3Answer.text("ETag", in: reply.body) ?? reply.response.headers["etag"].first
         return try transfer.receipt(
             reply, digest: hash.value, etag: etag ?? expectedETag(state.parts),

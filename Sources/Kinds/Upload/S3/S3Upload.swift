@@ -22,6 +22,13 @@ struct S3Upload: Sendable {
         let whole = 0..<transfer.source.size
         let digest = Array(try await transfer.digest(of: whole, by: .sha256))
         if let failure = transfer.mismatch(digest) { throw failure }
+        if !createsOnly,
+            let stored = try await transfer.storedBefore({ () async throws(KindFailure) in
+                try await objectIfSame(as: digest)
+            })
+        {
+            return try transfer.receipt(stored, digest: digest, isConfirmed: true)
+        }
         var hasChecksum = true
         var isAmbiguous = transfer.isRepeat
         let reply = try await transfer.persisting { () async throws(KindFailure) in
