@@ -20,16 +20,21 @@ public struct Apply {
 
     /// - Precondition: Not called from `queue` itself if that is serial, which would wait for itself.
     public static func custom(queue: DispatchQueue, iterations: Int, block: @escaping @Sendable (Int) -> Void) {
-        Async.custom(queue: queue) {
-            DispatchQueue.concurrentPerform(iterations: iterations) { block($0) }
-        }.wait()
+        let qos = queue.requestedQoS
+        Async.custom(queue: queue) { concurrently(qos, iterations, block) }.wait()
     }
 
     private static func perform(
         _ qos: DispatchQoS.QoSClass, _ iterations: Int, _ block: @escaping @Sendable (Int) -> Void
     ) {
+        concurrently(qos.number, iterations, block)
+    }
+
+    private static func concurrently(
+        _ qos: qos_class_t?, _ iterations: Int, _ block: @escaping @Sendable (Int) -> Void
+    ) {
         DispatchQueue.concurrentPerform(iterations: iterations) { index in
-            RequestedQoS.with(qos.number) { block(index) }
+            RequestedQoS.with(qos) { block(index) }
         }
     }
 }

@@ -25,12 +25,12 @@ enum Lane: Sendable {
         }
     }
 
-    /// What a block here may find out that was asked for it; nothing is known of a queue of the caller's.
+    /// The quality of service that was asked for a block here: on a queue of the caller's, the queue's.
     @usableFromInline var qos: qos_class_t? {
         switch self {
         case .main: qos_class_main()
         case .shared(let qos): qos.number
-        case .custom: nil
+        case .custom(let queue): queue.requestedQoS
         }
     }
 
@@ -57,5 +57,14 @@ enum Lane: Sendable {
         } else {
             queue.asyncAfter(deadline: .now() + delay, execute: work)
         }
+    }
+}
+
+extension DispatchQueue {
+    /// Nil for a queue that was created without one.
+    var requestedQoS: qos_class_t? {
+        if MainThread.isServed(by: self) { return qos_class_main() }
+        let qos = qos.qosClass
+        return qos == .unspecified ? nil : qos.number
     }
 }

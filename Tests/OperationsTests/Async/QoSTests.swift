@@ -20,7 +20,22 @@ import Testing
         #expect(rest.map(\.output) == ["User Initiated", "Utility", "Background", "Main"])
     }
 
-    @Test func aBlockOfACustomQueueAndAThreadSeeNone() async {
+    @Test func blocksOfACustomQueueSeeTheQoSOfTheQueue() async {
+        let queue = DispatchQueue(label: "custom", qos: .utility, attributes: .concurrent)
+        let block = Async.custom(queue: queue) { qos_class_self().description }
+            .custom(queue: .main) { $0 + " " + qos_class_self().description }
+        block.wait()
+        #expect(block.output == "Utility Main")
+        let seen = Shared<Set<String>>([])
+        Apply.custom(queue: queue, iterations: 20) { _ in seen.value.insert(qos_class_self().description) }
+        #expect(seen.value == ["Utility"])
+        let group = AsyncGroup()
+        group.custom(queue: queue) { seen.value = ["group " + qos_class_self().description] }
+        #expect(await onThread { group.wait(seconds: 10) } == .success)
+        #expect(seen.value == ["group Utility"])
+    }
+
+    @Test func aBlockOfAQueueWithoutQoSAndAThreadSeeNone() async {
         let block = Async.custom(queue: DispatchQueue(label: "custom")) { qos_class_self().description }
         block.wait()
         #expect(block.output == "Unspecified")
