@@ -73,7 +73,8 @@ extension TypedOperation {
     public func operation(_ input: Input) -> QueuedOperation<Self> { QueuedOperation(self, input: input) }
 
     /// The operation for a queue of Foundation operations, with the output of a dependency as its input. It fails with
-    /// `missingInput` when no dependency supplies one and none failed.
+    /// `missingInput` when no dependency supplies one; if that is because one failed,
+    /// ``ChainedAsyncResultOperation/upstreamFailure`` says why, and a failure type that is an `UpstreamFailure` holds it.
     public func operation(missingInput: Failure) -> QueuedOperation<Self> {
         QueuedOperation(self, missingInput: missingInput)
     }

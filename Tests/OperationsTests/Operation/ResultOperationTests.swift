@@ -278,6 +278,47 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(untranslated.result == .failure(.failed(-1)), "main sees no input")
     }
 
+    /// The cause used to be lost where the failure types differ and nothing is overridden.
+    @Test func causeArrivesThoughFailureTypesDiffer() async {
+        final class Foreign: AsyncResultOperation<Int, Failed>, @unchecked Sendable {
+            override func main() { finish(with: .failure(Failed(4))) }
+        }
+        enum Holding: UpstreamFailure, Equatable {
+            case caused(Failed?)
+            static func upstream(_ error: any Error) -> Holding { .caused(error as? Failed) }
+        }
+        final class Holder: ChainedAsyncResultOperation<Int, Int, Holding>, @unchecked Sendable {
+            override func main() { Issue.record("there is no input") }
+        }
+        final class AnyFailure: ChainedAsyncResultOperation<Int, Int, any Error>, @unchecked Sendable {
+            override func main() { Issue.record("there is no input") }
+        }
+        let foreign = Foreign()
+        let cancelled = Foreign()
+        cancelled.cancel()
+        let plain = Describe()
+        let holder = Holder()
+        let any = AnyFailure()
+        for operation in [plain, holder, any] as [Operation] { operation.addDependency(foreign) }
+        let typed = Doubling().operation(missingInput: .failed(-2))
+        typed.addDependency(supplyingInput: foreign)
+        let afterCancelled = Describe()
+        afterCancelled.addDependency(cancelled)
+        await run([foreign, cancelled, plain, holder, any, typed, afterCancelled])
+        #expect(plain.upstreamFailure as? Failed == Failed(4))
+        #expect(holder.result == .failure(.caused(Failed(4))))
+        #expect(throws: Failed(4)) { try any.result?.get() }
+        #expect(typed.result == .failure(.failed(-2)) && typed.upstreamFailure as? Failed == Failed(4))
+        #expect(afterCancelled.upstreamFailure is CancellationError)
+
+        let good = Produce(.success(1))
+        let after = Describe()
+        after.addDependency(foreign)
+        after.addDependency(good)
+        await run([good, after])
+        #expect(after.result == .success("1") && after.upstreamFailure == nil)
+    }
+
     @Test func nobodySuppliesMeansNil() async {
         let alone = Describe()
         await run([alone])
