@@ -6,43 +6,84 @@ import Synchronization
 /// A queue of Foundation operations with the interface of `OperationQueue`, whose cost per operation stays the same however
 /// many wait: chains and backlogs of any length take linear time.
 ///
-/// It takes every `Operation`. Priorities order what is ready, and are read when an operation becomes ready and when it is
-/// its turn; equal ones keep the order of addition. Two things are known only of ``AsyncOperation`` and its subclasses, since
-/// Foundation tells nobody: an operation that was cancelled while it waits for others starts, and finishes, at once; and
-/// its finish is seen whoever replaces its completion block. A subclass that overrides `isReady` is asked again whenever
-/// another operation finishes or is added.
+/// It takes every `Operation`. Priorities order the ready ones, and are read when an operation becomes ready and when it is
+/// its turn; equal ones keep the order of addition. An operation that is cancelled while it waits for others starts, and
+/// finishes, without them: an ``AsyncOperation`` at once, an operation of another class within 10 ms while few of them wait, since
+/// Foundation does not report its cancellation on Linux. A subclass that overrides `isReady` is asked again whenever another
+/// operation finishes or is added.
 ///
-/// What the `main()` of an operation does after its finish still takes the thread, and delays what comes next.
+/// Work that the `main()` of an operation does after its finish still takes the thread, and delays the next operation.
 public final class LinearOperationQueue: Sendable {
     public static let defaultMaxConcurrentOperationCount = -1
 
+    /// Runs operations one at a time on the main thread, each in a turn of the main queue of its own.
+    public static let main = LinearOperationQueue(isMain: true)
+
     let state: Mutex<QueueState>
+    private let isMain: Bool
     /// Held to count in the progress, which many threads do and which has no lock of its own.
     private let counting = Mutex(())
 
-    public init() { state = Mutex(QueueState()) }
+    /// A queue that runs as many operations at once as there are threads for.
+    public convenience init() { self.init(isMain: false) }
+
+    private init(isMain: Bool) {
+        self.isMain = isMain
+        var state = QueueState()
+        if isMain {
+            state.limit = 1
+            state.name = "Main"
+            state.underlyingQueue = .main
+        }
+        self.state = Mutex(state)
+    }
 
     // MARK: Adding
 
+    /// Adds an operation, which starts when it is ready and its turn has come.
+    ///
     /// - Precondition: The operation is in no queue and has not started.
-    public func addOperation(_ operation: Operation) {
-        addOperations([operation], waitUntilFinished: false)
-    }
+    public func addOperation(_ operation: Operation) { add([operation], isBarrier: false) }
 
+    /// Adds an operation that runs `block`.
     public func addOperation(_ block: @escaping @Sendable () -> Void) {
         addOperation(BlockOperation(block: block))
     }
 
+    /// Adds all operations before the first of them starts, so that priorities order the whole list.
+    ///
+    /// - Parameter wait: True blocks this thread until all of them have finished.
+    /// - Precondition: The operations are in no queue and have not started.
+    @available(*, noasync, message: "Await addOperations(_:waitUntilFinished:) instead, which blocks no thread.")
     public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
-        for operation in operations { add(operation, isBarrier: false) }
+        add(operations, isBarrier: false)
         if wait {
             for operation in operations { operation.waitUntilFinished() }
         }
     }
 
+    /// Adds all operations before the first of them starts, so that priorities order the whole list.
+    ///
+    /// - Parameter wait: True suspends this task until all of them have finished, or until it is cancelled. That does not
+    ///   cancel the operations.
+    /// - Precondition: The operations are in no queue and have not started.
+    public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) async {
+        add(operations, isBarrier: false)
+        guard wait else { return }
+        let waiter = Waiter<Void>()
+        // One more, so that the last of the operations cannot be seen before all are counted.
+        let remaining = Atomic(operations.count + 1)
+        let end: @Sendable () -> Void = {
+            if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { waiter.end(with: ()) }
+        }
+        for operation in operations { operation.afterFinish(end) }
+        end()
+        await waiter.outcome()
+    }
+
     /// Runs `barrier` alone: after everything that was added before, and before everything that is added after.
     public func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
-        add(BlockOperation(block: barrier), isBarrier: true)
+        add([BlockOperation(block: barrier)], isBarrier: true)
     }
 
     // MARK: Settings
@@ -112,42 +153,82 @@ public final class LinearOperationQueue: Sendable {
     }
 
     /// Blocks this thread until the queue is empty.
+    @available(*, noasync, message: "Await waitUntilAllOperationsAreFinished() instead, which blocks no thread.")
     public func waitUntilAllOperationsAreFinished() {
         let empty = DispatchSemaphore(value: 0)
+        let isEmpty = Atomic(false)
+        whenEmpty {
+            isEmpty.store(true, ordering: .releasing)
+            empty.signal()
+        }
+        MainInbox.wait(for: empty) { isEmpty.load(ordering: .acquiring) ? () : nil }
+    }
+
+    /// Suspends this task until the queue is empty, or until the task is cancelled. That does not cancel the operations.
+    public func waitUntilAllOperationsAreFinished() async {
+        let waiter = Waiter<Void>()
+        whenEmpty { waiter.end(with: ()) }
+        await waiter.outcome()
+    }
+
+    private func whenEmpty(_ body: @escaping @Sendable () -> Void) {
         let isEmpty = state.withLock { state in
-            if state.count > 0 { state.waits.append(empty) }
+            if state.count > 0 { state.waits.append(body) }
             return state.count == 0
         }
-        guard !isEmpty else { return }
-        MainInbox.wait(for: empty) { state.withLock { state in state.waits.contains { $0 === empty } ? nil : () } }
+        if isEmpty { body() }
     }
+}
+
+extension LinearOperationQueue: Hashable {
+    public static func == (one: LinearOperationQueue, other: LinearOperationQueue) -> Bool { one === other }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 // MARK: - Moving on
 
 extension LinearOperationQueue {
-    private func add(_ operation: Operation, isBarrier: Bool) {
-        precondition(
-            !operation.isExecuting && !operation.isFinished, "\(operation) has started, it cannot be added to a queue")
-        let dependencies = operation.dependencies.filter { !$0.isFinished }
-        let (place, unknown) = state.withLock { state in
-            let place = state.insert(operation, isBarrier: isBarrier)
-            return (place, state.wait(place, for: dependencies))
+    private func add(_ operations: [Operation], isBarrier: Bool) {
+        var places: [QueueState.Place] = []
+        for operation in operations {
+            precondition(
+                !operation.isExecuting && !operation.isFinished,
+                "\(operation) has started, it cannot be added to a queue")
+            let dependencies = operation.dependencies.filter { !$0.isFinished }
+            let (place, unknown) = state.withLock { state in
+                let place = state.insert(operation, isBarrier: isBarrier)
+                return (place, state.wait(place, for: dependencies))
+            }
+            (operation as? AsyncOperation)?.settle(in: Home(queue: self, place: place))
+            for dependency in unknown { watch(dependency) }
+            places.append(place)
         }
-        (operation as? AsyncOperation)?.settle(in: Home(queue: self, place: place))
-        for dependency in unknown { watch(dependency) }
-        state.withLock { $0.release(place) }
+        let isWatchNeeded = state.withLock { state in
+            for place in places { state.release(place) }
+            return state.foreign.isWatchNeeded()
+        }
+        if isWatchNeeded { watchCancellations(after: 0) }
         employ()
     }
 
     /// Has the queue know when an operation finishes that something here depends on.
     private func watch(_ dependency: Operation) {
         let key = ObjectIdentifier(dependency)
-        if let dependency = dependency as? AsyncOperation {
-            if dependency.isAtHome(in: self) { return }
-            dependency.whenFinished { self.dependencyFinished(key) }
-        } else {
-            dependency.addCompletion { self.dependencyFinished(key) }
+        if let dependency = dependency as? AsyncOperation, dependency.isAtHome(in: self) { return }
+        dependency.afterFinish { self.dependencyFinished(key) }
+    }
+
+    /// Looks for foreign operations that were cancelled while they wait, again and again as long as any wait. The looks take
+    /// less than a hundredth of a processor.
+    private func watchCancellations(after cost: UInt64) {
+        let wait = max(10_000_000, Int(clamping: cost) * 100)
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(wait)) { [weak self] in
+            guard let self else { return }
+            let start = DispatchTime.now().uptimeNanoseconds
+            let isWatchNeeded = state.withLock { $0.expediteCancelledForeign() }
+            employ()
+            if isWatchNeeded { watchCancellations(after: DispatchTime.now().uptimeNanoseconds - start) }
         }
     }
 
@@ -160,7 +241,11 @@ extension LinearOperationQueue {
     func park(_ operation: Operation, _ place: QueueState.Place) {
         let dependencies = operation.dependencies.filter { !$0.isFinished }
         for dependency in state.withLock({ $0.park(place, for: dependencies) }) { watch(dependency) }
-        state.withLock { $0.satisfyOne(place) }
+        let isWatchNeeded = state.withLock { state in
+            state.satisfyOne(place)
+            return state.foreign.isWatchNeeded()
+        }
+        if isWatchNeeded { watchCancellations(after: 0) }
     }
 
     /// An operation of ours has finished.
@@ -170,7 +255,7 @@ extension LinearOperationQueue {
             counting.withLock { _ in progress.completedUnitCount += 1 }
         }
         let waits = state.withLock { $0.remove(place) }
-        for wait in waits { wait.signal() }
+        for wait in waits { wait() }
         // The worker that ran the operation looks for the next one itself.
         if let worker = Worker.current, worker.queue === self, worker.place == place { return }
         employ()
@@ -184,20 +269,22 @@ extension LinearOperationQueue {
 
     /// Sends for a worker when there is work that none is on its way to.
     func employ() {
-        let queue = state.withLock { $0.workerNeeded() }
-        queue?.async { Worker.run(for: self) }
+        guard let queue = state.withLock({ $0.workerNeeded() }) else { return }
+        if isMain {
+            MainInbox.post { Worker.run(for: self, isSingle: true) }
+        } else {
+            queue.async { Worker.run(for: self, isSingle: false) }
+        }
     }
 }
 
 extension Operation {
-    /// Runs `body` once, after the operation has finished, beside the completion block that is set now.
-    func addCompletion(_ body: @escaping @Sendable () -> Void) {
-        let once = Once(body)
-        let block = completionBlock
-        completionBlock = {
-            block?()
-            once.take()?()
+    /// Runs `body` once, after the operation has finished; now, if it has.
+    func afterFinish(_ body: @escaping @Sendable () -> Void) {
+        if let operation = self as? AsyncOperation {
+            operation.whenFinished(body)
+        } else {
+            FinishObserver.observe(self, body)
         }
-        if isFinished { once.take()?() }
     }
 }

@@ -57,7 +57,10 @@ struct QueueState: Sendable {
     var qualityOfService = QualityOfService.default
     var underlyingQueue: DispatchQueue?
     var progress: Progress?
-    var waits: [DispatchSemaphore] = []
+    /// To run when the queue is empty.
+    var waits: [@Sendable () -> Void] = []
+    /// Operations of foreign classes that wait for others.
+    var foreign = ForeignOperations()
 
     var unfinished: [Operation] {
         slots.filter { $0.stage != .free }.sorted { $0.number < $1.number }.compactMap(\.operation)
@@ -80,6 +83,7 @@ struct QueueState: Sendable {
     /// Returns the dependencies that nobody watches yet.
     mutating func wait(_ place: Place, for dependencies: [Operation]) -> [Operation] {
         var unknown: [Operation] = []
+        if !dependencies.isEmpty, !(slots[place.index].operation is AsyncOperation) { foreign.insert(place) }
         for dependency in dependencies {
             slots[place.index].waiting += 1
             let key = ObjectIdentifier(dependency)
@@ -130,6 +134,7 @@ struct QueueState: Sendable {
     private mutating func makeReady(_ place: Place) {
         guard let operation = slots[place.index].operation else { return }
         slots[place.index].stage = .ready
+        foreign.remove(place)
         ready.append(place, operation.queuePriority)
     }
 
@@ -147,14 +152,15 @@ struct QueueState: Sendable {
         isCurrent(place) && !slots[place.index].isBarrier ? progress : nil
     }
 
-    /// Frees the place, and returns whom to tell.
-    mutating func remove(_ place: Place) -> [DispatchSemaphore] {
+    /// Frees the place, and returns the waits that end with it.
+    mutating func remove(_ place: Place) -> [@Sendable () -> Void] {
         guard isCurrent(place), let operation = slots[place.index].operation else { return [] }
         let slot = slots[place.index]
         if slot.stage == .executing { executing -= 1 }
         if slot.stage != .held { admitted -= 1 }
         if slot.isBarrier, slot.stage != .held { isBarrierAdmitted = false }
         slots[place.index] = Slot()
+        foreign.remove(place)
         free.append(place.index)
         count -= 1
         if !awaited.isEmpty { dependencyFinished(ObjectIdentifier(operation)) } else { askUnreadyAgain() }
@@ -179,6 +185,12 @@ struct QueueState: Sendable {
             slots[place.index].operation?.isCancelled == true
         else { return }
         makeReady(place)
+    }
+
+    /// Returns whether another look is needed.
+    mutating func expediteCancelledForeign() -> Bool {
+        for place in foreign.places { expedite(place) }
+        return foreign.isNextLookNeeded()
     }
 
     mutating func expediteCancelled() {
@@ -230,6 +242,31 @@ struct QueueState: Sendable {
         slots[place.index].stage = .waiting
         slots[place.index].waiting = 1
         return wait(place, for: dependencies)
+    }
+}
+
+/// Operations that nobody but Foundation could tell of their cancellation, while they wait for others.
+struct ForeignOperations: Sendable {
+    private(set) var places: Set<QueueState.Place> = []
+    private var isWatched = false
+
+    mutating func insert(_ place: QueueState.Place) { places.insert(place) }
+
+    mutating func remove(_ place: QueueState.Place) {
+        if !places.isEmpty { places.remove(place) }
+    }
+
+    /// Whether a watch is to begin; it counts as begun.
+    mutating func isWatchNeeded() -> Bool {
+        guard !isWatched, !places.isEmpty else { return false }
+        isWatched = true
+        return true
+    }
+
+    /// Whether the watch is to go on.
+    mutating func isNextLookNeeded() -> Bool {
+        isWatched = !places.isEmpty
+        return isWatched
     }
 }
 

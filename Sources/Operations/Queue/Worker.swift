@@ -30,19 +30,21 @@ final class Worker {
         pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    static func run(for queue: LinearOperationQueue) {
+    /// - Parameter isSingle: Whether to leave the thread after one operation.
+    static func run(for queue: LinearOperationQueue, isSingle: Bool) {
         let worker = Worker(queue: queue)
         let outer = pthread_getspecific(key)
         pthread_setspecific(key, Unmanaged.passUnretained(worker).toOpaque())
-        worker.run()
+        worker.run(isSingle: isSingle)
         pthread_setspecific(key, outer)
     }
 
-    private func run() {
+    private func run(isSingle: Bool) {
         while let (place, operation) = queue.state.withLock({ $0.next() }) {
             // Another worker, for what else is ready.
             queue.employ()
-            guard operation.isReady || operation.isCancelled else {
+            // Foundation traps when an operation of its own is started that does not call itself ready.
+            guard operation.isReady || (operation.isCancelled && operation is AsyncOperation) else {
                 queue.park(operation, place)
                 continue
             }
@@ -50,17 +52,18 @@ final class Worker {
             operation.start()
             if !(operation is AsyncOperation) { settle(operation, place) }
             self.place = nil
+            if isSingle { return queue.employ() }
             queue.state.withLock { $0.search() }
         }
     }
 
-    /// Tells the queue of the end of an operation of somebody else's class, now or when it comes.
+    /// Has the queue know of the finish of an operation of a foreign class, now or when it comes.
     private func settle(_ operation: Operation, _ place: QueueState.Place) {
         if operation.isFinished {
             queue.finished(place)
         } else {
             let queue = queue
-            operation.addCompletion { queue.finished(place) }
+            operation.afterFinish { queue.finished(place) }
         }
     }
 }

@@ -83,6 +83,122 @@ import Testing
         #expect(log.all == ["2", "4", "1", "5", "0", "3"])
     }
 
+    /// Operations used to start while the rest of their list was still being added.
+    @Test func prioritiesOrderTheWholeListThatIsAdded() async {
+        for limit in [1, 2] {
+            let queue = LinearOperationQueue()
+            queue.maxConcurrentOperationCount = limit
+            let seen = Shared<[Int]>([])
+            let priorities: [Operation.QueuePriority] = [.veryLow, .low, .normal, .high, .veryHigh]
+            let operations = (0..<2000).map { index in
+                let priority = priorities[index % priorities.count]
+                let operation = BlockOperation { if limit == 1 { seen.value.append(priority.rawValue) } }
+                operation.queuePriority = priority
+                return operation
+            }
+            await queue.addOperations(operations, waitUntilFinished: true)
+            #expect(seen.value == seen.value.sorted(by: >))
+            #expect(seen.value.count == (limit == 1 ? 2000 : 0))
+        }
+    }
+
+    /// Nothing else happens here that would have the queue look.
+    @Test func cancelBreaksACycleOfPlainOperations() async {
+        let queue = LinearOperationQueue()
+        let log = Log()
+        let first = BlockOperation { log.add("first") }
+        let second = BlockOperation { log.add("second") }
+        first.addDependency(second)
+        second.addDependency(first)
+        await queue.addOperations([first, second], waitUntilFinished: false)
+        first.cancel()
+        await queue.waitUntilAllOperationsAreFinished()
+        #expect(log.all == ["second"])
+
+        let never = Gated()
+        let waiting = Foreign { log.add("foreign") }
+        waiting.addDependency(never)
+        queue.addOperation(waiting)
+        waiting.cancel()
+        await queue.waitUntilAllOperationsAreFinished()
+        #expect(waiting.isFinished)
+    }
+
+    @Test func completionBlockSetLaterReleasesDependentsAndSlots() async {
+        let queue = LinearOperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let elsewhere = OperationQueue()
+        elsewhere.isSuspended = true
+        let dependency = BlockOperation()
+        let dependent = Noted()
+        dependent.addDependency(dependency)
+        elsewhere.addOperation(dependency)
+        queue.addOperation(dependent)
+        let completed = Signal()
+        dependency.completionBlock = { completed.send() }
+        elsewhere.isSuspended = false
+        await queue.waitUntilAllOperationsAreFinished()
+        #expect(await completed.wait())
+
+        // One that executes, asynchronously, and finishes later.
+        let gate = Signal()
+        let started = Signal()
+        let executing = Foreign {
+            started.send()
+            _ = gate.wait()
+        }
+        queue.addOperation(executing)
+        #expect(await started.wait())
+        executing.completionBlock = { completed.send() }
+        gate.send()
+        await queue.waitUntilAllOperationsAreFinished()
+        #expect(await completed.wait())
+    }
+
+    @Test func queuesAreHashable() {
+        let (one, other) = (LinearOperationQueue(), LinearOperationQueue())
+        #expect(Set([one, other, one]).count == 2)
+        #expect(one == one && one != other && LinearOperationQueue.main == .main)
+    }
+
+    @Test func mainQueueRunsOnTheMainThreadOneAtATime() async {
+        let log = Log()
+        let queue = LinearOperationQueue.main
+        let first = Noted {
+            dispatchPrecondition(condition: .onQueue(.main))
+            log.add("first \(LinearOperationQueue.current == .main)")
+            DispatchQueue.main.async { log.add("between") }
+        }
+        let second = BlockOperation { log.add("second") }
+        await queue.addOperations([first, second], waitUntilFinished: true)
+        #expect(log.all == ["first true", "between", "second"])
+    }
+
+    @Test @MainActor func mainThreadMayWaitForItsOwnQueue() {
+        let log = Log()
+        wait()
+        func wait() {
+            let operations = (0..<3).map { number in Noted { log.add("\(number)") } }
+            LinearOperationQueue.main.addOperations(operations, waitUntilFinished: true)
+        }
+        #expect(log.all == ["0", "1", "2"])
+    }
+
+    @Test func aWaitEndsWhenItsTaskIsCancelled() async {
+        let queue = LinearOperationQueue()
+        let gate = Gated()
+        let tasks = [
+            Task { await queue.addOperations([gate], waitUntilFinished: true) },
+            Task { await queue.waitUntilAllOperationsAreFinished() },
+        ]
+        #expect(await gate.started.wait())
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        #expect(gate.isExecuting)
+        gate.finish()
+        await queue.waitUntilAllOperationsAreFinished()
+    }
+
     @Test func neverMoreExecuteThanTheLimitAllows() async {
         let queue = LinearOperationQueue()
         queue.maxConcurrentOperationCount = 3
