@@ -184,6 +184,7 @@ let package = Package(
         module(
             "API",
             [
+                "CLinux",
                 "Control",
                 "Jobs",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -199,6 +200,8 @@ let package = Package(
             [
                 "Client", "Control", "Definitions", "Jobs", "OperationTypes", "Programs", "SQLiteStore",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         module(

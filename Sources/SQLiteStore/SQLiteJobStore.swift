@@ -249,8 +249,8 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.job(id) }
     }
 
-    public func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord] {
-        try await listing.perform { (reader) throws(SQLiteError) in try reader.jobs(filter) }
+    public func page(_ filter: JobFilter) async throws(StoreError) -> JobPage {
+        try await listing.perform { (reader) throws(SQLiteError) in try reader.page(filter) }
     }
 
     public func result(of job: JobID) async throws(StoreError) -> JobResult? {
@@ -289,8 +289,12 @@ public final class SQLiteJobStore: JobStore {
         try await listing.perform { (reader) throws(SQLiteError) in try reader.graphs(limit: limit, before: before) }
     }
 
-    public func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord] {
-        try await listing.perform { (reader) throws(SQLiteError) in try reader.edges(of: graph) }
+    public func edges(
+        of graph: GraphID, after: EdgePosition?, limit: Int
+    ) async throws(StoreError) -> EdgePage {
+        try await listing.perform { (reader) throws(SQLiteError) in
+            try reader.edges(of: graph, after: after, limit: limit)
+        }
     }
 
     public func queues() async throws(StoreError) -> [QueueRecord] {

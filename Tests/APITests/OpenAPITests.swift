@@ -15,7 +15,10 @@ import Testing
     }
 
     @Test func everyRouteIsInTheDocumentAndTheOtherWayRound() async throws {
-        let routes = Set(RouteTable(makeControlRouter(control: PartialControl(), stop: StopSignal())).descriptions)
+        let routes = Set(
+            RouteTable(
+                makeControlRouter(control: PartialControl(), limits: ServerLimits(), stop: StopSignal())
+            ).descriptions)
         let methods: Set = ["get", "put", "post", "patch", "delete"]
         var documented: Set<String> = []
         let paths = try #require(try document()["paths"].flatMap { JSONObject($0) })

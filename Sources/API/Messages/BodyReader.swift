@@ -53,12 +53,7 @@ final class BodyReader: Sendable {
 
     /// The whole body as checked JSON.
     func json(limit: Int = JSONText.maxBytes) async throws(ControlProblem) -> JSONText {
-        let bytes = try await collect(limit: limit)
-        do {
-            return try JSONText(checking: bytes, limit: limit)
-        } catch {
-            throw ControlProblem(.invalidRequest, "The body is refused: \(error).")
-        }
+        try checkedJSON(try await collect(limit: limit), limit: limit)
     }
 
     /// The whole body. One that is larger, or does not come in time, is refused before its end.
@@ -113,5 +108,13 @@ final class BodyReader: Sendable {
 
     private static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(.tooLarge, "The body is larger than the \(limit) bytes that are taken here. Send less at once.")
+    }
+}
+
+func checkedJSON(_ bytes: [UInt8], limit: Int) throws(ControlProblem) -> JSONText {
+    do {
+        return try JSONText(checking: bytes, limit: limit)
+    } catch {
+        throw ControlProblem(.invalidRequest, "The body is refused: \(error).")
     }
 }

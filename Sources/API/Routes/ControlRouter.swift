@@ -3,17 +3,19 @@ import Hummingbird
 import HummingbirdCore
 
 /// Every path of the socket. `openapi.json` describes the same ones, which a test compares.
-func makeControlRouter(control: any JobControl, stop: StopSignal) -> Router<ControlContext> {
-    let large = LargeAnswers(stop: stop)
+func makeControlRouter(
+    control: any JobControl, limits: ServerLimits, stop: StopSignal
+) -> Router<ControlContext> {
+    let answers = Answers(limits: limits, stop: stop)
     let router = Router(context: ControlContext.self)
     let routes = router.group("v1")
-    JobRoutes(control: control, stop: stop, large: large).add(to: routes)
+    JobRoutes(control: control, stop: stop, answers: answers).add(to: routes)
     EnqueueRoutes(control: control).add(to: routes)
     WatchRoutes(control: control, stop: stop).add(to: routes)
-    GraphRoutes(control: control, large: large).add(to: routes)
+    GraphRoutes(control: control, answers: answers).add(to: routes)
     QueueRoutes(control: control).add(to: routes)
-    DefinitionRoutes(control: control, large: large).add(to: routes)
-    ScheduleRoutes(control: control, large: large).add(to: routes)
+    DefinitionRoutes(control: control, answers: answers).add(to: routes)
+    ScheduleRoutes(control: control, answers: answers).add(to: routes)
     DaemonRoutes(control: control).add(to: routes)
     return router
 }

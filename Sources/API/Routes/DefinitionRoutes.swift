@@ -5,7 +5,7 @@ import Jobs
 
 struct DefinitionRoutes: Sendable {
     let control: any JobControl
-    let large: LargeAnswers
+    let answers: Answers
 
     /// Documents of definitions hold many inputs.
     private static let maxDocumentBytes = 8 << 20
@@ -20,9 +20,9 @@ struct DefinitionRoutes: Sendable {
                 return try await Response(control.definitions(for: name))
             }
             switch query["format"] ?? "json" {
-            case "json": return try await large.answer(context) { try await control.definitions().json }
+            case "json": return try await answers.answer(context) { try await control.definitions().json }
             case "yaml":
-                return try await large.answer(context, type: "application/yaml") {
+                return try await answers.answer(context, type: "application/yaml") {
                     try await Array(control.exportDefinitions().utf8)
                 }
             case let other: throw ControlProblem(.invalidRequest, "\"format\" is json or yaml, not \"\(other)\".")

@@ -6,7 +6,10 @@ import Jobs
 
 /// One submission as JSON, or many as JSON lines.
 struct EnqueueRoutes: Sendable {
-    let control: any JobControl
+    private let control: any JobControl
+    private let background = BackgroundExecutor(named: "halyard-requests")
+
+    init(control: any JobControl) { self.control = control }
 
     /// A graph of 100,000 jobs is one submission.
     private static let maxSubmissionBytes = 16 << 20
@@ -25,8 +28,17 @@ struct EnqueueRoutes: Sendable {
         }
     }
 
+    private static let largeBytes = 64 << 10
+
     private func enqueueOne(_ request: Request, _ body: BodyReader) async throws -> Response {
-        var submission: Submission = try await read(body.json(limit: Self.maxSubmissionBytes))
+        let bytes = try await body.collect(limit: Self.maxSubmissionBytes)
+        guard bytes.count > Self.largeBytes else { return try await enqueueOne(request, bytes) }
+        if bytes.count > JSONText.maxBytes { FreedMemory.returnToSystemSoon() }
+        return try await withTaskExecutorPreference(background) { try await enqueueOne(request, bytes) }
+    }
+
+    private func enqueueOne(_ request: Request, _ bytes: [UInt8]) async throws -> Response {
+        var submission: Submission = try read(checkedJSON(bytes, limit: Self.maxSubmissionBytes))
         if let key = request.headers[.idempotencyKey] {
             guard submission.key == nil || submission.key == key else {
                 throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Give one of them.")

@@ -5,7 +5,7 @@ import Jobs
 
 struct GraphRoutes: Sendable {
     let control: any JobControl
-    let large: LargeAnswers
+    let answers: Answers
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("graphs") { request, context in
@@ -15,11 +15,12 @@ struct GraphRoutes: Sendable {
                 throw ControlProblem(.invalidRequest, "\"limit\" is a number from 1 to 10000, not \(limit).")
             }
             let before = try query.number("before").map { GraphID($0) }
-            return try await large.answer(context) { try await control.graphs(limit: Int(limit), before: before).json }
+            let graphs = try await control.graphPages(limit: Int(limit), before: before)
+            return try await answers.answer(context, .array(of: graphs))
         }
         routes.get("graphs/{id}") { _, context in
             let id = try context.graph()
-            return try await large.answer(context) { try await control.graph(id).json }
+            return try await answers.answer(context, .graph(control.pages(of: id)))
         }
         routes.post("graphs/{id}/cancel") { _, context in
             Response(try await control.cancel(.graph(context.graph())))

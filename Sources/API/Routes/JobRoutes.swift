@@ -6,17 +6,17 @@ import Jobs
 struct JobRoutes: Sendable {
     let control: any JobControl
     let stop: StopSignal
-    let large: LargeAnswers
+    let answers: Answers
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("jobs") { request, context in
             let items = request.uri.queryParameters.map { (name: String($0.key), value: String($0.value)) }
             let filter = try filter(items)
-            return try await large.answer(context) { try await control.jobs(filter).json }
+            return try await answers.answer(context, .array(of: control.pages(filter)))
         }
         routes.get("jobs/{id}") { _, context in
             let id = try context.job()
-            return try await large.answer(context) { try await control.job(id).json }
+            return try await answers.answer(context) { try await control.job(id).json }
         }
         routes.get("jobs/{id}/result") { request, context in
             let wait = try Query(request, known: "wait").duration("wait", atMost: .seconds(3600))

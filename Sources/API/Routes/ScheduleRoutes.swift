@@ -5,11 +5,11 @@ import Jobs
 
 struct ScheduleRoutes: Sendable {
     let control: any JobControl
-    let large: LargeAnswers
+    let answers: Answers
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("schedules") { _, context in
-            try await large.answer(context) { try await control.schedules().json }
+            try await answers.answer(context) { try await control.schedules().json }
         }
         routes.get("schedules/{name}") { _, context in Response(try await control.schedule(context.name)) }
         routes.patch("schedules/{name}") { _, context in

@@ -35,7 +35,7 @@ struct ControlResponder: Sendable {
         control: any JobControl, limits: ServerLimits, stop: StopSignal, logger: Logger,
         isAllowed: @escaping ControlServer.PeerCheck
     ) {
-        let router = makeControlRouter(control: control, stop: stop)
+        let router = makeControlRouter(control: control, limits: limits, stop: stop)
         answers = .routes(router.buildResponder(), RouteTable(router))
         self.limits = limits
         self.logger = logger
@@ -45,8 +45,8 @@ struct ControlResponder: Sendable {
 
     /// - Returns: Whether the connection may carry another request.
     func respond(
-        to request: Request, from peer: PeerCredentials, isUnlimited: Bool, closed: StopSignal,
-        refusal: ControlProblem?, writer: consuming ResponseWriter, channel: any Channel
+        to request: Request, from peer: PeerCredentials, closed: StopSignal, refusal: ControlProblem?,
+        writer: consuming ResponseWriter, channel: any Channel
     ) async throws -> Bool {
         let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
         let refusal = refusal ?? self.refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
@@ -59,8 +59,7 @@ struct ControlResponder: Sendable {
                     to: request,
                     in: ControlContext(
                         source: ControlContext.Source(
-                            logger: logger, body: body, closed: closed, limitedUser: isUnlimited ? nil : peer.uid,
-                            eventLoop: channel.eventLoop)))
+                            logger: logger, body: body, closed: closed, user: peer.uid, channel: channel)))
             }
         if refusal == nil { response.headers[.halyardDatabase] = databaseHeader }
         body.letGo()

@@ -25,7 +25,6 @@ public struct ControlServer: Service {
     private let stop: StopSignal
     private let connections: OpenConnections
     private let gate = AcceptGate()
-    private let unlimitedUsers: Set<UInt32>
 
     /// A server that answers every request with one problem, in place of a daemon that cannot start.
     public init(
@@ -39,8 +38,7 @@ public struct ControlServer: Service {
     }
 
     /// - Parameters:
-    ///   - unlimitedUsers: Those that ``ServerLimits/connectionsPerUser`` and the limit of large answers do not bind:
-    ///     root and the daemon's own.
+    ///   - unlimitedUsers: Users that ``ServerLimits/connectionsPerUser`` does not bind: root and the daemon's own.
     ///   - isAllowed: Whether a peer may use the socket, besides the socket's mode.
     public init(
         control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
@@ -63,10 +61,9 @@ public struct ControlServer: Service {
         self.limits = limits
         self.logger = logger
         self.group = group
-        self.unlimitedUsers = unlimitedUsers
         self.stop = stop
         self.responder = responder
-        connections = OpenConnections(limits)
+        connections = OpenConnections(limits: limits, unlimitedUsers: unlimitedUsers)
     }
 
     /// Serves until the task is cancelled or shut down gracefully. To be called once; the socket is closed when it returns.
@@ -116,9 +113,7 @@ public struct ControlServer: Service {
         try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers(
-                        AcceptGate.Handler(gate),
-                        AvailableConnectionsChannelHandler(maxConnections: limits.connections))
+                    try channel.pipeline.syncOperations.addHandler(AcceptGate.Handler(gate))
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -135,19 +130,15 @@ public struct ControlServer: Service {
         let closed = StopSignal()
         let over = StopSignal()
         channel.closeFuture.whenComplete { _ in closed.fire() }
-        let isUnlimited = unlimitedUsers.contains(peer.uid)
-        let isCounted =
-            isUnlimited
-            || connections.count(channel, for: peer.uid, atMost: limits.connectionsPerUser)
-        let refusal = isCounted ? nil : limits.tooManyConnections(of: peer)
+        let refusal = connections.admit(channel, for: peer.uid) ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
-                connections.isUsed(channel)
                 // What follows a body that was refused is not carried out.
                 if over.isFired { return channel.close(promise: nil) }
+                connections.beginRequest(channel)
+                defer { connections.endRequest(channel) }
                 let goesOn = try await responder.respond(
-                    to: request, from: peer, isUnlimited: isUnlimited, closed: closed, refusal: refusal,
-                    writer: writer, channel: channel)
+                    to: request, from: peer, closed: closed, refusal: refusal, writer: writer, channel: channel)
                 if !goesOn { over.fire() }
             },
             configuration: HTTP1Channel.Configuration(

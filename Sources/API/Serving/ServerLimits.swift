@@ -2,14 +2,19 @@ import Control
 
 /// What callers may use of the server.
 public struct ServerLimits: Sendable, Hashable {
-    /// More wait in the socket's backlog.
+    /// Of all users together. A new connection takes the place of one that carries no request.
     public var connections: Int
-    /// Of one user, besides root and the daemon's own; more are answered that they are too many.
+    /// Connections of one user other than root and the daemon's own. Once all of them carry requests, a further one is
+    /// refused.
     public var connectionsPerUser: Int
     /// How long a connection may send nothing: between requests, within a request's head, and within a body.
     public var idle: Duration
     /// How long a peer may leave an answer unread.
     public var stall: Duration
+    /// How long a caller may take nothing of a large answer.
+    public var reading: Duration
+    /// Memory that large answers to all callers together may occupy.
+    public var answerBytes: Int
     /// How long a peer may stay after the last answer of its connection.
     public var linger: Duration
     /// How long a JSON body may take.
@@ -25,7 +30,7 @@ public struct ServerLimits: Sendable, Hashable {
     /// - Parameter connectionsPerUser: Nil for a quarter of all.
     public init(
         connections: Int = 512, connectionsPerUser: Int? = nil, idle: Duration = .seconds(60),
-        stall: Duration = .seconds(300),
+        stall: Duration = .seconds(300), reading: Duration = .seconds(30), answerBytes: Int = 16 << 20,
         linger: Duration = .seconds(1), body: Duration = .seconds(30), arrival: Duration = .milliseconds(200),
         firstArrival: Duration = .seconds(2), drain: Duration = .seconds(10)
     ) {
@@ -33,6 +38,8 @@ public struct ServerLimits: Sendable, Hashable {
         self.connectionsPerUser = connectionsPerUser ?? max(1, connections / 4)
         self.idle = idle
         self.stall = stall
+        self.reading = reading
+        self.answerBytes = answerBytes
         self.linger = linger
         self.body = body
         self.arrival = arrival
@@ -45,7 +52,7 @@ extension ServerLimits {
     func tooManyConnections(of peer: PeerCredentials) -> ControlProblem {
         ControlProblem(
             .unavailable,
-            "User \(peer.uid) has \(connectionsPerUser) connections open, which is all one user may have. Close some, or try again later."
+            "User \(peer.uid) has as many connections with unfinished requests as one user may have now. Close some, or try again later."
         )
     }
 }

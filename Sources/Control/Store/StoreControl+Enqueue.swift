@@ -2,10 +2,24 @@ import Jobs
 
 extension StoreControl {
     public func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
+        if submissions.isEmpty { return [] }
+        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
+        let large = largeGraphs(of: catalog)
+        guard submissions.reduce(0, { $0 + expectedJobs(of: $1, large) }) > Self.fewJobs else {
+            return try await enqueue(submissions, catalog)
+        }
+        return try await withTaskExecutorPreference(planning) { () throws(ControlProblem) in
+            try await enqueue(submissions, catalog)
+        }
+    }
+
+    private func enqueue(
+        _ submissions: [Submission], _ catalog: Catalog
+    ) async throws(ControlProblem) -> [SubmissionAnswer] {
         var answers = [SubmissionAnswer?](repeating: nil, count: submissions.count)
         var failure: ControlProblem?
         do throws(ControlProblem) {
-            try await enqueue(submissions, answering: &answers)
+            try await enqueue(submissions, catalog, answering: &answers)
         } catch {
             guard answers.contains(where: { $0?.isAccepted ?? false }) else { throw error }
             failure = error
@@ -16,16 +30,14 @@ extension StoreControl {
     }
 
     /// Jobs for the store at once: enough to share a commit, few enough that no other write waits long for it.
-    static let batchJobs = 10_000
+    static let batchJobs = 2000
 
     /// More than these wait for one of few turns.
     static let fewJobs = 1000
 
     private func enqueue(
-        _ submissions: [Submission], answering answers: inout [SubmissionAnswer?]
+        _ submissions: [Submission], _ catalog: Catalog, answering answers: inout [SubmissionAnswer?]
     ) async throws(ControlProblem) {
-        if submissions.isEmpty { return }
-        let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let kinds = try await kindsOfJobs(submissions)
         let moment = now()
         let checker = InputChecker(catalog: catalog, check: daemon?.beginInputCheck?())

@@ -15,6 +15,8 @@ public final class StoreControl: JobControl {
     /// Held from the planning of very many jobs until they are written. A request of few bytes may come to a hundred
     /// thousand jobs: this bounds what is planned at once, and how many such writes another one can find before it.
     let manyJobs = Turns(2)
+    /// Plans very many jobs beside the threads that serve other callers.
+    let planning = BackgroundExecutor(named: "halyard-planning")
 
     /// - Parameters:
     ///   - database: The file's path, for the status.
@@ -56,11 +58,7 @@ public final class StoreControl: JobControl {
     static let maxNeighbours = 1000
 
     public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
-        guard (1...10_000).contains(filter.limit) else {
-            throw ControlProblem(
-                .invalidRequest, "A listing shows 1 to 10000 jobs; \(filter.limit) is not in that range.")
-        }
-        return try await asked { () throws(StoreError) in try await store.jobs(filter) }
+        try await pages(filter).all()
     }
 
     public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {
@@ -111,31 +109,12 @@ public final class StoreControl: JobControl {
     // MARK: Graphs
 
     public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
-        do throws(StoreError) {
-            if let graph = try await store.graph(id) {
-                // All at once, so without what may be large.
-                var filter = JobFilter(graph: id, order: .oldestFirst, limit: 10_000, withInputs: false)
-                var jobs: [JobRecord] = []
-                while true {
-                    let page = try await store.jobs(filter)
-                    jobs += page
-                    // Nobody waits any more for what is asked for by a task that was cancelled.
-                    guard filter.mayGoOn(after: page), !Task.isCancelled else { break }
-                    filter.after = page.last?.id
-                }
-                return GraphDetail(graph: graph, jobs: jobs, edges: try await store.edges(of: id))
-            }
-        } catch {
-            throw ControlProblem(error)
-        }
-        throw .noGraph(id)
+        let pages = try await pages(of: id)
+        return GraphDetail(graph: pages.graph, jobs: try await pages.jobs.all(), edges: try await pages.edges.all())
     }
 
     public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
-        guard (1...10_000).contains(limit) else {
-            throw ControlProblem(.invalidRequest, "A listing shows 1 to 10000 graphs; \(limit) is not in that range.")
-        }
-        return try await asked { () throws(StoreError) in try await store.graphs(limit: limit, before: before) }
+        try await graphPages(limit: limit, before: before).all()
     }
 
     // MARK: Watching

@@ -18,6 +18,8 @@ public protocol JobControl: Sendable {
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
     func job(_ id: JobID) async throws(ControlProblem) -> JobDetail
     func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]
+    /// The same, a few at a time.
+    func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord>
     /// The final result; nil while the job is open.
     func result(_ id: JobID) async throws(ControlProblem) -> JobResult?
     /// The final result; nil when the job is still open after that time.
@@ -40,6 +42,10 @@ public protocol JobControl: Sendable {
 
     func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail
     func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord]
+    /// What ``graph(_:)`` gives, a few jobs and edges at a time.
+    func pages(of graph: GraphID) async throws(ControlProblem) -> GraphPages
+    /// What ``graphs(limit:before:)`` gives, a few at a time.
+    func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord>
 
     // MARK: Watching
 

@@ -40,6 +40,68 @@ public struct JobFilter: Sendable, Hashable {
     }
 }
 
+/// A part of a listing, small enough that reading it holds nobody up.
+public struct JobPage: Sendable, Hashable {
+    public static let maxJobs = 100
+    /// A page ends with the job whose input brings all inputs to this.
+    public static let maxInputBytes = 32 << 10
+
+    /// In the listing's order. There may be none although more follow.
+    public var jobs: [JobRecord]
+    /// The next page begins after this job; nil at the end of the listing.
+    public var next: JobID?
+
+    public init(jobs: [JobRecord], next: JobID?) {
+        self.jobs = jobs
+        self.next = next
+    }
+}
+
+/// Where an edge is among the edges of its graph.
+public struct EdgePosition: Sendable, Hashable {
+    public var dependent: JobID
+    public var position: Int
+
+    public init(dependent: JobID, position: Int) {
+        self.dependent = dependent
+        self.position = position
+    }
+}
+
+/// A part of a graph's edges, small enough that reading it holds nobody up.
+public struct EdgePage: Sendable, Hashable {
+    public static let maxEdges = 1000
+
+    public var edges: [DependencyRecord]
+    /// The next page begins after this edge; nil after the last one.
+    public var next: EdgePosition?
+
+    public init(edges: [DependencyRecord], next: EdgePosition?) {
+        self.edges = edges
+        self.next = next
+    }
+}
+
+/// Reads a listing page by page. Each page shows the moment it was read.
+public struct JobListing: Sendable {
+    private var filter: JobFilter
+    private var inputBytes = 0
+    public private(set) var isOver = false
+
+    public init(_ filter: JobFilter) { self.filter = filter }
+
+    /// The next jobs; possibly none although the listing is not over.
+    public mutating func next(from store: some JobStore) async throws(StoreError) -> [JobRecord] {
+        if isOver { return [] }
+        let page = try await store.page(filter)
+        filter.after = page.next
+        filter.limit -= page.jobs.count
+        for job in page.jobs { inputBytes += job.input?.bytes.count ?? 0 }
+        isOver = page.next == nil || filter.limit <= 0 || inputBytes >= filter.pageBytes
+        return page.jobs
+    }
+}
+
 /// Which finished jobs to delete: a graph as a whole, or a job without one, when all of it is final since before the
 /// moment, its outcome is among the outcomes, and no job outside of it depends on it.
 ///

@@ -6,11 +6,15 @@
 /// Invariants, cited by code and tests:
 /// - P2: a final state never changes.
 /// - P3: at most one result for a job; a finish names job, attempt and state, and a stale one changes nothing.
-/// - P4: result, end of attempt, unblocking of dependents and children are one transaction.
+/// - P4: result, end of attempt, unblocking of dependents and children are one transaction. Where very many dependents wait
+///   for one job, the transaction releases some of them and durably notes the rest, which later transactions release.
 public protocol JobStore: Sendable {
     // MARK: Jobs
 
     /// Accepts graphs, each whole or not at all. The outcomes are in the order of `graphs`.
+    ///
+    /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
+    /// callers do not wait; they may run before all are written. This returns when all are.
     ///
     /// A job starts as `blocked` while a dependency is open, else as `scheduled` when its time is still to come, else as
     /// `ready`; it is `skipped` at once when a dependency has already failed its condition.
@@ -37,10 +41,14 @@ public protocol JobStore: Sendable {
     func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult]
 
     /// The same for every open job of a graph. Nil when there is no such graph.
+    ///
+    /// The request is durable at once; very many jobs are then cancelled in several transactions, and none of them starts
+    /// meanwhile. This returns when all are.
     func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]?
 
-    /// Deletes finished jobs with their results, attempts and edges, the newest first, in one transaction. To delete all,
-    /// go on from each step's ``PruneStep/next`` until that is nil.
+    /// Deletes finished jobs with their results, attempts and edges, the newest first. To delete all, go on from each step's
+    /// ``PruneStep/next`` until that is nil. A very large graph is deleted in several transactions; from the first one on,
+    /// no new job may depend on its jobs.
     ///
     /// - Parameters:
     ///   - below: Only jobs with lower numbers.
@@ -90,8 +98,8 @@ public protocol JobStore: Sendable {
     /// What ``enqueue(_:now:)`` answers to any graph with this key; nil while the key is unused.
     func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
-    /// One page; see ``JobFilter/mayGoOn(after:)``.
-    func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord]
+    /// The first page of what a filter selects; ``JobListing`` reads on.
+    func page(_ filter: JobFilter) async throws(StoreError) -> JobPage
     func result(of job: JobID) async throws(StoreError) -> JobResult?
     /// Attempts that ended, first to last; only the last ``AttemptRecord/maxWithConnections`` with their connections.
     func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
@@ -108,8 +116,10 @@ public protocol JobStore: Sendable {
     func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord?
     /// Newest first.
     func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
-    /// Every edge whose dependent is in the graph.
-    func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord]
+    /// Edges whose dependent is in the graph, in order of the dependent and its declaration.
+    ///
+    /// - Parameter after: Begins after this edge; nil for the first.
+    func edges(of graph: GraphID, after: EdgePosition?, limit: Int) async throws(StoreError) -> EdgePage
     func queues() async throws(StoreError) -> [QueueRecord]
     /// Of every job there is, also in queues that were removed.
     func counts() async throws(StoreError) -> StateCounts
@@ -121,6 +131,28 @@ public protocol JobStore: Sendable {
     /// Calls `observer` after each commit that changed something, in the order of the commits, until the observation is
     /// cancelled or dropped; and once when the store stops by itself. It must return quickly and must not wait for the store.
     func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation
+}
+
+extension JobStore {
+    /// A whole listing, up to the filter's limits; see ``JobFilter/mayGoOn(after:)``.
+    public func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord] {
+        var listing = JobListing(filter)
+        var jobs: [JobRecord] = []
+        repeat { jobs += try await listing.next(from: self) } while !listing.isOver
+        return jobs
+    }
+
+    /// Every edge whose dependent is in the graph.
+    public func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord] {
+        var edges: [DependencyRecord] = []
+        var next: EdgePosition?
+        repeat {
+            let page = try await self.edges(of: graph, after: next, limit: EdgePage.maxEdges)
+            edges += page.edges
+            next = page.next
+        } while next != nil
+        return edges
+    }
 }
 
 /// Ends an observation when cancelled or dropped.

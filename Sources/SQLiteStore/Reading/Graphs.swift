@@ -17,16 +17,22 @@ extension Reader {
         return found
     }
 
-    func edges(of graph: GraphID) throws(SQLiteError) -> [DependencyRecord] {
-        var edges: [DependencyRecord] = []
+    func edges(of graph: GraphID, after: EdgePosition?, limit: Int) throws(SQLiteError) -> EdgePage {
+        var page = EdgePage(edges: [], next: nil)
         graphs.edges.bind(1, graph.rawValue)
-        while try graphs.edges.step() {
-            edges.append(
+        graphs.edges.bind(2, after?.dependent.rawValue ?? 0)
+        graphs.edges.bind(3, after?.position ?? -1)
+        for _ in 0..<max(1, min(limit, EdgePage.maxEdges)) {
+            guard try graphs.edges.step() else { return page }
+            let dependent = JobID(graphs.edges.integer(0))
+            page.edges.append(
                 DependencyRecord(
-                    dependent: JobID(graphs.edges.integer(0)), dependency: JobID(graphs.edges.integer(1)),
+                    dependent: dependent, dependency: JobID(graphs.edges.integer(1)),
                     condition: graphs.edges.condition(2)))
+            page.next = EdgePosition(dependent: dependent, position: Int(graphs.edges.integer(3)))
         }
-        return edges
+        graphs.edges.reset()
+        return page
     }
 }
 
@@ -54,10 +60,12 @@ struct GraphStatements: ~Copyable {
         LIMIT    :limit
         """
     static let edgesSQL: StaticString = """
-        SELECT     dependency.job_id, dependency.parent_id, dependency.condition
+        SELECT     dependency.job_id, dependency.parent_id, dependency.condition, dependency.position
         FROM       job INDEXED BY job_graph
         CROSS JOIN dependency ON dependency.job_id = job.id
-        WHERE      job.graph_id = :graph
+        WHERE      job.graph_id = ?1
+        AND        job.id >= ?2
+        AND        (job.id > ?2 OR dependency.position > ?3)
         ORDER BY   job.id, dependency.position
         """
 

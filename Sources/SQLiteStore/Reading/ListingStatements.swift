@@ -1,109 +1,104 @@
 import SQLite
 
-/// Parameters of all: 1 queue, 2 definition, 3 kind, 4 and 5 the numbers between, 6 the states as bits, 7 the limit, 8 the
-/// graph or the state.
+/// Each statement walks one index and says of every job on the way whether the filter selects it, so that a walk can end
+/// after a bounded number of rows, however few of them are selected.
+///
+/// Parameters of all: 1 queue, 2 definition, 3 kind, 4 and 5 the numbers between, 6 the states as bits, 7 the graph or
+/// the state.
 struct ListingStatements: ~Copyable {
     static let allNewestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+                 AND (?6 >> state) & 1
         FROM     job NOT INDEXED
         WHERE    id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
-        AND      (?6 >> state) & 1
         ORDER BY id DESC
-        LIMIT    ?7
         """
     static let allOldestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+                 AND (?6 >> state) & 1
         FROM     job NOT INDEXED
         WHERE    id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
-        AND      (?6 >> state) & 1
         ORDER BY id
-        LIMIT    ?7
         """
     static let graphNewestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+                 AND (?6 >> state) & 1
         FROM     job INDEXED BY job_graph
-        WHERE    graph_id = ?8
+        WHERE    graph_id = ?7
         AND      id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
-        AND      (?6 >> state) & 1
         ORDER BY id DESC
-        LIMIT    ?7
         """
     static let graphOldestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
+                 AND (?6 >> state) & 1
         FROM     job INDEXED BY job_graph
-        WHERE    graph_id = ?8
+        WHERE    graph_id = ?7
         AND      id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
-        AND      (?6 >> state) & 1
         ORDER BY id
-        LIMIT    ?7
         """
     static let openNewestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         FROM     job INDEXED BY job_open
         WHERE    state < 4
-        AND      state = ?8
+        AND      state = ?7
         AND      id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         ORDER BY id DESC
-        LIMIT    ?7
         """
     static let openOldestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         FROM     job INDEXED BY job_open
         WHERE    state < 4
-        AND      state = ?8
+        AND      state = ?7
         AND      id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         ORDER BY id
-        LIMIT    ?7
         """
     static let unsuccessfulNewestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         FROM     job INDEXED BY job_unsuccessful
         WHERE    state >= 5
-        AND      state = ?8
+        AND      state = ?7
         AND      id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         ORDER BY id DESC
-        LIMIT    ?7
         """
     static let unsuccessfulOldestSQL: StaticString = """
-        SELECT   id
+        SELECT   id,
+                 (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
+                 AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
+                 AND (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         FROM     job INDEXED BY job_unsuccessful
         WHERE    state >= 5
-        AND      state = ?8
+        AND      state = ?7
         AND      id < ?4
         AND      id > ?5
-        AND      (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
-        AND      (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
-        AND      (?3 IS NULL OR definition_id IN (SELECT id FROM definition WHERE kind = ?3))
         ORDER BY id
-        LIMIT    ?7
         """
 
     let allNewest: Statement

@@ -2,88 +2,122 @@ import Jobs
 import SQLite
 
 extension Reader {
-    /// One page, whose cost depends on its own size and on what the filter passes over, not on all jobs in those states.
-    func jobs(_ filter: JobFilter) throws(SQLiteError) -> [JobRecord] {
+    /// How many rows of each index one page looks at, selected or not: a few milliseconds.
+    static let rowsPerPage = 10_000
+
+    /// One page, whose cost is bounded whatever the filter selects, so that other callers get their turn between two.
+    func page(_ filter: JobFilter) throws(SQLiteError) -> JobPage {
         try snapshot { () throws(SQLiteError) in
-            var jobs: [JobRecord] = []
+            let numbers = try numbers(filter)
+            var page = JobPage(jobs: [], next: numbers.next)
             var bytes = 0
-            for id in try numbers(filter) {
+            for (index, id) in numbers.found.enumerated() {
                 guard let job = try job(id, withInput: filter.withInputs) else { continue }
-                jobs.append(job)
+                page.jobs.append(job)
                 bytes += job.input?.bytes.count ?? 0
-                if bytes >= filter.pageBytes { break }
+                if bytes >= min(filter.pageBytes, JobPage.maxInputBytes) {
+                    if index + 1 < numbers.found.count { page.next = id }
+                    break
+                }
             }
-            return jobs
+            return page
         }
     }
 
     /// The jobs that a filter selects, by the narrowest index that fits: the graph's, those of the states, or the table
     /// in order of number.
-    private func numbers(_ filter: JobFilter) throws(SQLiteError) -> [JobID] {
-        var page = Page(filter)
+    private func numbers(_ filter: JobFilter) throws(SQLiteError) -> PageNumbers {
+        var page = PageNumbers(filter)
         if let graph = filter.graph {
-            return page.isNewestFirst
-                ? try collect(listings.graphNewest, filter, page, graph.rawValue)
-                : try collect(listings.graphOldest, filter, page, graph.rawValue)
+            page.isNewestFirst
+                ? try collect(listings.graphNewest, filter, &page, graph.rawValue)
+                : try collect(listings.graphOldest, filter, &page, graph.rawValue)
+            return page
         }
         guard let states = filter.states, !states.contains(.succeeded) else {
-            return page.isNewestFirst
-                ? try collect(listings.allNewest, filter, page) : try collect(listings.allOldest, filter, page)
+            page.isNewestFirst
+                ? try collect(listings.allNewest, filter, &page) : try collect(listings.allOldest, filter, &page)
+            return page
         }
         for state in states {
             let number = Int64(state.rawValue)
-            let more =
-                switch (state.isFinal, page.isNewestFirst) {
-                case (false, true): try collect(listings.openNewest, filter, page, number)
-                case (false, false): try collect(listings.openOldest, filter, page, number)
-                case (true, true): try collect(listings.unsuccessfulNewest, filter, page, number)
-                case (true, false): try collect(listings.unsuccessfulOldest, filter, page, number)
-                }
-            page.merge(more)
+            switch (state.isFinal, page.isNewestFirst) {
+            case (false, true): try collect(listings.openNewest, filter, &page, number)
+            case (false, false): try collect(listings.openOldest, filter, &page, number)
+            case (true, true): try collect(listings.unsuccessfulNewest, filter, &page, number)
+            case (true, false): try collect(listings.unsuccessfulOldest, filter, &page, number)
+            }
         }
-        return page.found
+        return page
     }
 
     /// - Parameter key: The graph or the state, as the statement has it.
     private func collect(
-        _ statement: borrowing Statement, _ filter: JobFilter, _ page: Page, _ key: Int64? = nil
-    ) throws(SQLiteError) -> [JobID] {
-        var found: [JobID] = []
+        _ statement: borrowing Statement, _ filter: JobFilter, _ page: inout PageNumbers, _ key: Int64? = nil
+    ) throws(SQLiteError) {
         try statement.bind(1, filter.queue)
         try statement.bind(2, filter.definition)
         try statement.bind(3, filter.kind)
         statement.bind(4, page.below)
         statement.bind(5, page.above)
         statement.bind(6, filter.states.map { $0.reduce(0) { $0 | 1 << $1.rawValue } } ?? 255)
-        statement.bind(7, page.limit)
-        if let key { statement.bind(8, key) }
-        while try statement.step() { found.append(JobID(statement.integer(0))) }
-        return found
+        if let key { statement.bind(7, key) }
+        var found: [JobID] = []
+        var last: JobID?
+        for _ in 0..<Self.rowsPerPage {
+            guard try statement.step() else { return page.merge(found, endedAt: nil) }
+            let id = JobID(statement.integer(0))
+            if statement.integer(1) != 0 { found.append(id) }
+            if found.count == page.limit {
+                statement.reset()
+                return page.merge(found, endedAt: id)
+            }
+            last = id
+        }
+        statement.reset()
+        page.merge(found, endedAt: last)
     }
 }
 
 /// The numbers of one page, gathered from several indexes.
-private struct Page {
+private struct PageNumbers {
     let isNewestFirst: Bool
     let limit: Int
     private(set) var found: [JobID] = []
+    /// Where the listing goes on: the nearest job at which a walk ended before its index did, or the page's last job when
+    /// there are more than fit.
+    private(set) var next: JobID?
     /// What can still be on the page lies between these.
     private(set) var below: Int64
     private(set) var above: Int64
 
     init(_ filter: JobFilter) {
         isNewestFirst = filter.order == .newestFirst
-        limit = max(1, min(filter.limit, 10_000))
+        limit = max(1, min(filter.limit, JobPage.maxJobs))
         below = isNewestFirst ? filter.after?.rawValue ?? .max : .max
         above = isNewestFirst ? 0 : filter.after?.rawValue ?? 0
     }
 
-    mutating func merge(_ more: [JobID]) {
-        if more.isEmpty { return }
+    mutating func merge(_ more: [JobID], endedAt end: JobID?) {
         found += more
-        found.sort(by: isNewestFirst ? { $0 > $1 } : { $0 < $1 })
-        if found.count > limit { found.removeLast(found.count - limit) }
-        guard found.count == limit, let last = found.last?.rawValue else { return }
-        if isNewestFirst { above = last } else { below = last }
+        found.sort(by: isBefore)
+        if let end { limitTo(end) }
+        guard found.count >= limit else { return }
+        limitTo(found[limit - 1])
     }
+
+    /// Nothing beyond `job` is on this page.
+    private mutating func limitTo(_ job: JobID) {
+        if let next, isBefore(next, job) || next == job { return drop(after: next) }
+        next = job
+        // Inclusive for the other indexes, which have other jobs.
+        if isNewestFirst { above = job.rawValue - 1 } else { below = job.rawValue + 1 }
+        drop(after: job)
+    }
+
+    private mutating func drop(after job: JobID) {
+        while let last = found.last, isBefore(job, last) { found.removeLast() }
+    }
+
+    private func isBefore(_ a: JobID, _ b: JobID) -> Bool { isNewestFirst ? a > b : a < b }
 }

@@ -10,6 +10,23 @@ final class RawPeer: Sendable {
         guard code == 0 else { throw TestFailure("connect: \(code)") }
     }
 
+    /// Many of them, each of which has sent `text`. Connecting waits while the listener's queue is full, so it is done on
+    /// another thread.
+    static func connect(_ count: Int, to path: String, sending text: String) async throws -> [RawPeer] {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        try (0..<count).map { _ in
+                            let peer = try RawPeer(path)
+                            try? peer.send(text)  // The server may have ended the connection already.
+                            return peer
+                        }
+                    })
+            }
+        }
+    }
+
     /// Returns when nobody listens there any more. Blocks no thread: the queue of a listener that no longer accepts may be full.
     static func waitUntilNobodyListens(_ path: String) async {
         while true {
@@ -63,6 +80,17 @@ final class RawPeer: Sendable {
                     read.unicodeScalars.append(Unicode.Scalar(buffer[0]))
                 }
                 continuation.resume(returning: read)
+            }
+        }
+    }
+
+    /// Returns once the other side has closed the connection, whatever of it is not read yet.
+    func waitForHangUp() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            Thread.detachNewThread { [descriptor] in
+                var state = pollfd(fd: descriptor, events: 0, revents: 0)
+                while state.revents & Int16(POLLHUP) == 0, poll(&state, 1, -1) >= 0 {}
+                continuation.resume()
             }
         }
     }

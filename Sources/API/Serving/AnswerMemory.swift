@@ -1,0 +1,61 @@
+import Synchronization
+
+/// The bytes that answers may occupy at once; one user may have three quarters of them, so that others always get some.
+final class AnswerMemory: Sendable {
+    private struct State {
+        var used = 0
+        var byUser: [UInt32: Int] = [:]
+    }
+
+    private let limit: Int
+    private let limitOfUser: Int
+    private let state = Mutex(State())
+
+    init(_ bytes: Int) {
+        limit = bytes
+        limitOfUser = bytes / 4 * 3
+    }
+
+    /// Gives its bytes back once, at the latest with its last reference.
+    final class Hold: Sendable {
+        private let memory: AnswerMemory
+        private let bytes: Mutex<Int>
+        private let user: UInt32
+
+        fileprivate init(_ memory: AnswerMemory, _ bytes: Int, _ user: UInt32) {
+            self.memory = memory
+            self.bytes = Mutex(bytes)
+            self.user = user
+        }
+
+        func release() {
+            let held = bytes.withLock { bytes in
+                defer { bytes = 0 }
+                return bytes
+            }
+            if held > 0 { memory.giveBack(held, user) }
+        }
+
+        deinit { release() }
+    }
+
+    /// Nil when there is no room. A user without any may always have one answer, however large.
+    func take(_ bytes: Int, for user: UInt32) -> Hold? {
+        let hasRoom = state.withLock { state in
+            let own = state.byUser[user, default: 0]
+            guard own == 0 || (own + bytes <= limitOfUser && state.used + bytes <= limit) else { return false }
+            state.byUser[user] = own + bytes
+            state.used += bytes
+            return true
+        }
+        return hasRoom ? Hold(self, bytes, user) : nil
+    }
+
+    private func giveBack(_ bytes: Int, _ user: UInt32) {
+        state.withLock { state in
+            state.used -= bytes
+            let rest = state.byUser[user, default: bytes] - bytes
+            state.byUser[user] = rest > 0 ? rest : nil
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Control
+import Jobs
+
+/// The bytes of an answer, piece by piece; a piece is produced when it is asked for.
+struct Pieces: Sendable {
+    struct Piece: Sendable {
+        var bytes: [UInt8]
+        /// Nil after the last piece.
+        var rest: Pieces?
+    }
+
+    let next: @Sendable () async throws -> Piece
+
+    /// A JSON array, one element for each of the pages.
+    static func array<Element: WireValue & Sendable>(of pages: Pages<Element>) -> Pieces {
+        list(opening: [UInt8(ascii: "[")], pages) { bytes in
+            bytes.append(contentsOf: "]\n".utf8)
+            return nil
+        }
+    }
+
+    /// The JSON of ``GraphDetail``.
+    static func graph(_ pages: GraphPages) -> Pieces {
+        var opening = pages.graph.json.bytes
+        // The object goes on after the fields of the graph.
+        opening.removeLast()
+        opening.append(contentsOf: ",\"jobs\":[".utf8)
+        return list(opening: opening, pages.jobs) { bytes in
+            bytes.append(contentsOf: "],\"edges\":[".utf8)
+            return list(opening: [], pages.edges) { bytes in
+                bytes.append(contentsOf: "]}\n".utf8)
+                return nil
+            }
+        }
+    }
+
+    /// - Parameter end: Appends what follows the last element, and gives the pieces after that.
+    private static func list<Element: WireValue & Sendable>(
+        opening: [UInt8], _ pages: Pages<Element>, isFirst: Bool = true,
+        end: @escaping @Sendable (inout [UInt8]) -> Pieces?
+    ) -> Pieces {
+        Pieces {
+            let page = try await pages.read()
+            var bytes = opening
+            for (index, element) in page.elements.enumerated() {
+                if index > 0 || !isFirst { bytes.append(UInt8(ascii: ",")) }
+                element.appendJSON(to: &bytes)
+            }
+            guard let rest = page.rest else {
+                let following = end(&bytes)
+                return Piece(bytes: bytes, rest: following)
+            }
+            return Piece(
+                bytes: bytes,
+                rest: list(opening: [], rest, isFirst: isFirst && page.elements.isEmpty, end: end))
+        }
+    }
+}
