@@ -104,6 +104,15 @@ public struct Statement: ~Copyable {
         try connection.check(code)
     }
 
+    /// Binds a copy of the bytes as a blob.
+    public func bind(_ parameter: Int32, blob bytes: [UInt8]) throws(SQLiteError) {
+        let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)  // SQLITE_TRANSIENT
+        let code = bytes.withUnsafeBytes { buffer in
+            sqlite3_bind_blob64(handle, parameter, buffer.baseAddress, UInt64(buffer.count), copied)
+        }
+        try connection.check(code)
+    }
+
     /// Binds UTF-8 bytes as text without copying, for as long as `body` runs; `body` must finish with the statement.
     @inlinable
     public func withBound(

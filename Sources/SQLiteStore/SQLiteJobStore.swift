@@ -12,11 +12,11 @@ public final class SQLiteJobStore: JobStore {
     public let path: String
 
     /// Nil when it was opened to read.
-    private let writing: GroupCommit?
+    let writing: GroupCommit?
     /// For what running jobs wait for.
     private let reading: Lane<Reader>
     /// For listings, which may take long.
-    private let listing: Lane<Reader>
+    let listing: Lane<Reader>
 
     private init(path: String, writing: GroupCommit?, reading: Lane<Reader>, listing: Lane<Reader>) {
         self.path = path
@@ -112,19 +112,17 @@ public final class SQLiteJobStore: JobStore {
     /// written. False where the kernel has no more watches to give (`fs.inotify.max_user_instances`).
     public var isWatchingFiles: Bool { writing?.isWatching ?? false }
 
-    private func write<Value: Sendable>(
+    func write<Value: Sendable>(
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
         guard let writing else { throw .readOnly(path: path) }
         return try await writing.perform(weight: weight, body)
     }
 
-    // MARK: Jobs
+    /// Running jobs do not wait for what may come to very many rows.
+    private func lane(forRows limit: Int) -> Lane<Reader> { limit > 1000 ? listing : reading }
 
-    public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
-        let jobs = graphs.reduce(0) { $0 + $1.jobs.count }
-        return try await write(weight: jobs) { (writer) throws(SQLiteError) in try writer.enqueue(graphs, now: now) }
-    }
+    // MARK: Jobs
 
     public func exchange(
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
@@ -134,31 +132,6 @@ public final class SQLiteJobStore: JobStore {
 
     public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
         try await write { (writer) throws(SQLiteError) in try writer.rescueOrphans(maxRescues: maxRescues, now: now) }
-    }
-
-    public func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult] {
-        try await write(weight: jobs.count) { (writer) throws(SQLiteError) in try writer.cancel(jobs, now: now) }
-    }
-
-    public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {
-        let open = try await self.graph(graph)?.counts.open ?? 0
-        return try await write(weight: Int(open)) { (writer) throws(SQLiteError) in
-            try writer.cancel(graph: graph, now: now)
-        }
-    }
-
-    /// Looks for the jobs on a connection of its own first, so that a long walk does not hold up the writer.
-    public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
-        let found = try await listing.perform { (reader) throws(SQLiteError) in
-            try reader.prunable(request, below: below, limit: limit)
-        }
-        var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.next)
-        if !found.units.isEmpty {
-            (step.deleted, step.keptByDependents) = try await write { (writer) throws(SQLiteError) in
-                try writer.prune(found.units)
-            }
-        }
-        return step
     }
 
     // MARK: Settings
@@ -264,13 +237,15 @@ public final class SQLiteJobStore: JobStore {
     public func dependencies(
         of job: JobID, onlyOpen: Bool, limit: Int
     ) async throws(StoreError) -> Neighbours {
-        try await reading.perform { (reader) throws(SQLiteError) in
+        try await lane(forRows: limit).perform { (reader) throws(SQLiteError) in
             try reader.dependencies(of: job, onlyOpen: onlyOpen, limit: limit)
         }
     }
 
     public func dependents(of job: JobID, limit: Int) async throws(StoreError) -> [Neighbour] {
-        try await reading.perform { (reader) throws(SQLiteError) in try reader.dependents(of: job, limit: limit) }
+        try await lane(forRows: limit).perform { (reader) throws(SQLiteError) in
+            try reader.dependents(of: job, limit: limit)
+        }
     }
 
     public func outputs(

@@ -44,7 +44,28 @@ import Testing
         Plan("returnJob", FinishStatements.returnJobSQL, [byNumber]),
         Plan(
             "dependents", SettleStatements.dependentsSQL,
-            ["SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=?)"]),
+            [
+                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=? AND (condition,job_id,position)>(?,?,?))"
+            ]),
+        Plan(
+            "firstPart", WritingStatements.firstPartSQL,
+            [
+                "SEARCH staged_part USING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)", "SCALAR SUBQUERY",
+                "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)",
+            ]),
+        Plan(
+            "openBelow", CancelStatements.openBelowSQL,
+            ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid<?)"]),
+        Plan(
+            "someJobs", PruneStatements.someJobsSQL, ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid>?)"]),
+        Plan(
+            "hasLaterDependents", PruneStatements.hasLaterDependentsSQL,
+            [
+                "SEARCH dependency USING COVERING INDEX dependency_parent (parent_id=? AND condition=? AND job_id>?)"
+            ]),
+        Plan(
+            "someEdges", PruneStatements.someEdgesSQL,
+            ["SEARCH dependency USING PRIMARY KEY (job_id>? AND job_id<?)"]),
         Plan("blocked", SettleStatements.blockedSQL, [byNumber]),
         Plan("takeDependency", SettleStatements.takeDependencySQL, [byNumber]),
         Plan("unblock", SettleStatements.unblockSQL, [byNumber]),
@@ -124,7 +145,7 @@ import Testing
         Plan(
             "edges", GraphStatements.edgesSQL,
             [
-                "SEARCH job USING COVERING INDEX job_graph (graph_id=?)",
+                "SEARCH job USING COVERING INDEX job_graph (graph_id=? AND rowid>?)",
                 "SEARCH dependency USING PRIMARY KEY (job_id=?)",
             ]),
         Plan("graphs", GraphStatements.newestSQL, ["SEARCH graph USING INTEGER PRIMARY KEY (rowid<?)"]),

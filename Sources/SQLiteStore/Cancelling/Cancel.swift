@@ -7,26 +7,43 @@ extension Writer {
     func cancel(_ jobs: [JobID], now: Timestamp) throws(SQLiteError) -> [CancelResult] {
         var results: [CancelResult] = []
         results.reserveCapacity(jobs.count)
-        for job in jobs { results.append(try cancelAlone(job, now: now)) }
-        for (job, result) in zip(jobs, results) where result == .cancelled {
-            try settleDependents(of: job, .cancelled, now: now)
-        }
+        try cancelAndSettle(jobs, now: now) { results.append($1) }
         return results
     }
 
-    func cancel(graph: GraphID, now: Timestamp) throws(SQLiteError) -> [JobID: CancelResult]? {
+    func cancelAndSettle(
+        _ jobs: [JobID], now: Timestamp, _ body: (JobID, CancelResult) -> Void
+    ) throws(SQLiteError) {
+        var cancelled: [JobID] = []
+        for job in jobs {
+            let result = try cancelAlone(job, now: now)
+            if result == .cancelled { cancelled.append(job) }
+            body(job, result)
+        }
+        for job in cancelled { try settleDependents(of: job, .cancelled, now: now) }
+    }
+
+    /// - Returns: What became of the open jobs, or the work that carries the request out where there are very many. Nil
+    ///   when there is no such graph.
+    func cancel(graph: GraphID, now: Timestamp) throws(SQLiteError) -> (
+        results: [JobID: CancelResult], work: LongWork?
+    )? {
         cancelling.graph.bind(1, graph.rawValue)
-        let isKnown = try cancelling.graph.step()
+        guard try cancelling.graph.step() else { return nil }
+        let open = cancelling.graph.integer(0)
         cancelling.graph.reset()
-        guard isKnown else { return nil }
+        if open > Self.rowsPerSlice || memory.writing[graph] != nil {
+            try beginCancelling(graph, now: now)
+            return ([:], .cancelling(graph))
+        }
         var jobs: [JobID] = []
         cancelling.openJobs.bind(1, graph.rawValue)
         while try cancelling.openJobs.step() { jobs.append(JobID(cancelling.openJobs.integer(0))) }
         let results = try cancel(jobs, now: now)
-        return Dictionary(uniqueKeysWithValues: zip(jobs, results))
+        return (Dictionary(uniqueKeysWithValues: zip(jobs, results)), nil)
     }
 
-    private func cancelAlone(_ job: JobID, now: Timestamp) throws(SQLiteError) -> CancelResult {
+    func cancelAlone(_ job: JobID, now: Timestamp) throws(SQLiteError) -> CancelResult {
         cancelling.job.bind(1, job.rawValue)
         guard try cancelling.job.step() else { return .unknown }
         let state = JobState(rawValue: Int(cancelling.job.integer(0)))
@@ -63,7 +80,22 @@ extension Writer {
 }
 
 struct CancelStatements: ~Copyable {
-    static let graphSQL: StaticString = "SELECT 1 FROM graph WHERE id = :graph"
+    static let graphSQL: StaticString = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
+    static let openBelowSQL: StaticString = """
+        SELECT   id
+        FROM     job INDEXED BY job_graph
+        WHERE    graph_id = ?1
+        AND      id < ?2
+        AND      state < 4
+        ORDER BY id DESC
+        LIMIT    ?3
+        """
+    static let insertSQL: StaticString = """
+        INSERT INTO cancelling (graph_id, asked_ms, below_id)
+        VALUES (:graph, :now, 0x7FFFFFFFFFFFFFFF)
+        """
+    static let advanceSQL: StaticString = "UPDATE cancelling SET below_id = ?2 WHERE graph_id = ?1"
+    static let forgetSQL: StaticString = "DELETE FROM cancelling WHERE graph_id = :graph"
     static let openJobsSQL: StaticString = """
         SELECT   id
         FROM     job INDEXED BY job_graph
@@ -91,6 +123,10 @@ struct CancelStatements: ~Copyable {
     let job: Statement
     let request: Statement
     let cancel: Statement
+    let openBelow: Statement
+    let insert: Statement
+    let advance: Statement
+    let forget: Statement
 
     init(_ connection: Connection) {
         graph = connection.prepare(Self.graphSQL)
@@ -98,5 +134,9 @@ struct CancelStatements: ~Copyable {
         job = connection.prepare(Self.jobSQL)
         request = connection.prepare(Self.requestSQL)
         cancel = connection.prepare(Self.cancelSQL)
+        openBelow = connection.prepare(Self.openBelowSQL)
+        insert = connection.prepare(Self.insertSQL)
+        advance = connection.prepare(Self.advanceSQL)
+        forget = connection.prepare(Self.forgetSQL)
     }
 }

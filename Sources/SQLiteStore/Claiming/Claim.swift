@@ -85,6 +85,9 @@ extension Writer {
     private func start(
         _ job: ReadyJob, queue: Int, now: Timestamp, into claimed: inout [ClaimedJob]
     ) throws(SQLiteError) {
+        if isCancelling, try cancelIfAsked(JobID(job.id), now: now) {
+            return try settleDependents(of: JobID(job.id), .cancelled, now: now)
+        }
         claiming.start.bind(1, job.id)
         claiming.start.bind(2, now.milliseconds)
         // Zero rows: somebody else wrote to the file. Leave the job alone.

@@ -30,8 +30,8 @@ extension Writer {
         if let key = graph.key, let outcome = try enqueueing.keys.outcome(of: key) { return .answered(outcome) }
         do throws(PlanFailure) {
             let queues = try queues(of: graph)
-            let plan = try GraphPlan(graph.jobs, now: now) { (job) throws(PlanFailure) in
-                try outcomeOfDependency(job)
+            let plan = try GraphPlan(graph.jobs, now: now) { (job, condition) throws(PlanFailure) in
+                try outcomeOfDependency(job, condition)
             }
             return .accepted(plan, queues: queues)
         } catch {
@@ -61,17 +61,20 @@ extension Writer {
         return queues
     }
 
-    private func outcomeOfDependency(_ job: JobID) throws(PlanFailure) -> Outcome? {
+    /// The new job will have a higher number than all that there are.
+    private func outcomeOfDependency(
+        _ job: JobID, _ condition: DependencyCondition
+    ) throws(PlanFailure) -> Outcome? {
+        let edge = EdgeKey(condition: condition, job: JobID(.max), position: 0)
+        let state: JobState??
         do throws(SQLiteError) {
-            enqueueing.stateOf.bind(1, job.rawValue)
-            if try enqueueing.stateOf.step() {
-                defer { enqueueing.stateOf.reset() }
-                return Outcome(rawValue: Int(enqueueing.stateOf.integer(0)))
-            }
+            state = try dependencyState(of: job)
         } catch {
             throw .failed(error)
         }
-        throw .refused(.unknownDependency(job))
+        guard let state else { throw .refused(.unknownDependency(job)) }
+        if let settling = memory.settling[job], settling.last < edge { return nil }
+        return state?.outcome
     }
 
     // MARK: Writing
@@ -90,22 +93,17 @@ extension Writer {
         }
         for (index, job) in graph.jobs.enumerated() {
             try insertJob(
-                job, id: first + Int64(index), graph: graphID, plan.starts[index], queue: queues[index], now: now)
+                job, id: first + Int64(index), graph: graphID, plan.starts[index],
+                dependencies: job.dependencies.count, queue: queues[index], now: now)
         }
         for (index, job) in graph.jobs.enumerated() {
-            guard let input = job.input else { continue }
-            enqueueing.insertInput.bind(1, first + Int64(index))
-            try enqueueing.insertInput.withBound(2, text: input.bytes) { () throws(SQLiteError) in
-                try enqueueing.insertInput.run()
-            }
+            if let input = job.input { try insert(input, of: JobID(first + Int64(index))) }
         }
         for (index, job) in graph.jobs.enumerated() {
             for (position, dependency) in job.dependencies.enumerated() {
-                enqueueing.insertDependency.bind(1, first + Int64(index))
-                enqueueing.insertDependency.bind(2, position)
-                enqueueing.insertDependency.bind(3, number(of: dependency.job, first: first).rawValue)
-                enqueueing.insertDependency.bind(4, dependency.condition.rawValue)
-                try enqueueing.insertDependency.run()
+                try insertDependency(
+                    of: JobID(first + Int64(index)), position: position,
+                    on: number(of: dependency.job, first: first), dependency.condition)
             }
             if let cause = plan.starts[index].cause {
                 try recordSkip(
@@ -113,20 +111,39 @@ extension Writer {
                     now: now)
             }
         }
-        if let key = graph.key {
-            try enqueueing.insertKey.bind(1, key.name)
-            enqueueing.insertKey.bind(2, key.fingerprint)
-            enqueueing.insertKey.bind(3, graphID?.rawValue)
-            enqueueing.insertKey.bind(4, first)
-            enqueueing.insertKey.bind(5, graph.jobs.count)
-            try enqueueing.insertKey.run()
-        }
+        if let key = graph.key { try insert(key, graph: graphID, first: first, jobs: graph.jobs.count) }
         let jobs = (first..<memory.nextJob).map(JobID.init(_:))
         let skipped = zip(jobs, plan.starts).compactMap { $1.state == .skipped ? $0 : nil }
         return EnqueueReceipt(graph: graphID, jobs: jobs, skipped: skipped)
     }
 
-    private func number(of job: NewDependency.Job, first: Int64) -> JobID {
+    func insert(_ input: JSONText, of job: JobID) throws(SQLiteError) {
+        enqueueing.insertInput.bind(1, job.rawValue)
+        try enqueueing.insertInput.withBound(2, text: input.bytes) { () throws(SQLiteError) in
+            try enqueueing.insertInput.run()
+        }
+    }
+
+    func insertDependency(
+        of job: JobID, position: Int, on parent: JobID, _ condition: DependencyCondition
+    ) throws(SQLiteError) {
+        enqueueing.insertDependency.bind(1, job.rawValue)
+        enqueueing.insertDependency.bind(2, position)
+        enqueueing.insertDependency.bind(3, parent.rawValue)
+        enqueueing.insertDependency.bind(4, condition.rawValue)
+        try enqueueing.insertDependency.run()
+    }
+
+    func insert(_ key: IdempotencyKey, graph: GraphID?, first: Int64, jobs: Int) throws(SQLiteError) {
+        try enqueueing.insertKey.bind(1, key.name)
+        enqueueing.insertKey.bind(2, key.fingerprint)
+        enqueueing.insertKey.bind(3, graph?.rawValue)
+        enqueueing.insertKey.bind(4, first)
+        enqueueing.insertKey.bind(5, jobs)
+        try enqueueing.insertKey.run()
+    }
+
+    func number(of job: NewDependency.Job, first: Int64) -> JobID {
         switch job {
         case .new(let index): JobID(first + Int64(index))
         case .existing(let id): id
@@ -146,8 +163,9 @@ extension Writer {
         try enqueueing.insertGraph.run()
     }
 
-    private func insertJob(
-        _ job: NewJob, id: Int64, graph: GraphID?, _ start: GraphPlan.Start, queue: Int, now: Timestamp
+    func insertJob(
+        _ job: NewJob, id: Int64, graph: GraphID?, _ start: GraphPlan.Start, dependencies: Int, queue: Int,
+        now: Timestamp
     ) throws(SQLiteError) {
         let dueAt: Timestamp? =
             switch start.state {
@@ -161,7 +179,7 @@ extension Writer {
         enqueueing.insertJob.bind(5, job.definition.rawValue)
         enqueueing.insertJob.bind(6, graph?.rawValue)
         try enqueueing.insertJob.bind(7, job.node)
-        enqueueing.insertJob.bind(8, job.dependencies.count)
+        enqueueing.insertJob.bind(8, dependencies)
         enqueueing.insertJob.bind(9, start.pending)
         enqueueing.insertJob.bind(10, now.milliseconds)
         enqueueing.insertJob.bind(11, dueAt?.milliseconds)
@@ -176,7 +194,7 @@ extension Writer {
 }
 
 struct EnqueueStatements: ~Copyable {
-    static let stateOfSQL: StaticString = "SELECT state FROM job WHERE id = :job"
+    static let stateOfSQL: StaticString = "SELECT state, graph_id FROM job WHERE id = :job"
     static let insertGraphSQL: StaticString = """
         INSERT INTO graph (id, name, enqueued_ms, finished_ms,
                            blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped)

@@ -16,9 +16,11 @@ struct GraphPlan {
 
     let starts: [Start]
 
-    /// - Parameter outcomeOfExisting: The outcome of a job that exists; nil while it is open.
+    /// - Parameter outcomeOfExisting: The outcome of a job that exists; nil while it is open, or while its dependents are
+    ///   still being settled, the new one among them.
     init(
-        _ jobs: [NewJob], now: Timestamp, outcomeOfExisting: (JobID) throws(PlanFailure) -> Outcome?
+        _ jobs: [NewJob], now: Timestamp,
+        outcomeOfExisting: (JobID, DependencyCondition) throws(PlanFailure) -> Outcome?
     ) throws(PlanFailure) {
         var starts = [Start](repeating: Start(), count: jobs.count)
         for index in try Self.order(of: jobs) {
@@ -27,7 +29,7 @@ struct GraphPlan {
                 let outcome: Outcome? =
                     switch dependency.job {
                     case .new(let parent): starts[parent].state.outcome
-                    case .existing(let parent): try outcomeOfExisting(parent)
+                    case .existing(let parent): try outcomeOfExisting(parent, dependency.condition)
                     }
                 guard let outcome else {
                     start.pending += 1
@@ -54,7 +56,7 @@ struct GraphPlan {
     }
 
     /// The indices so that each stands after those it depends on (I1).
-    private static func order(of jobs: [NewJob]) throws(PlanFailure) -> [Int] {
+    static func order(of jobs: [NewJob]) throws(PlanFailure) -> [Int] {
         // In the usual graph every job comes after its dependencies already.
         let isOrdered = jobs.indices.allSatisfy { index in
             jobs[index].dependencies.allSatisfy { dependency in

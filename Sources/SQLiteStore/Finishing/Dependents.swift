@@ -2,25 +2,50 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Unblocks or skips what waits for a job that is now final, and what waits for the skipped ones in turn.
+    /// Unblocks or skips what waits for a job that is now final, and what waits for the skipped ones in turn; at most so much
+    /// of it as one transaction should (``settlingRows``), and the rest in later slices.
     func settleDependents(of job: JobID, _ outcome: Outcome, now: Timestamp) throws(SQLiteError) {
-        var settled = [(job: job, outcome: outcome)]
-        while let parent = settled.popLast() {
+        try settle([SettlingJob(job: job, outcome: outcome, at: now)])
+    }
+
+    func settle(_ jobs: [SettlingJob]) throws(SQLiteError) {
+        var settled = jobs
+        while var parent = settled.popLast() {
             settling.dependents.bind(1, parent.job.rawValue)
+            settling.dependents.bind(2, parent.last.condition)
+            settling.dependents.bind(3, parent.last.job)
+            settling.dependents.bind(4, parent.last.position)
             while try settling.dependents.step() {
+                guard settlingRows > 0 else {
+                    settling.dependents.reset()
+                    return try postpone(settled + [parent])
+                }
+                settlingRows -= 1
                 let dependent = JobID(settling.dependents.integer(0))
-                let isMet = settling.dependents.integer(1) == finishedCondition || parent.outcome == .succeeded
-                if isMet {
-                    try unblock(dependent, now: now)
-                } else if try skip(dependent, because: parent.job, parent.outcome, now: now) {
-                    settled.append((dependent, .skipped))
+                let condition = settling.dependents.integer(1)
+                parent.last = EdgeKey(
+                    condition: Int(condition), job: dependent.rawValue, position: Int(settling.dependents.integer(2)))
+                if condition == finishedCondition || parent.outcome == .succeeded {
+                    try unblock(dependent, now: parent.at)
+                } else if let outcome = try end(dependent, because: parent.job, parent.outcome, now: parent.at) {
+                    settled.append(SettlingJob(job: dependent, outcome: outcome, at: parent.at))
                 }
             }
         }
     }
 
+    /// Skips a job that can no longer run, or cancels it where that was asked for.
+    ///
+    /// - Returns: Nil when the job is not blocked any more.
+    private func end(
+        _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
+    ) throws(SQLiteError) -> Outcome? {
+        if isCancelling, try cancelIfAsked(job, now: now) { return .cancelled }
+        return try skip(job, because: parent, outcome, now: now) ? .skipped : nil
+    }
+
     /// Takes one dependency from a blocked job, and lets it go when that was the last.
-    private func unblock(_ job: JobID, now: Timestamp) throws(SQLiteError) {
+    func unblock(_ job: JobID, now: Timestamp) throws(SQLiteError) {
         settling.blocked.bind(1, job.rawValue)
         // Not blocked any more: skipped or cancelled before.
         guard try settling.blocked.step() else { return }
@@ -45,7 +70,7 @@ extension Writer {
     }
 
     /// False when the job is not blocked any more.
-    private func skip(
+    func skip(
         _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Bool {
         settling.blocked.bind(1, job.rawValue)
@@ -92,10 +117,17 @@ extension JobFailure {
 
 struct SettleStatements: ~Copyable {
     static let dependentsSQL: StaticString = """
-        SELECT job_id, condition
-        FROM   dependency INDEXED BY dependency_parent
-        WHERE  parent_id = :parent
+        SELECT   job_id, condition, position
+        FROM     dependency INDEXED BY dependency_parent
+        WHERE    parent_id = ?1
+        AND      (condition, job_id, position) > (?2, ?3, ?4)
+        ORDER BY condition, job_id, position
         """
+    static let keepSQL: StaticString = """
+        INSERT OR REPLACE INTO settling (job_id, outcome, at_ms, last_condition, last_job_id, last_position)
+        VALUES (:job, :outcome, :at, :condition, :dependent, :position)
+        """
+    static let forgetSQL: StaticString = "DELETE FROM settling WHERE job_id = :job"
     static let blockedSQL: StaticString = """
         SELECT pending, due_ms, queue_id, graph_id
         FROM   job
@@ -133,6 +165,8 @@ struct SettleStatements: ~Copyable {
     let unblock: Statement
     let skip: Statement
     let nameOf: Statement
+    let keep: Statement
+    let forget: Statement
 
     init(_ connection: Connection) {
         dependents = connection.prepare(Self.dependentsSQL)
@@ -141,5 +175,7 @@ struct SettleStatements: ~Copyable {
         unblock = connection.prepare(Self.unblockSQL)
         skip = connection.prepare(Self.skipSQL)
         nameOf = connection.prepare(Self.nameOfSQL)
+        keep = connection.prepare(Self.keepSQL)
+        forget = connection.prepare(Self.forgetSQL)
     }
 }

@@ -12,10 +12,10 @@ struct Migration: Sendable {
     let version: Int64
     let steps: [Step]
 
-    static let all: [Migration] = [.m001, .m002]
+    static let all: [Migration] = [.m001, .m002, .m003]
 
     /// The version this release writes, in `PRAGMA user_version`.
-    static let current: Int64 = 2
+    static let current: Int64 = 3
 
     /// Marks a file as ours, in `PRAGMA application_id`: "HALY".
     static let applicationID: Int64 = 0x4841_4C59

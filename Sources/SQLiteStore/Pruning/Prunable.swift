@@ -4,7 +4,14 @@ import SQLite
 /// What is pruned together.
 enum PruneUnit: Sendable {
     case job(JobID)
-    case graph(GraphID)
+    case graph(GraphID, jobs: Int)
+
+    var jobs: Int {
+        switch self {
+        case .job: 1
+        case .graph(_, let jobs): jobs
+        }
+    }
 }
 
 extension Reader {
@@ -18,7 +25,7 @@ extension Reader {
     }
 
     /// How many units one walk looks at, so that other listings get their turn.
-    static let unitsPerWalk = 10_000
+    static let unitsPerWalk = 5000
 
     /// The newest units that are final and wanted. Whether others depend on them is left to the writer.
     ///
@@ -47,8 +54,9 @@ extension Reader {
                     if try pruning.graph.step() {
                         found.next = JobID(pruning.graph.integer(0))
                         if pruning.graph.integer(1) != 0 {
-                            found.units.append(.graph(GraphID(graph)))
-                            jobs += Int(pruning.graph.integer(2))
+                            let count = Int(pruning.graph.integer(2))
+                            found.units.append(.graph(GraphID(graph), jobs: count))
+                            jobs += count
                         } else {
                             found.keptByGraph += Int(pruning.graph.integer(3))
                         }

@@ -13,16 +13,20 @@ extension Writer {
             let answer =
                 switch unit {
                 case .job(let job): try prune(job)
-                case .graph(let graph): try prune(graph)
+                case .graph(let graph, _): try prune(graph)
                 }
             deleted += answer.deleted
             kept += answer.kept
         }
-        // The highest numbers may be gone from the tables now, and are not given again.
+        if deleted > 0 { try keepNumbers() }
+        return (deleted, kept)
+    }
+
+    /// The highest numbers may not be in the tables, and are not given again.
+    func keepNumbers() throws(SQLiteError) {
         pruning.keepNumbers.bind(1, memory.nextJob)
         pruning.keepNumbers.bind(2, memory.nextGraph)
-        if deleted > 0 { try pruning.keepNumbers.run() }
-        return (deleted, kept)
+        try pruning.keepNumbers.run()
     }
 
     private func prune(_ job: JobID) throws(SQLiteError) -> (deleted: Int, kept: Int) {
@@ -33,7 +37,7 @@ extension Writer {
             job: job.rawValue, state: Int(pruning.job.integer(0)), queue: pruning.job.integer(1))
         let hasDependents = pruning.job.integer(2) != 0
         pruning.job.reset()
-        if hasDependents { return (0, 1) }
+        if hasDependents || isNeeded(job) { return (0, 1) }
         pruning.delete.bind(1, job.rawValue)
         try pruning.delete.run()
         try forget([gone])
@@ -51,7 +55,7 @@ extension Writer {
                 Gone(
                     job: pruning.jobs.integer(0), state: Int(pruning.jobs.integer(1)), queue: pruning.jobs.integer(2)))
         }
-        if hasDependents { return (0, gone.count) }
+        if hasDependents || gone.contains(where: { isNeeded(JobID($0.job)) }) { return (0, gone.count) }
         pruning.deleteJobs.bind(1, graph.rawValue)
         try pruning.deleteJobs.run()
         pruning.deleteGraph.bind(1, graph.rawValue)
@@ -60,14 +64,14 @@ extension Writer {
         return (gone.count, 0)
     }
 
-    private struct Gone {
+    struct Gone {
         let job: Int64
         let state: Int
         let queue: Int64
     }
 
     /// Takes the jobs of a unit from the counts, and their key when no job of it is left.
-    private func forget(_ jobs: [Gone]) throws(SQLiteError) {
+    func forget(_ jobs: [Gone]) throws(SQLiteError) {
         for job in jobs {
             // The schema admits no other states.
             guard let state = JobState(rawValue: job.state) else { continue }
@@ -105,6 +109,36 @@ struct PruneStatements: ~Copyable {
         ORDER BY id
         """
     static let deleteJobsSQL: StaticString = "DELETE FROM job INDEXED BY job_graph WHERE graph_id = :graph"
+    static let insertSQL: StaticString = "INSERT INTO pruning (graph_id) VALUES (:graph)"
+    static let forgetSQL: StaticString = "DELETE FROM pruning WHERE graph_id = :graph"
+    static let numbersSQL: StaticString = """
+        SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = ?1),
+               (SELECT max(id) FROM job INDEXED BY job_graph WHERE graph_id = ?1)
+        """
+    static let someJobsSQL: StaticString = """
+        SELECT   id, state, queue_id
+        FROM     job INDEXED BY job_graph
+        WHERE    graph_id = ?1
+        AND      id > ?2
+        ORDER BY id
+        LIMIT    ?3
+        """
+    /// A job depends only on older jobs and on jobs of its own graph, so a dependent outside has a higher number.
+    static let hasLaterDependentsSQL: StaticString = """
+        SELECT 1
+        FROM   dependency INDEXED BY dependency_parent
+        WHERE  parent_id = :job
+        AND    condition = :condition
+        AND    job_id > :last
+        LIMIT  1
+        """
+    static let someEdgesSQL: StaticString = """
+        SELECT job_id, position
+        FROM   dependency
+        WHERE  job_id BETWEEN :first AND :last
+        LIMIT  :limit
+        """
+    static let deleteEdgeSQL: StaticString = "DELETE FROM dependency WHERE job_id = :job AND position = :position"
     static let deleteGraphSQL: StaticString = "DELETE FROM graph WHERE id = :graph"
     /// The key under which the job was enqueued, if it was the last of its jobs.
     static let deleteKeySQL: StaticString = """
@@ -128,6 +162,13 @@ struct PruneStatements: ~Copyable {
     let deleteGraph: Statement
     let deleteKey: Statement
     let keepNumbers: Statement
+    let insert: Statement
+    let forget: Statement
+    let numbers: Statement
+    let someJobs: Statement
+    let hasLaterDependents: Statement
+    let someEdges: Statement
+    let deleteEdge: Statement
 
     init(_ connection: Connection) {
         job = connection.prepare(Self.jobSQL)
@@ -138,5 +179,12 @@ struct PruneStatements: ~Copyable {
         deleteGraph = connection.prepare(Self.deleteGraphSQL)
         deleteKey = connection.prepare(Self.deleteKeySQL)
         keepNumbers = connection.prepare(Self.keepNumbersSQL)
+        insert = connection.prepare(Self.insertSQL)
+        forget = connection.prepare(Self.forgetSQL)
+        numbers = connection.prepare(Self.numbersSQL)
+        someJobs = connection.prepare(Self.someJobsSQL)
+        hasLaterDependents = connection.prepare(Self.hasLaterDependentsSQL)
+        someEdges = connection.prepare(Self.someEdgesSQL)
+        deleteEdge = connection.prepare(Self.deleteEdgeSQL)
     }
 }

@@ -14,7 +14,7 @@ final class Lane<Resource>: Sendable {
         try startThread(named: name) {
             var worker: (any LaneWorker<Resource>)? = worker.take()
             var batch: [any Request<Resource>] = []
-            while mailbox.takeAll(into: &batch) {
+            while mailbox.takeAll(into: &batch, waiting: worker?.moreWork ?? .none) {
                 worker?.carryOut(batch)
                 batch.removeAll(keepingCapacity: true)
             }
@@ -36,8 +36,11 @@ final class Lane<Resource>: Sendable {
         }.get()
     }
 
-    /// Without waiting for it; dropped when the lane is closed.
-    func put(_ request: any Request<Resource>) { _ = mailbox.put(request) }
+    /// Without waiting for it.
+    ///
+    /// - Returns: False, and drops the request, when the lane is closed.
+    @discardableResult
+    func put(_ request: any Request<Resource>) -> Bool { mailbox.put(request) }
 
     /// Carries out what was asked for before.
     func close() async {
@@ -50,10 +53,24 @@ final class Lane<Resource>: Sendable {
 protocol LaneWorker<Resource> {
     associatedtype Resource
 
-    /// Answers every request of those that waited together.
+    /// Answers every request of those that waited together. There are none when it is called for ``moreWork``.
     func carryOut(_ batch: [any Request<Resource>])
     /// The last call, before what it owns is closed.
     func finish()
+    /// Whether there is work that nobody asks for.
+    var moreWork: MoreWork { get }
+}
+
+extension LaneWorker {
+    var moreWork: MoreWork { .none }
+}
+
+/// When a worker wants to go on although no request has come.
+enum MoreWork {
+    case none
+    case now
+    /// In a second.
+    case later
 }
 
 /// Carries out each request by itself.

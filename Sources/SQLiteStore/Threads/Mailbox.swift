@@ -33,17 +33,30 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Waits for messages and moves all of them to the end of `batch`; false once it is closed and empty.
-    func takeAll(into batch: inout [Message]) -> Bool {
+    /// Waits for messages, unless there is more work meanwhile, and moves all of them to the end of `batch`; false once it
+    /// is closed and empty.
+    func takeAll(into batch: inout [Message], waiting moreWork: MoreWork = .none) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while messages.isEmpty {
             if isClosed { return false }
-            pthread_cond_wait(arrival, mutex)
+            switch moreWork {
+            case .now: return true
+            case .none: pthread_cond_wait(arrival, mutex)
+            case .later: if !waitASecond() { return true }
+            }
         }
         if batch.isEmpty { swap(&batch, &messages) } else { batch.append(contentsOf: messages) }
         messages.removeAll(keepingCapacity: true)
         return true
+    }
+
+    /// False when the time has passed.
+    private func waitASecond() -> Bool {
+        var end = timespec()
+        clock_gettime(CLOCK_REALTIME, &end)
+        end.tv_sec += 1
+        return pthread_cond_timedwait(arrival, mutex, &end) == 0
     }
 
     /// Takes no more messages; those that are in are still delivered.

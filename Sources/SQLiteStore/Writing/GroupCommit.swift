@@ -15,7 +15,7 @@ import Synchronization
 /// - G5: nothing is acknowledged after the database or its log was removed or replaced, and nothing is written any more.
 final class GroupCommit: Sendable {
     /// Jobs in one transaction, unless a single request has more: nobody waits much longer than for these.
-    static let maxJobs = 10_000
+    static let maxJobs = 2000
 
     private let lane: Lane<Writer>
     private let watch: FileWatch?
@@ -48,6 +48,18 @@ final class GroupCommit: Sendable {
         try await lane.perform(weight: weight, body)
     }
 
+    /// Begins work that may go on for several transactions; returns when it has ended, or when the store is closed first.
+    ///
+    /// - Parameter body: Gives a value, and the work that is to end; nil when nothing remains.
+    func performLong<Value: Sendable>(
+        weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> LongWorkRequest<Value>.Begun
+    ) async throws(StoreError) -> (value: Value, report: LongWorkReport?) {
+        try await withUnsafeContinuation { (continuation: UnsafeContinuation<LongWorkRequest<Value>.Answer, Never>) in
+            let request = LongWorkRequest(continuation, weight: weight, body)
+            if !lane.put(request) { request.answer(.closed) }
+        }.get()
+    }
+
     func close() async {
         watch?.stop()
         await lane.close()
@@ -77,6 +89,8 @@ private final class CommitLoop: LaneWorker {
     private var hasStopped = false
     private var lastLogPages = 0
     private var checkpointAt: Int
+    /// After a slice failed, e.g. on a full disk: until another write succeeds, or a second has passed.
+    private var isPaused = false
 
     init(
         _ writer: Writer, _ files: StoreFiles, observers: Observers, logPages: LogPages, options: StoreOptions
@@ -89,7 +103,23 @@ private final class CommitLoop: LaneWorker {
         checkpointAt = options.checkpointPages
     }
 
+    deinit { writer.dismissWaiters(.closed) }
+
+    var moreWork: MoreWork {
+        if hasStopped || !writer.hasLongWork { return .none }
+        return isPaused ? .later : .now
+    }
+
     func carryOut(_ batch: [any Request<Writer>]) {
+        carryOutRequests(batch)
+        guard writer.hasLongWork, !hasStopped else { return }
+        let slice = SliceRequest()
+        commit([slice])
+        // The work is still first in the list, which the rollback read again.
+        isPaused = slice.failure != nil
+    }
+
+    private func carryOutRequests(_ batch: [any Request<Writer>]) {
         var rest = batch[...]
         while let first = rest.first {
             var jobs = first.weight
@@ -124,6 +154,7 @@ private final class CommitLoop: LaneWorker {
         if let path = files.lostAtCommit() { return fileLost(path, batch) }
         observers.tell(writer.takeChanges())
         answer(batch, nil)
+        writer.answerWaiters()
         checkpointIfDue()
     }
 
@@ -201,6 +232,7 @@ private final class CommitLoop: LaneWorker {
         default: writer.lock.note { $0.noteFailedSync() }
         }
         observers.tell([.stopped(reason)])
+        writer.dismissWaiters(reason)
     }
 
     /// Copies the log into the database, and lets the last connection empty it.

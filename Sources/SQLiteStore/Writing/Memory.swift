@@ -14,6 +14,13 @@ struct Memory {
     var definitions: Set<DefinitionID> = []
     /// By job. Complete: a job that is not here is not running.
     var running: [JobID: RunningJob] = [:]
+    /// Long work that is open, the one that waits longest first.
+    var work: [LongWork] = []
+    /// Accepted graphs whose jobs are being written, with their names in ``Writer/needed``.
+    var writing: [GraphID: Int] = [:]
+    var settling: [JobID: SettlingJob] = [:]
+    var cancelling: [GraphID: CancellingGraph] = [:]
+    var pruning: [GraphID: PruningPhase] = [:]
     var nextJob: Int64 = 1
     var nextGraph: Int64 = 1
 

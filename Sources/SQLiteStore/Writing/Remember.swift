@@ -26,7 +26,58 @@ extension Writer {
             memory.nextJob = remembering.nextNumbers.integer(0)
             memory.nextGraph = remembering.nextNumbers.integer(1)
         }
+        try rememberLongWork(in: &memory)
         self.memory = memory
+    }
+
+    private func rememberLongWork(in memory: inout Memory) throws(SQLiteError) {
+        while try remembering.staged.step() {
+            let graph = GraphID(remembering.staged.integer(0))
+            if remembering.staged.integer(1) != 0 {
+                // Known unless this is the start.
+                let needs = self.memory.writing[graph] ?? makeNeeds()
+                memory.writing[graph] = needs
+                memory.work.append(.writing(graph))
+            } else if !unaccepted.contains(graph) {
+                memory.work.append(.discarding(graph))
+            }
+        }
+        for (graph, needs) in memory.writing where needed[needs] == nil {
+            needed[needs] = try neededJobs(of: graph)
+        }
+        while try remembering.settling.step() {
+            let job = JobID(remembering.settling.integer(0))
+            guard let outcome = Outcome(rawValue: Int(remembering.settling.integer(1))) else { continue }
+            memory.settling[job] = SettlingJob(
+                job: job, outcome: outcome, at: Timestamp(milliseconds: remembering.settling.integer(2)),
+                last: EdgeKey(
+                    condition: Int(remembering.settling.integer(3)), job: remembering.settling.integer(4),
+                    position: Int(remembering.settling.integer(5))))
+            memory.work.append(.settling(job))
+        }
+        while try remembering.cancelling.step() {
+            let graph = GraphID(remembering.cancelling.integer(0))
+            memory.cancelling[graph] = CancellingGraph(
+                askedAt: Timestamp(milliseconds: remembering.cancelling.integer(1)),
+                below: remembering.cancelling.integer(2))
+            memory.work.append(.cancelling(graph))
+        }
+        while try remembering.pruning.step() {
+            let graph = GraphID(remembering.pruning.integer(0))
+            memory.pruning[graph] = .checking(after: 0)
+            memory.work.append(.pruning(graph))
+        }
+    }
+
+    private func neededJobs(of graph: GraphID) throws(SQLiteError) -> Set<JobID> {
+        var jobs: Set<JobID> = []
+        remembering.parts.bind(1, graph.rawValue)
+        while try remembering.parts.step() {
+            for entry in StagedPart(remembering.parts.bytes(0) ?? [])?.entries ?? [] {
+                for case .existing(let job) in entry.dependencies.map(\.job) { jobs.insert(job) }
+            }
+        }
+        return jobs
     }
 }
 
@@ -70,15 +121,41 @@ struct RememberStatements: ~Copyable {
         FROM   meta
         """
 
+    /// The reserved numbers of a graph are in `meta`.
+    static let stagedSQL: StaticString = """
+        SELECT   graph_id, EXISTS (SELECT 1 FROM graph WHERE id = staged_part.graph_id)
+        FROM     staged_part
+        GROUP BY graph_id
+        ORDER BY graph_id
+        """
+    static let partsSQL: StaticString = "SELECT body FROM staged_part WHERE graph_id = :graph"
+    static let settlingSQL: StaticString = """
+        SELECT   job_id, outcome, at_ms, last_condition, last_job_id, last_position
+        FROM     settling
+        ORDER BY job_id
+        """
+    static let cancellingSQL: StaticString = "SELECT graph_id, asked_ms, below_id FROM cancelling ORDER BY graph_id"
+    static let pruningSQL: StaticString = "SELECT graph_id FROM pruning ORDER BY graph_id"
+
     let queues: Statement
     let definitions: Statement
     let running: Statement
     let nextNumbers: Statement
+    let staged: Statement
+    let parts: Statement
+    let settling: Statement
+    let cancelling: Statement
+    let pruning: Statement
 
     init(_ connection: Connection) {
         queues = connection.prepare(Self.queuesSQL)
         definitions = connection.prepare(Self.definitionsSQL)
         running = connection.prepare(Self.runningSQL)
         nextNumbers = connection.prepare(Self.nextNumbersSQL)
+        staged = connection.prepare(Self.stagedSQL)
+        parts = connection.prepare(Self.partsSQL)
+        settling = connection.prepare(Self.settlingSQL)
+        cancelling = connection.prepare(Self.cancellingSQL)
+        pruning = connection.prepare(Self.pruningSQL)
     }
 }

@@ -28,8 +28,33 @@ final class Writer {
     let pruning: PruneStatements
     let settings: SettingsStatements
     let scheduling: ScheduleStatements
+    let writing: WritingStatements
+
+    // MARK: Long work
+
+    /// Graphs whose parts are being stored. A start finds none, so it deletes what is left of them.
+    var unaccepted: Set<GraphID> = []
+    /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them.
+    var needed: [Int: Set<JobID>] = [:]
+    private var lastNeeds = 0
+    /// Jobs of a request to cancel them that goes on for several transactions.
+    var cancelledTogether: Set<JobID> = []
+    /// Those of them that were cancelled because they would have been skipped or started.
+    var cancelledEarly: Set<JobID> = []
+    var waiters: [LongWork: [any LongWorkWaiter]] = [:]
+    var reports: [LongWork: LongWorkReport] = [:]
+    private var earlierReports: [LongWork: LongWorkReport] = [:]
+    var endedWork: [LongWork] = []
+
+    func makeNeeds() -> Int {
+        lastNeeds += 1
+        return lastNeeds
+    }
 
     // MARK: The running transaction
+
+    /// How many dependents it may still release or skip.
+    var settlingRows = Writer.rowsPerSlice
 
     /// Changes of graphs' counts, written at the end.
     var graphChanges: [GraphID: GraphChange] = [:]
@@ -55,6 +80,7 @@ final class Writer {
         pruning = PruneStatements(connection)
         settings = SettingsStatements(connection)
         scheduling = ScheduleStatements(connection)
+        writing = WritingStatements(connection)
         try connection.checkPreparations()
         try remember()
     }
@@ -63,17 +89,24 @@ final class Writer {
     func begin(isObserved: Bool) throws(SQLiteError) {
         self.isObserved = isObserved
         trialsAtBegin = trials
+        settlingRows = Self.rowsPerSlice
+        earlierReports = reports
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
     }
 
     /// After an error it is unknown whether the transaction is stored.
-    func commit() throws(SQLiteError) { try transactions.commit.run() }
+    func commit() throws(SQLiteError) {
+        try transactions.commit.run()
+        earlierReports = [:]
+    }
 
     /// Undoes the transaction, in the database and in memory.
     func rollBack() throws(SQLiteError) {
         forgetChanges()
         trials = trialsAtBegin
+        reports = earlierReports
+        endedWork = []
         // Some errors have rolled back by themselves.
         connection.resetStatements()
         if !connection.isAutocommit { try transactions.rollBack.run() }

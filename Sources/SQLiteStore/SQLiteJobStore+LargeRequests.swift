@@ -1,0 +1,178 @@
+import Jobs
+import SQLite
+
+/// Requests that may come to very many rows. Each is carried out in several transactions where it does, so that no other
+/// write waits for all of it.
+extension SQLiteJobStore {
+    // MARK: Enqueueing
+
+    public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
+        var outcomes: [EnqueueOutcome] = []
+        outcomes.reserveCapacity(graphs.count)
+        // A store that is closed says so whatever is asked for.
+        if graphs.isEmpty { try await write { (_) throws(SQLiteError) in } }
+        var rest = graphs[...]
+        while let first = rest.first {
+            if first.isLarge {
+                outcomes.append(try await enqueueInParts(first, now: now))
+                rest.removeFirst()
+                continue
+            }
+            let small = Array(rest.prefix { !$0.isLarge })
+            let jobs = small.reduce(0) { $0 + $1.jobs.count }
+            outcomes += try await write(weight: jobs) { (writer) throws(SQLiteError) in
+                try writer.enqueue(small, now: now)
+            }
+            rest = rest.dropFirst(small.count)
+        }
+        return outcomes
+    }
+
+    private func enqueueInParts(_ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome {
+        let order: [Int]
+        do {
+            order = try GraphPlan.order(of: graph.jobs)
+        } catch {
+            // Without existing jobs only a cycle is found, which a key that was used before does not hide.
+            if let key = graph.key, let outcome = try await outcome(of: key) { return outcome }
+            if case .refused(let refusal) = error { return .refused(refusal) }
+            preconditionFailure("ordering reads nothing")
+        }
+        let summary = GraphSummary(graph)
+        let staging: Writer.Staging
+        switch try await begin(summary) {
+        case .answered(let outcome): return outcome
+        case .begun(let begun): staging = begun
+        }
+        do {
+            var number = 0
+            try await StagedPart.divide(graph, order: order, queues: staging.queues) {
+                (bytes, rows) async throws(StoreError) in
+                let part = number
+                number += 1
+                try await write(weight: rows) { (writer) throws(SQLiteError) in
+                    try writer.store(part: bytes, number: part, of: staging)
+                }
+            }
+        } catch {
+            // Else the next start does it.
+            try? await write { (writer) throws(SQLiteError) in writer.discard(staging) }
+            throw error
+        }
+        guard let writing else { throw .readOnly(path: path) }
+        let accepted = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
+            let outcome = try writer.accept(staging, summary, now: now)
+            guard case .enqueued(let receipt) = outcome else { return (outcome, nil) }
+            return (outcome, receipt.graph.map { .writing($0) })
+        }
+        guard case .enqueued(var receipt) = accepted.value else { return accepted.value }
+        receipt.skipped = (accepted.report?.skipped ?? []).sorted()
+        return .enqueued(receipt)
+    }
+
+    /// Checks what the graph depends on, and reserves its numbers.
+    private func begin(_ summary: GraphSummary) async throws(StoreError) -> Writer.StagingDecision {
+        let needs = try await write { (writer) throws(SQLiteError) in writer.makeNeeds() }
+        var rest = summary.needed[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(Writer.rowsPerSlice)
+            let refusal = try await write(weight: some.count) { (writer) throws(SQLiteError) in
+                try writer.need(some, as: needs)
+            }
+            if let refusal {
+                if let key = summary.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
+                return .answered(.refused(refusal))
+            }
+            rest = rest.dropFirst(some.count)
+        }
+        return try await write { (writer) throws(SQLiteError) in try writer.beginStaging(summary, needs: needs) }
+    }
+
+    // MARK: Cancelling
+
+    public func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult] {
+        guard jobs.count > Writer.rowsPerSlice else {
+            return try await write(weight: jobs.count) { (writer) throws(SQLiteError) in
+                try writer.cancel(jobs, now: now)
+            }
+        }
+        // Dependents usually have the higher numbers, so they are cancelled before what they depend on.
+        var rest = Array(Set(jobs)).sorted(by: >)[...]
+        var results: [JobID: CancelResult] = [:]
+        try await write { (writer) throws(SQLiteError) in writer.cancelledTogether.formUnion(jobs) }
+        var failure: StoreError?
+        while !rest.isEmpty, failure == nil {
+            let some = Array(rest.prefix(Writer.rowsPerSlice / 2))
+            do throws(StoreError) {
+                let answers = try await write(weight: some.count) { (writer) throws(SQLiteError) in
+                    try writer.cancel(some, now: now)
+                }
+                for (job, answer) in zip(some, answers) { results[job] = answer }
+            } catch {
+                failure = error
+            }
+            rest = rest.dropFirst(some.count)
+        }
+        let early = try await write { (writer) throws(SQLiteError) in
+            writer.cancelledTogether.subtract(jobs)
+            defer { writer.cancelledEarly.subtract(jobs) }
+            return writer.cancelledEarly.intersection(jobs)
+        }
+        if let failure { throw failure }
+        for job in early { results[job] = .cancelled }
+        return jobs.map { results[$0] ?? .unknown }
+    }
+
+    public func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]? {
+        guard let writing else { throw .readOnly(path: path) }
+        let answer = try await writing.performLong(weight: Writer.rowsPerSlice) { (writer) throws(SQLiteError) in
+            let begun = try writer.cancel(graph: graph, now: now)
+            return (begun?.results, begun?.work)
+        }
+        return answer.value.map { $0.merging(answer.report?.cancelled ?? [:]) { $1 } }
+    }
+
+    // MARK: Pruning
+
+    /// Looks for the jobs on a connection of its own first, so that a long walk does not hold up the writer.
+    public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
+        let found = try await listing.perform { (reader) throws(SQLiteError) in
+            try reader.prunable(request, below: below, limit: limit)
+        }
+        var step = PruneStep(deleted: 0, keptByGraph: found.keptByGraph, next: found.next)
+        var units: [PruneUnit] = []
+        for unit in found.units {
+            if case .graph(let graph, let jobs) = unit, jobs > Writer.rowsPerSlice {
+                try await prune(&units, &step)
+                try await prune(graph, jobs: jobs, &step)
+                continue
+            }
+            units.append(unit)
+            if units.reduce(0, { $0 + $1.jobs }) >= Writer.rowsPerSlice { try await prune(&units, &step) }
+        }
+        try await prune(&units, &step)
+        return step
+    }
+
+    private func prune(_ units: inout [PruneUnit], _ step: inout PruneStep) async throws(StoreError) {
+        if units.isEmpty { return }
+        let some = units
+        units = []
+        let (deleted, kept) = try await write(weight: some.reduce(0) { $0 + $1.jobs }) {
+            (writer) throws(SQLiteError) in try writer.prune(some)
+        }
+        step.deleted += deleted
+        step.keptByDependents += kept
+    }
+
+    private func prune(_ graph: GraphID, jobs: Int, _ step: inout PruneStep) async throws(StoreError) {
+        guard let writing else { throw .readOnly(path: path) }
+        let answer = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
+            let work = try writer.beginPruning(graph)
+            return (work != nil, work)
+        }
+        let deleted = answer.report?.deleted ?? 0
+        step.deleted += deleted
+        if answer.value, deleted == 0 { step.keptByDependents += jobs }
+    }
+}

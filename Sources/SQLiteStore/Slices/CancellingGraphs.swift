@@ -1,0 +1,69 @@
+import Jobs
+import SQLite
+
+/// A graph with very many open jobs is cancelled from its last job to its first, so that dependents, which usually have
+/// the higher numbers, are cancelled before what they depend on.
+///
+/// - K1: from the request on, a job of the graph that would start or be skipped is cancelled instead.
+extension Writer {
+    /// Whether any job is to be cancelled by a request that goes on for several transactions.
+    var isCancelling: Bool { !memory.cancelling.isEmpty || !cancelledTogether.isEmpty }
+
+    func beginCancelling(_ graph: GraphID, now: Timestamp) throws(SQLiteError) {
+        if memory.cancelling[graph] == nil {
+            cancelling.insert.bind(1, graph.rawValue)
+            cancelling.insert.bind(2, now.milliseconds)
+            try cancelling.insert.run()
+            memory.cancelling[graph] = CancellingGraph(askedAt: now, below: .max)
+        }
+        open(.cancelling(graph))
+    }
+
+    func cancelSlice(of graph: GraphID) throws(SQLiteError) -> Bool {
+        guard let request = memory.cancelling[graph] else { return false }
+        // Jobs that are not written yet could not be cancelled.
+        if memory.writing[graph] != nil { return true }
+        var jobs: [JobID] = []
+        cancelling.openBelow.bind(1, graph.rawValue)
+        cancelling.openBelow.bind(2, request.below)
+        cancelling.openBelow.bind(3, Self.rowsPerSlice / 4)
+        while try cancelling.openBelow.step() { jobs.append(JobID(cancelling.openBelow.integer(0))) }
+        guard let last = jobs.last else {
+            cancelling.forget.bind(1, graph.rawValue)
+            try cancelling.forget.run()
+            memory.cancelling[graph] = nil
+            return false
+        }
+        try cancelAndSettle(jobs, now: request.askedAt) { job, result in
+            reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = result
+        }
+        memory.cancelling[graph]?.below = last.rawValue
+        cancelling.advance.bind(1, graph.rawValue)
+        cancelling.advance.bind(2, last.rawValue)
+        try cancelling.advance.run()
+        return true
+    }
+
+    /// K1. False when nobody asked for the job's cancellation, or when it has started.
+    func cancelIfAsked(_ job: JobID, now: Timestamp) throws(SQLiteError) -> Bool {
+        cancelling.job.bind(1, job.rawValue)
+        guard try cancelling.job.step() else { return false }
+        let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
+        cancelling.job.reset()
+        let isAsked = graph.map { memory.cancelling[$0] != nil } ?? false
+        guard isAsked || cancelledTogether.contains(job), try cancelAlone(job, now: now) == .cancelled else {
+            return false
+        }
+        if cancelledTogether.contains(job) { cancelledEarly.insert(job) }
+        if isAsked, let graph {
+            reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = .cancelled
+        }
+        return true
+    }
+}
+
+struct CancellingGraph {
+    let askedAt: Timestamp
+    /// Open jobs from this number on have been cancelled.
+    var below: Int64
+}

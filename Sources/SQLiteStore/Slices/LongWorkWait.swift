@@ -1,0 +1,62 @@
+import Jobs
+import SQLite
+
+/// Begins long work in one transaction, and answers its caller when the work has ended.
+///
+/// SAFETY: only the writer's thread touches the variables; the caller sees the answer through the continuation.
+final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecked Sendable {
+    /// What a request came to at once: its value, and the work that is to end before the caller hears of it.
+    typealias Begun = (value: Value, work: LongWork?)
+    typealias Answer = Result<(value: Value, report: LongWorkReport?), StoreError>
+
+    let weight: Int
+    private let body: @Sendable (Writer) throws(SQLiteError) -> Begun
+    private let continuation: UnsafeContinuation<Answer, Never>
+    private var begun: Begun?
+
+    init(
+        _ continuation: UnsafeContinuation<Answer, Never>, weight: Int,
+        _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Begun
+    ) {
+        self.continuation = continuation
+        self.weight = weight
+        self.body = body
+    }
+
+    func run(with writer: Writer) throws(SQLiteError) {
+        begun = try body(writer)
+        if let work = begun?.work { writer.wait(for: work, self) }
+    }
+
+    func answer(_ failure: StoreError?) {
+        if let failure {
+            // It did not begin; a waiter that stays registered is never told, since no such work ends.
+            begun = nil
+            continuation.resume(returning: .failure(failure))
+        } else if let begun, begun.work == nil {
+            continuation.resume(returning: .success((begun.value, nil)))
+        }
+    }
+
+    func ended(_ result: Result<LongWorkReport, StoreError>) {
+        guard let value = begun?.value else { return }
+        begun = nil
+        switch result {
+        case .success(let report): continuation.resume(returning: .success((value, report)))
+        // The work began, is durable, and is resumed by the next start.
+        case .failure: continuation.resume(returning: .success((value, nil)))
+        }
+    }
+}
+
+/// One slice, as a request among the others.
+///
+/// SAFETY: only the writer's thread touches it.
+final class SliceRequest: Request, @unchecked Sendable {
+    let weight = Writer.rowsPerSlice
+    private(set) var failure: StoreError?
+
+    func run(with writer: Writer) throws(SQLiteError) { try writer.carryOutSlice() }
+
+    func answer(_ failure: StoreError?) { self.failure = failure }
+}

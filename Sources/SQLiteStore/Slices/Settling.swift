@@ -1,0 +1,88 @@
+import Jobs
+import SQLite
+
+/// The end of a job releases or skips its dependents in the same transaction, up to ``Writer/rowsPerSlice`` of them. The rest
+/// follows in slices: a row says from where on.
+///
+/// Invariants:
+/// - S1: a dependent is released only after the result it waits for is durable (P4): the slices come after that commit.
+/// - S2: each edge is settled once: its parent's row names the last edge that was, in the order of the index.
+/// - S3: an edge that is written while its parent is being settled counts as pending if the slices are still to come to it,
+///   and as settled otherwise.
+struct SettlingJob {
+    let job: JobID
+    let outcome: Outcome
+    /// When the job became final.
+    let at: Timestamp
+    /// The last edge that was settled.
+    var last = EdgeKey.beforeAll
+}
+
+/// The place of an edge among those of one parent, in the order of `dependency_parent`.
+struct EdgeKey: Comparable {
+    let condition: Int
+    let job: Int64
+    let position: Int
+
+    init(condition: DependencyCondition, job: JobID, position: Int) {
+        self.init(condition: condition.rawValue, job: job.rawValue, position: position)
+    }
+
+    init(condition: Int, job: Int64, position: Int) {
+        self.condition = condition
+        self.job = job
+        self.position = position
+    }
+
+    static let beforeAll = EdgeKey(condition: -1, job: 0, position: 0)
+
+    static func < (a: EdgeKey, b: EdgeKey) -> Bool {
+        (a.condition, a.job, a.position) < (b.condition, b.job, b.position)
+    }
+}
+
+extension Writer {
+    /// The outcome of a dependency, as far as one edge is concerned; nil while the edge is to wait (S3).
+    func settledOutcome(of job: JobID, for edge: EdgeKey) throws(SQLiteError) -> Outcome? {
+        if let settling = memory.settling[job], settling.last < edge { return nil }
+        return try dependencyState(of: job)??.outcome
+    }
+
+    /// Nil when there is no such job, or when it is about to be deleted.
+    func dependencyState(of job: JobID) throws(SQLiteError) -> JobState?? {
+        enqueueing.stateOf.bind(1, job.rawValue)
+        guard try enqueueing.stateOf.step() else { return JobState??.none }
+        let state = JobState(rawValue: Int(enqueueing.stateOf.integer(0)))
+        let graph = enqueueing.stateOf.optionalInteger(1).map(GraphID.init(_:))
+        enqueueing.stateOf.reset()
+        if let graph, memory.pruning[graph] != nil { return JobState??.none }
+        return .some(state)
+    }
+
+    /// Keeps for later slices what did not fit into this transaction.
+    func postpone(_ jobs: [SettlingJob]) throws(SQLiteError) {
+        for parent in jobs {
+            settling.keep.bind(1, parent.job.rawValue)
+            settling.keep.bind(2, parent.outcome.rawValue)
+            settling.keep.bind(3, parent.at.milliseconds)
+            settling.keep.bind(4, parent.last.condition)
+            settling.keep.bind(5, parent.last.job)
+            settling.keep.bind(6, parent.last.position)
+            try settling.keep.run()
+            memory.settling[parent.job] = parent
+            open(.settling(parent.job))
+        }
+    }
+
+    /// - Returns: Whether there are more dependents to settle.
+    func resumeSettling(_ job: JobID) throws(SQLiteError) -> Bool {
+        guard let parent = memory.settling[job] else { return false }
+        memory.settling[job] = nil
+        try settle([parent])
+        // Kept again, from a later edge on, where the slice came to its end first.
+        if memory.settling[job] != nil { return true }
+        settling.forget.bind(1, job.rawValue)
+        try settling.forget.run()
+        return false
+    }
+}

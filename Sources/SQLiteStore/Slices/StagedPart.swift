@@ -1,0 +1,180 @@
+import Jobs
+
+/// A part of a large graph as it lies in the database until its jobs are written: bytes that only this release's writer
+/// reads. A job with very many dependencies continues in the parts that follow.
+struct StagedPart {
+    struct Entry {
+        /// Index in the graph.
+        var index: Int
+        /// Nil where the job itself is in an earlier part.
+        var job: Job?
+        /// The place of the first of these dependencies among all of the job.
+        var position: Int
+        var dependencies: [NewDependency]
+    }
+
+    struct Job {
+        var definition: DefinitionID
+        var node: String?
+        var input: JSONText?
+        var queue: Int
+        var priority: Int
+        var dueAt: Timestamp?
+        var repeats: JobID?
+        var dependencyCount: Int
+    }
+
+    var entries: [Entry]
+
+    // MARK: Dividing a graph
+
+    private static let maxBytes = 128 << 10
+
+    /// The parts of a graph, each with dependencies before dependents, small enough to be written in one slice.
+    ///
+    /// - Parameter queues: The number of each queue by name.
+    static func divide(
+        _ graph: NewGraph, order: [Int], queues: [String: Int],
+        _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var bytes: [UInt8] = []
+        var rows = 0
+        for index in order {
+            let job = graph.jobs[index]
+            var isFirst = true
+            var position = 0
+            repeat {
+                let count = min(job.dependencies.count - position, Writer.rowsPerSlice / 2)
+                bytes.append(number: index)
+                bytes.append(number: isFirst ? 1 : 0)
+                if isFirst { bytes.append(job, queue: queues[job.queue] ?? 0) }
+                bytes.append(number: position)
+                bytes.append(number: count)
+                for dependency in job.dependencies[position..<position + count] { bytes.append(dependency) }
+                rows += count + (isFirst ? 2 : 0)
+                position += count
+                isFirst = false
+                if rows >= Writer.rowsPerSlice / 2 || bytes.count >= maxBytes {
+                    try await body(bytes, rows)
+                    (bytes, rows) = ([], 0)
+                }
+            } while position < job.dependencies.count
+        }
+        if !bytes.isEmpty { try await body(bytes, rows) }
+    }
+
+    // MARK: Reading
+
+    /// Nil when the bytes are not a part: the database was changed by somebody else.
+    init?(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        entries = []
+        while !rest.isEmpty {
+            guard let index = rest.popNumber(), let isFirst = rest.popNumber() else { return nil }
+            var job: Job?
+            if isFirst == 1 {
+                guard let found = Job(&rest) else { return nil }
+                job = found
+            }
+            guard let position = rest.popNumber(), let count = rest.popNumber(), count <= rest.count else { return nil }
+            var dependencies: [NewDependency] = []
+            dependencies.reserveCapacity(count)
+            for _ in 0..<count {
+                guard let isNew = rest.popNumber(), let number = rest.popNumber(), let condition = rest.popNumber(),
+                    let condition = DependencyCondition(rawValue: condition)
+                else { return nil }
+                dependencies.append(
+                    NewDependency(
+                        on: isNew == 1 ? .new(number) : .existing(JobID(Int64(number))), condition: condition))
+            }
+            entries.append(Entry(index: index, job: job, position: position, dependencies: dependencies))
+        }
+    }
+}
+
+extension StagedPart.Job {
+    fileprivate init?(_ bytes: inout ArraySlice<UInt8>) {
+        guard let definition = bytes.popNumber(), let node = bytes.popText(), let input = bytes.popText(),
+            let queue = bytes.popNumber(), let priority = bytes.popNumber(), let dueAt = bytes.popOptionalNumber(),
+            let repeats = bytes.popOptionalNumber(), let dependencyCount = bytes.popNumber()
+        else { return nil }
+        self.init(
+            definition: DefinitionID(Int64(definition)), node: node.bytes.map { String(decoding: $0, as: UTF8.self) },
+            input: input.bytes.map { JSONText(trusted: $0) }, queue: queue, priority: priority,
+            dueAt: dueAt.number.map { Timestamp(milliseconds: Int64($0)) },
+            repeats: repeats.number.map { JobID(Int64($0)) }, dependencyCount: dependencyCount)
+    }
+}
+
+extension [UInt8] {
+    /// Zigzag, then seven bits a byte.
+    fileprivate mutating func append(number: Int) {
+        var rest = UInt64(bitPattern: Int64(number << 1) ^ Int64(number >> 63))
+        while rest >= 128 {
+            append(UInt8(rest & 127) | 128)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
+    fileprivate mutating func append(text: [UInt8]?) {
+        guard let text else { return append(number: -1) }
+        append(number: text.count)
+        append(contentsOf: text)
+    }
+
+    fileprivate mutating func append(optional number: Int64?) {
+        append(number: number == nil ? 0 : 1)
+        if let number { append(number: Int(number)) }
+    }
+
+    fileprivate mutating func append(_ job: NewJob, queue: Int) {
+        append(number: Int(job.definition.rawValue))
+        append(text: job.node.map { Array($0.utf8) })
+        append(text: job.input?.bytes)
+        append(number: queue)
+        append(number: job.priority.rawValue)
+        append(optional: job.dueAt?.milliseconds)
+        append(optional: job.repeats?.rawValue)
+        append(number: job.dependencies.count)
+    }
+
+    fileprivate mutating func append(_ dependency: NewDependency) {
+        switch dependency.job {
+        case .new(let index):
+            append(number: 1)
+            append(number: index)
+        case .existing(let job):
+            append(number: 0)
+            append(number: Int(job.rawValue))
+        }
+        append(number: dependency.condition.rawValue)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate mutating func popNumber() -> Int? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while let byte = popFirst(), shift < 64 {
+            value |= UInt64(byte & 127) << shift
+            if byte < 128 { return Int(Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)) }
+            shift += 7
+        }
+        return nil
+    }
+
+    /// Nil when there is none; the text itself may be missing, too.
+    fileprivate mutating func popText() -> (bytes: [UInt8]?, Void)? {
+        guard let count = popNumber(), count <= self.count else { return nil }
+        if count < 0 { return (nil, ()) }
+        defer { removeFirst(count) }
+        return (Array(prefix(count)), ())
+    }
+
+    fileprivate mutating func popOptionalNumber() -> (number: Int?, Void)? {
+        guard let isThere = popNumber() else { return nil }
+        if isThere == 0 { return (nil, ()) }
+        return popNumber().map { ($0, ()) }
+    }
+}

@@ -1,0 +1,246 @@
+import Jobs
+import SQLite
+
+/// A graph of which very many rows come is accepted in three steps, so that no other write waits for all of them:
+///
+/// 1. Its parts are stored, a few in each transaction. Nothing but the next start, which deletes them, knows of them.
+/// 2. One short transaction accepts it: the graph, all of its jobs counted as blocked, its key. From then on it is kept (P1).
+/// 3. The jobs are written part by part, dependencies before dependents, and the parts deleted. The jobs that are written
+///    run already. The caller is answered at the end of this.
+extension Writer {
+    /// What is reserved for a graph, and what it was checked against.
+    struct Staging: Sendable {
+        /// Names the jobs outside that the graph depends on, in ``Writer/needed``.
+        let needs: Int
+        let graph: GraphID
+        let firstJob: Int64
+        /// Numbers by name.
+        let queues: [String: Int]
+    }
+
+    enum StagingDecision: Sendable {
+        case answered(EnqueueOutcome)
+        case begun(Staging)
+    }
+
+    /// - Parameter needs: As ``need(_:as:)`` was called with before. A graph has higher numbers than what it depends on.
+    func beginStaging(_ summary: GraphSummary, needs: Int) throws(SQLiteError) -> StagingDecision {
+        if let outcome = try answer(to: summary) {
+            needed[needs] = nil
+            return .answered(outcome)
+        }
+        var queues: [String: Int] = [:]
+        for name in summary.queues.keys { queues[name] = memory.queueByName[name] }
+        let staging = Staging(
+            needs: needs, graph: GraphID(memory.nextGraph), firstJob: memory.nextJob, queues: queues)
+        memory.nextGraph += 1
+        memory.nextJob += Int64(summary.jobs)
+        // A rollback, or a start, reads the numbers again.
+        try keepNumbers()
+        unaccepted.insert(staging.graph)
+        return .begun(staging)
+    }
+
+    private func answer(to summary: GraphSummary) throws(SQLiteError) -> EnqueueOutcome? {
+        if let key = summary.key, let outcome = try enqueueing.keys.outcome(of: key) { return outcome }
+        for definition in summary.definitions where !memory.definitions.contains(definition) {
+            return .refused(.unknownDefinition(definition))
+        }
+        for queue in summary.queues.keys where memory.queueByName[queue] == nil {
+            return .refused(.unknownQueue(queue))
+        }
+        return nil
+    }
+
+    /// Checks jobs that the graph depends on, and keeps them from being pruned until the graph is written.
+    func need(_ jobs: ArraySlice<JobID>, as needs: Int) throws(SQLiteError) -> EnqueueRefusal? {
+        for job in jobs {
+            guard try dependencyState(of: job) != nil else {
+                needed[needs] = nil
+                return .unknownDependency(job)
+            }
+        }
+        needed[needs, default: []].formUnion(jobs)
+        return nil
+    }
+
+    func store(part bytes: [UInt8], number: Int, of staging: Staging) throws(SQLiteError) {
+        writing.insertPart.bind(1, staging.graph.rawValue)
+        writing.insertPart.bind(2, number)
+        writing.insertPart.bind(3, staging.firstJob)
+        try writing.insertPart.bind(4, blob: bytes)
+        try writing.insertPart.run()
+    }
+
+    func accept(_ staging: Staging, _ summary: GraphSummary, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome {
+        if let outcome = try answer(to: summary) {
+            discard(staging)
+            return outcome
+        }
+        var tally = Tally()
+        tally[.blocked] = Int64(summary.jobs)
+        enqueueing.insertGraph.bind(1, staging.graph.rawValue)
+        try enqueueing.insertGraph.bind(2, summary.name)
+        enqueueing.insertGraph.bind(3, now.milliseconds)
+        enqueueing.insertGraph.bindNull(4)
+        enqueueing.insertGraph.bind(counts: tally, from: 5)
+        try enqueueing.insertGraph.run()
+        for (name, jobs) in summary.queues {
+            guard let index = memory.queueByName[name] else { continue }
+            memory.count(queue: index) { $0[.blocked] += Int64(jobs) }
+        }
+        if let key = summary.key {
+            try insert(key, graph: staging.graph, first: staging.firstJob, jobs: summary.jobs)
+        }
+        memory.writing[staging.graph] = staging.needs
+        unaccepted.remove(staging.graph)
+        open(.writing(staging.graph))
+        let first = staging.firstJob
+        return .enqueued(
+            EnqueueReceipt(
+                graph: staging.graph, jobs: (first..<first + Int64(summary.jobs)).map(JobID.init(_:))))
+    }
+
+    func discard(_ staging: Staging) {
+        needed[staging.needs] = nil
+        unaccepted.remove(staging.graph)
+        open(.discarding(staging.graph))
+    }
+
+    // MARK: Slices
+
+    /// - Returns: Whether there is more to write.
+    func writePart(of graph: GraphID) throws(SQLiteError) -> Bool {
+        writing.firstPart.bind(1, graph.rawValue)
+        guard try writing.firstPart.step() else {
+            if let needs = memory.writing.removeValue(forKey: graph) { needed[needs] = nil }
+            return false
+        }
+        let number = writing.firstPart.integer(0)
+        let first = writing.firstPart.integer(1)
+        let bytes = writing.firstPart.bytes(2) ?? []
+        let now = Timestamp(milliseconds: writing.firstPart.integer(3))
+        writing.firstPart.reset()
+        guard let part = StagedPart(bytes) else {
+            throw SQLiteError(
+                code: SQLiteError.Primary.corrupt.rawValue,
+                message: "part \(number) of graph \(graph) is not what was written")
+        }
+        for entry in part.entries { try write(entry, first: first, graph, now: now) }
+        writing.deletePart.bind(1, graph.rawValue)
+        writing.deletePart.bind(2, number)
+        try writing.deletePart.run()
+        return true
+    }
+
+    private func write(
+        _ entry: StagedPart.Entry, first: Int64, _ graph: GraphID, now: Timestamp
+    ) throws(SQLiteError) {
+        let id = JobID(first + Int64(entry.index))
+        if let job = entry.job { try write(job, id, graph, now: now) }
+        for (offset, dependency) in entry.dependencies.enumerated() {
+            let parent = number(of: dependency.job, first: first)
+            let position = entry.position + offset
+            try insertDependency(of: id, position: position, on: parent, dependency.condition)
+            // I2: it counts as pending until here.
+            guard
+                let outcome = try settledOutcome(
+                    of: parent, for: EdgeKey(condition: dependency.condition, job: id, position: position))
+            else { continue }
+            if dependency.condition.isMet(by: outcome) {
+                try unblock(id, now: now)
+            } else if try skip(id, because: parent, outcome, now: now) {
+                reports[.writing(graph), default: LongWorkReport()].skipped.append(id)
+                try settleDependents(of: id, .skipped, now: now)
+            }
+        }
+    }
+
+    private func write(
+        _ job: StagedPart.Job, _ id: JobID, _ graph: GraphID, now: Timestamp
+    ) throws(SQLiteError) {
+        var start = GraphPlan.Start()
+        start.pending = job.dependencyCount
+        if job.dependencyCount == 0 {
+            start.state = job.dueAt.map { $0 > now } ?? false ? .scheduled : .ready
+        }
+        var new = NewJob(
+            definition: job.definition, node: job.node, input: job.input,
+            priority: Priority(rawValue: job.priority) ?? .normal, dueAt: job.dueAt, repeats: job.repeats)
+        new.queue = memory.queues[job.queue].settings.name
+        try insertJob(
+            new, id: id.rawValue, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
+        // Accepting has counted it as blocked.
+        count(queue: job.queue, graph: graph, from: .blocked, to: start.state, now: now)
+        memory.count(queue: job.queue) { $0[start.state] -= 1 }
+        if let input = job.input { try insert(input, of: id) }
+    }
+
+    func discardPart(of graph: GraphID) throws(SQLiteError) -> Bool {
+        writing.firstPart.bind(1, graph.rawValue)
+        guard try writing.firstPart.step() else { return false }
+        let number = writing.firstPart.integer(0)
+        writing.firstPart.reset()
+        writing.deletePart.bind(1, graph.rawValue)
+        writing.deletePart.bind(2, number)
+        try writing.deletePart.run()
+        return true
+    }
+}
+
+/// What the acceptance of a large graph needs to know of its jobs.
+struct GraphSummary: Sendable {
+    let name: String?
+    let key: IdempotencyKey?
+    let jobs: Int
+    let definitions: Set<DefinitionID>
+    /// How many jobs each has.
+    let queues: [String: Int]
+    /// Jobs outside that jobs of the graph depend on.
+    let needed: [JobID]
+
+    init(_ graph: NewGraph) {
+        name = graph.name
+        key = graph.key
+        jobs = graph.jobs.count
+        definitions = Set(graph.jobs.map(\.definition))
+        queues = graph.jobs.reduce(into: [:]) { $0[$1.queue, default: 0] += 1 }
+        var needed: Set<JobID> = []
+        for job in graph.jobs {
+            for case .existing(let parent) in job.dependencies.map(\.job) { needed.insert(parent) }
+        }
+        self.needed = needed.sorted()
+    }
+}
+
+extension NewGraph {
+    /// Whether it has so many rows that it is accepted in steps.
+    var isLarge: Bool {
+        isGraph && jobs.reduce(0) { $0 + 1 + $1.dependencies.count } > Writer.manyRows
+    }
+}
+
+struct WritingStatements: ~Copyable {
+    static let insertPartSQL: StaticString = """
+        INSERT INTO staged_part (graph_id, number, first_job_id, body)
+        VALUES (:graph, :number, :first, :body)
+        """
+    static let firstPartSQL: StaticString = """
+        SELECT    number, first_job_id, body, (SELECT enqueued_ms FROM graph WHERE id = ?1)
+        FROM      staged_part
+        WHERE     graph_id = ?1
+        ORDER BY  number
+        LIMIT     1
+        """
+    static let deletePartSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph AND number = :number"
+
+    let insertPart: Statement
+    let firstPart: Statement
+    let deletePart: Statement
+
+    init(_ connection: Connection) {
+        insertPart = connection.prepare(Self.insertPartSQL)
+        firstPart = connection.prepare(Self.firstPartSQL)
+        deletePart = connection.prepare(Self.deletePartSQL)
+    }
+}
