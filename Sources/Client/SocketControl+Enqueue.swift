@@ -9,8 +9,23 @@ extension SocketControl {
         switch submissions.count {
         case 0: return []
         case 1: return [try await enqueueOne(submissions[0])]
-        default: return try await enqueueLines(submissions)
+        default: return try await enqueue(json: submissions.map(\.json))
         }
+    }
+
+    /// The daemon reads and checks them; here they are only bytes.
+    public func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
+        // A line may be no longer than the daemon takes in one piece.
+        if submissions.count == 1, submissions[0].bytes.count > JSONText.maxBytes {
+            let submission: Submission
+            do {
+                submission = try Submission(json: submissions[0])
+            } catch {
+                return [.refused(ControlProblem(error))]
+            }
+            return [try await enqueueOne(submission)]
+        }
+        return try await enqueueLines(submissions)
     }
 
     /// A submission without a key gets one of its own, so that it can be sent again when the daemon restarts or crashes
@@ -45,14 +60,15 @@ extension SocketControl {
     ///
     /// Lines that got no answer because the connection was lost are sent again if each has a key. When it cannot go on,
     /// the answers so far are valid, and the other lines are refused with the reason.
-    private func enqueueLines(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {
+    private func enqueueLines(_ submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
+        if submissions.isEmpty { return [] }
         var answers: [SubmissionAnswer] = []
         answers.reserveCapacity(submissions.count)
         var lost = 0
         while true {
             let rest = Array(submissions.dropFirst(answers.count))
             var call = Call(.POST, "jobs")
-            call.isRepeatable = rest.allSatisfy { $0.key != nil }
+            call.isRepeatable = rest.allSatisfy(\.isKeyedSubmission)
             call.contentType = "application/x-ndjson"
             let more: [SubmissionAnswer]
             let failure: (any Error)?
@@ -81,7 +97,7 @@ extension SocketControl {
 
     /// - Returns: The answers to the first lines, and why there are no more.
     private func sendLines(
-        _ submissions: [Submission], _ call: Call
+        _ submissions: [JSONText], _ call: Call
     ) async throws(ControlProblem) -> ([SubmissionAnswer], (any Error)?) {
         let lines = LineBatches(submissions: submissions)
         let answer = try await upload(call, chunks: lines, length: nil, takesPart: true)
@@ -94,26 +110,35 @@ extension SocketControl {
         for line in answer.body.split(separator: UInt8(ascii: "\n")).prefix(submissions.count) {
             // The last line of an answer that ended early may be cut.
             if answer.failure != nil, line.endIndex == answer.body.endIndex { break }
-            answers.append(try decode(Array(line)))
+            if let answer = SubmissionAnswer(oneJob: line) {
+                answers.append(answer)
+            } else {
+                answers.append(try decode(Array(line)))
+            }
         }
         return (answers, answer.failure)
     }
 }
 
+extension JSONText {
+    /// Whether sending it again is harmless.
+    fileprivate var isKeyedSubmission: Bool { JSONObject(self)?["key"] != nil }
+}
+
 /// Submissions as JSON lines, in pieces of some size.
 private struct LineBatches: AsyncSequence, Sendable {
-    let submissions: [Submission]
+    let submissions: [JSONText]
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rest: submissions[...]) }
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        var rest: ArraySlice<Submission>
+        var rest: ArraySlice<JSONText>
 
         mutating func next() async -> [UInt8]? {
             guard !rest.isEmpty else { return nil }
             var bytes: [UInt8] = []
             while bytes.count < 64 << 10, let submission = rest.popFirst() {
-                submission.appendJSON(to: &bytes)
+                bytes.append(contentsOf: submission.bytes)
                 bytes.append(UInt8(ascii: "\n"))
             }
             return bytes

@@ -64,26 +64,51 @@ struct EnqueueRoutes: Sendable {
         return response
     }
 
-    /// Each piece of the body becomes one call to the store, whose commit all its lines share. The body is not read
-    /// further before that piece is answered, so memory stays flat however many lines come.
+    /// Each piece of the body becomes one call to the store, whose commit all its lines share. While it is carried out, the
+    /// next piece is read and parsed, but no further one, so memory stays flat however many lines come.
     private func enqueueLines(_ body: BodyReader) -> Response {
         body.willBeReadWithAnswer()
         return .lines { writer in
-            var splitter = LineSplitter(limit: JSONText.maxBytes)
-            for try await chunk in body.chunks {
-                let batch = splitter.add(chunk)
-                if try await !answer(batch, &writer) { return }
+            let lines = ParsedLines(body.chunks)
+            var batch = try await lines.next()
+            while let parsed = batch {
+                async let next = lines.next()
+                let answer = await answer(parsed)
+                try await writer.write(ByteBuffer(bytes: answer.bytes))
+                if !answer.canGoOn { return }
+                batch = try await next
             }
-            if let last = splitter.finish() { _ = try await answer([last], &writer) }
         }
     }
 
-    /// - Returns: False when the daemon cannot go on; every line of the batch says why.
+    /// The submissions of a body of JSON lines, as many at a time as came together.
+    ///
+    /// SAFETY: one task at a time uses it: each call of ``next()`` is awaited before the next one is made.
+    private final class ParsedLines: @unchecked Sendable {
+        private var chunks: BodyReader.Chunks.Iterator
+        private var splitter = LineSplitter(limit: JSONText.maxBytes)
+        private var isAtEnd = false
+
+        init(_ chunks: BodyReader.Chunks) { self.chunks = chunks.makeAsyncIterator() }
+
+        /// At least one line; nil at the end.
+        func next() async throws -> [Result<Submission, ControlProblem>]? {
+            while !isAtEnd {
+                guard let chunk = try await chunks.next() else {
+                    isAtEnd = true
+                    return splitter.finish().map { [EnqueueRoutes.parse($0)] }
+                }
+                let lines = splitter.add(chunk)
+                if !lines.isEmpty { return lines.map(EnqueueRoutes.parse) }
+            }
+            return nil
+        }
+    }
+
+    /// - Returns: A line for each. When the daemon cannot go on, every line of the batch says why.
     private func answer(
-        _ lines: [LineSplitter.Line], _ writer: inout any ResponseBodyWriter
-    ) async throws -> Bool {
-        if lines.isEmpty { return true }
-        let parsed = lines.map(Self.parse)
+        _ parsed: [Result<Submission, ControlProblem>]
+    ) async -> (bytes: [UInt8], canGoOn: Bool) {
         var canGoOn = true
         var accepted: ArraySlice<SubmissionAnswer>
         let submissions = parsed.compactMap { try? $0.get() }  // the failures are answered below
@@ -108,11 +133,10 @@ struct EnqueueRoutes: Sendable {
             answer.appendJSON(to: &bytes)
             bytes.append(UInt8(ascii: "\n"))
         }
-        try await writer.write(ByteBuffer(bytes: bytes))
-        return canGoOn
+        return (bytes, canGoOn)
     }
 
-    private static func parse(_ line: LineSplitter.Line) -> Result<Submission, ControlProblem> {
+    fileprivate static func parse(_ line: LineSplitter.Line) -> Result<Submission, ControlProblem> {
         guard case .whole(let bytes) = line else {
             return .failure(
                 ControlProblem(.tooLarge, "The line is longer than \(JSONText.maxBytes) bytes. Send it alone, as JSON.")

@@ -12,28 +12,30 @@ struct LineSubmission {
 
     /// As much as the daemon takes in one submission.
     private static let lineLimit = 16 << 20
-    private static let batchSize = 1000
+    private static let batchSize = 4000
 
     func submit(_ file: InputFile) async throws -> ExitCode {
         var reader = LineReader(file.reader, limit: Self.lineLimit)
+        var rest: ArraySlice<LineReader.Line> = []
         var tally = LineTally()
-        while let lines = try reader.next() {
-            var rest = lines[...]
-            while !rest.isEmpty {
-                let short = rest.prefix(Self.batchSize).prefix { $0.bytes.count <= JSONText.maxBytes }
-                let batch = short.isEmpty ? rest.prefix(1) : short
-                rest = rest.dropFirst(batch.count)
-                for (line, answer) in try await answers(to: batch) {
-                    // Not about this line: it was not answered, and neither are those behind it.
-                    if case .refused(let problem) = answer, !problem.isRefusal {
-                        throw tally.stopped(by: problem, from: line.number, to: batch.last?.number ?? line.number)
-                    }
-                    tally.count(answer)
-                    try tell(answer, line.number)
+        var batch = try next(from: &reader, &rest)
+        while let current = batch {
+            async let answers = answers(to: current)
+            // Meanwhile the next lines are read and checked, unless they would have to be waited for: what was sent is
+            // answered first.
+            let isReady = !rest.isEmpty || reader.isReady
+            let following = isReady ? Swift.Result { try next(from: &reader, &rest) } : nil
+            for (line, answer) in zip(current.lines, try await answers) {
+                // Not about this line: it was not answered, and neither are those behind it.
+                if case .refused(let problem) = answer, !problem.isRefusal {
+                    throw tally.stopped(by: problem, from: line.number, to: current.lines.last?.number ?? line.number)
                 }
-                try surroundings.output.flush()
-                try surroundings.errors.flush()
+                tally.count(answer)
+                try tell(answer, line.number)
             }
+            try surroundings.output.flush()
+            try surroundings.errors.flush()
+            batch = try following?.get() ?? next(from: &reader, &rest)
         }
         if tally.enqueued > 0 { try session.noteWritten(in: surroundings, willRun: true) }
         if let line = reader.tooLong { throw tally.stopped(at: line, longerThan: Self.lineLimit) }
@@ -45,16 +47,32 @@ struct LineSubmission {
         return .success
     }
 
+    /// Lines that go out together.
+    private struct Batch {
+        var lines: ArraySlice<LineReader.Line>
+        /// What each holds, or why it is not sent.
+        var contents: [Swift.Result<JSONText, ControlProblem>]
+    }
+
+    /// - Parameter rest: Lines that were read and are not in a batch yet.
+    private func next(
+        from reader: inout LineReader, _ rest: inout ArraySlice<LineReader.Line>
+    ) throws -> Batch? {
+        if rest.isEmpty { rest = try reader.next().map { $0[...] } ?? [] }
+        if rest.isEmpty { return nil }
+        let short = rest.prefix(Self.batchSize).prefix { $0.bytes.count <= JSONText.maxBytes }
+        let lines = short.isEmpty ? rest.prefix(1) : short
+        rest = rest.dropFirst(lines.count)
+        return Batch(lines: lines, contents: lines.map(Self.check))
+    }
+
     /// One for each line, in order.
-    private func answers(
-        to lines: ArraySlice<LineReader.Line>
-    ) async throws -> [(line: LineReader.Line, answer: SubmissionAnswer)] {
-        let read = lines.map { (line: $0, result: Self.read($0)) }
-        let submissions = read.compactMap { try? $0.result.get() }  // The errors of the others stay in `read`.
+    private func answers(to batch: Batch) async throws -> [SubmissionAnswer] {
+        let submissions = batch.contents.compactMap { try? $0.get() }  // The problems of the others stay in `contents`.
         var given: ArraySlice<SubmissionAnswer> = []
         if !submissions.isEmpty {
             do throws(ControlProblem) {
-                given = try await session.control.enqueue(submissions)[...]
+                given = try await session.control.enqueue(json: submissions)[...]
             } catch {
                 given = Array(repeating: .refused(error), count: submissions.count)[...]
             }
@@ -64,23 +82,19 @@ struct LineSubmission {
                 .software,
                 "The daemon answered \(given.count) of \(submissions.count) submissions. Check with: halyard list")
         }
-        return read.map { line, result in
-            switch result {
-            case .success: (line, given.removeFirst())
-            case .failure(let problem): (line, .refused(problem))
+        return batch.contents.map { content in
+            switch content {
+            case .success: given.removeFirst()
+            case .failure(let problem): .refused(problem)
             }
         }
     }
 
-    private static func read(_ line: LineReader.Line) -> Result<Submission, ControlProblem> {
+    private static func check(_ line: LineReader.Line) -> Swift.Result<JSONText, ControlProblem> {
         do {
-            return .success(try Submission(json: try JSONText(checking: line.bytes, limit: lineLimit)))
-        } catch let problem as JSONProblem {
-            return .failure(ControlProblem(.invalidRequest, "\(problem). Each line is one JSON object."))
-        } catch let problem as ShapeProblem {
-            return .failure(ControlProblem(problem))
+            return .success(try JSONText(checking: line.bytes, limit: lineLimit))
         } catch {
-            return .failure(ControlProblem(.invalidRequest, "\(error)"))
+            return .failure(ControlProblem(.invalidRequest, "\(error). Each line is one JSON object."))
         }
     }
 

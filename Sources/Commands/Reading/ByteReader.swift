@@ -12,6 +12,12 @@ struct ByteReader {
         self.name = name
     }
 
+    /// Whether ``next()`` returns at once.
+    var isReady: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&state, 1, 0) > 0
+    }
+
     /// What is there, at least a byte; nil at the end. Waits until something comes.
     mutating func next() throws -> [UInt8]? {
         let descriptor = descriptor

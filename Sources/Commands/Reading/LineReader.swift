@@ -19,6 +19,9 @@ struct LineReader {
         self.limit = limit
     }
 
+    /// Whether more can be read without waiting for it.
+    var isReady: Bool { !isAtEnd && reader.isReady }
+
     /// At least one line; nil at the end. Empty lines count but are left out.
     mutating func next() throws -> [Line]? {
         while !isAtEnd {

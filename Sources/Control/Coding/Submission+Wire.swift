@@ -167,3 +167,25 @@ extension SubmissionAnswer: WireObjectValue {
         }
     }
 }
+
+extension SubmissionAnswer {
+    private static let beginning = Array(#"{"status":"enqueued","jobs":["#.utf8)
+    private static let end = Array("]}".utf8)
+
+    /// Reads the answer that most lines get, one new job, without the cost of reading JSON.
+    ///
+    /// - Returns: Nil for every other answer.
+    public init?(oneJob line: ArraySlice<UInt8>) {
+        let digits = line.dropFirst(Self.beginning.count).dropLast(Self.end.count)
+        guard line.starts(with: Self.beginning), line.suffix(Self.end.count).elementsEqual(Self.end),
+            (1...18).contains(digits.count)
+        else { return nil }
+        var number: Int64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        guard number > 0 else { return nil }
+        self = .enqueued(EnqueueReceipt(graph: nil, jobs: [JobID(number)]))
+    }
+}

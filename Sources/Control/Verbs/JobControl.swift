@@ -16,6 +16,8 @@ public protocol JobControl: Sendable {
     /// When it cannot go on, what was accepted stands and the rest is refused with the reason; it throws only where nothing
     /// was accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
+    /// The same for submissions as JSON, one answer for each.
+    func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer]
     func job(_ id: JobID) async throws(ControlProblem) -> JobDetail
     func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]
     /// The same, a few at a time.
@@ -98,6 +100,23 @@ public protocol JobControl: Sendable {
 }
 
 extension JobControl {
+    public func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
+        var parsed: [Submission] = []
+        var answers: [SubmissionAnswer?] = []
+        for json in submissions {
+            do throws(ShapeProblem) {
+                parsed.append(try Submission(json: json))
+                answers.append(nil)
+            } catch {
+                answers.append(.refused(ControlProblem(error)))
+            }
+        }
+        var given = try await enqueue(parsed)[...]
+        return answers.map { answer in
+            answer ?? given.popFirst() ?? .refused(ControlProblem(.internal, "No answer. Please report this."))
+        }
+    }
+
     /// Changes a queue that exists.
     public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
         try await change(queue, create: false)
