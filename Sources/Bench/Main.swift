@@ -1,7 +1,7 @@
 import Foundation
 import Kinds
 
-/// `halyard-bench [engine|operations|kinds]`; exit status 1: a limit was missed, 64: another word, 70: a measurement failed.
+/// `halyard-bench [engine|callers|operations|kinds]`; exit status 1: a limit was missed, 64: another word, 70: a measurement failed.
 @main
 struct Main {
     static func main() async {
@@ -23,6 +23,8 @@ struct Main {
             report.add(try await measureGraphOfAThousand())
             report.add(try await measureFlatClaims())
             for row in try measureProcesses() { report.add(row) }
+        case "callers":
+            for row in try measureCallers() { report.add(row) }
         case "operations":
             for row in await measureOperations() { report.add(row) }
         case "kinds":
@@ -32,7 +34,7 @@ struct Main {
             return try await upload(CommandLine.arguments[2], to: Array(CommandLine.arguments[3...]))
         case let other:
             FileHandle.standardError.write(
-                Data("halyard-bench: no bench \"\(other)\"; there are: engine, operations, kinds\n".utf8))
+                Data("halyard-bench: no bench \"\(other)\"; there are: engine, callers, operations, kinds\n".utf8))
             exit(64)
         }
         try report.print()

@@ -6,20 +6,8 @@ enum Program {
     static func milliseconds(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws
         -> Double
     {
-        var pid = pid_t()
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-        var envp: [UnsafeMutablePointer<CChar>?] =
-            ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [
-                nil
-            ]
-        defer { for pointer in argv + envp { free(pointer) } }
         let start = ContinuousClock.now
-        let code = posix_spawn(&pid, path, &actions, nil, &argv, &envp)
-        guard code == 0 else { throw BenchError("cannot start \(path): \(String(cString: strerror(code)))") }
+        let pid = try self.start(path, arguments, environment: environment)
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 {
             guard errno == EINTR else { throw BenchError("waitpid: \(String(cString: strerror(errno)))") }
@@ -29,6 +17,25 @@ enum Program {
             throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)")
         }
         return milliseconds
+    }
+
+    /// Starts a program without its output.
+    static func start(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Int32 {
+        var pid = pid_t()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] =
+            ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [
+                nil
+            ]
+        defer { for pointer in argv + envp { free(pointer) } }
+        let code = posix_spawn(&pid, path, &actions, nil, &argv, &envp)
+        guard code == 0 else { throw BenchError("cannot start \(path): \(String(cString: strerror(code)))") }
+        return pid
     }
 
     /// The resident memory of a process in megabytes (10^6 bytes).
