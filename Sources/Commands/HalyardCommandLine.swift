@@ -20,6 +20,7 @@ public enum HalyardCommandLine {
     }
 
     private static func perform(_ arguments: [String], in surroundings: Surroundings) async throws -> ExitCode {
+        if let verb = DirectVerb.parse(arguments) { return try await verb.run(in: surroundings) }
         if let failure = UnknownWord.verb(in: arguments) { throw failure }
         let command: any ParsableCommand
         do {

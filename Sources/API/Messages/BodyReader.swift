@@ -8,7 +8,9 @@ import Synchronization
 /// Reads a request's body once, within limits, and knows whether it was read to its end.
 final class BodyReader: Sendable {
     private let body: RequestBody
-    private let deadline: Duration
+    private let limit: Duration
+    private let deadlines: BodyDeadlines
+    private let channel: any Channel
     private let bigBodies: Permits
     private let permit = Mutex<Permits.Permit?>(nil)
     private let ended: Mutex<Bool>
@@ -17,10 +19,15 @@ final class BodyReader: Sendable {
     let length: Int64?
     let request: Request
 
-    init(_ request: Request, deadline: Duration, bigBodies: Permits) {
+    /// - Parameter limit: What `deadlines` give a body, for messages.
+    init(
+        _ request: Request, on channel: any Channel, limit: Duration, deadlines: BodyDeadlines, bigBodies: Permits
+    ) {
         self.request = request
+        self.channel = channel
         body = request.body
-        self.deadline = deadline
+        self.limit = limit
+        self.deadlines = deadlines
         self.bigBodies = bigBodies
         length = request.headers[.contentLength].flatMap { Int64($0) }
         ended = Mutex((length ?? 0) == 0 && request.headers[.transferEncoding] == nil)
@@ -60,27 +67,20 @@ final class BodyReader: Sendable {
     func collect(limit: Int) async throws(ControlProblem) -> [UInt8] {
         if let length, length > limit { throw Self.tooLarge(limit) }
         if hasEnded { return [] }
+        let id = deadlines.begin(channel)
         do {
-            let bytes = try await withThrowingTaskGroup(of: [UInt8]?.self) { [deadline] group in
-                group.addTask { try await self.collectWithoutDeadline(limit: limit) }
-                group.addTask {
-                    try await Task.sleep(for: deadline)
-                    return nil
-                }
-                defer { group.cancelAll() }
-                return try await group.next() ?? nil
-            }
-            guard let bytes else {
-                throw ControlProblem(
-                    .invalidRequest, "The body did not come whole within \(deadline.human). Send it again.")
-            }
+            let bytes = try await collectWithoutDeadline(limit: limit)
+            if deadlines.end(id) { throw late }
             if let length, length != bytes.count {
                 throw ControlProblem(.invalidRequest, "The body ended early. Send it again.")
             }
             return bytes
         } catch let problem as ControlProblem {
+            _ = deadlines.end(id)
             throw problem
         } catch {
+            // The end of the time ends the body.
+            if deadlines.end(id) { throw late }
             throw ControlProblem(.invalidRequest, "The body did not come whole (\(error)). Send it again.")
         }
     }
@@ -102,6 +102,10 @@ final class BodyReader: Sendable {
 
     /// What came of the body is no longer in memory, so another large one may come.
     func letGo() { permit.withLock { $0 = nil } }
+
+    private var late: ControlProblem {
+        ControlProblem(.invalidRequest, "The body did not come whole within \(limit.human). Send it again.")
+    }
 
     private static let busy = ControlProblem(
         .unavailable, "Other large requests are being carried out. Try again in a moment.")

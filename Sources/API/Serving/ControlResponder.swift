@@ -12,6 +12,7 @@ struct ControlResponder: Sendable {
     private let limits: ServerLimits
     /// For bodies of more than 1 MiB, from their first byte beyond it until they are carried out.
     private let bigBodies = Permits(2)
+    private let deadlines: BodyDeadlines
     private let logger: Logger
     private let isAllowed: ControlServer.PeerCheck
     private let databaseHeader: String?
@@ -26,6 +27,7 @@ struct ControlResponder: Sendable {
     init(refusing problem: ControlProblem, limits: ServerLimits, logger: Logger) {
         answers = .problem(problem)
         self.limits = limits
+        deadlines = BodyDeadlines(limits.body)
         self.logger = logger
         isAllowed = { _ in true }
         databaseHeader = nil
@@ -38,6 +40,7 @@ struct ControlResponder: Sendable {
         let router = makeControlRouter(control: control, limits: limits, stop: stop)
         answers = .routes(router.buildResponder(), RouteTable(router))
         self.limits = limits
+        deadlines = BodyDeadlines(limits.body)
         self.logger = logger
         self.isAllowed = isAllowed
         databaseHeader = control.databasePath.map(DatabaseHeader.value)
@@ -48,7 +51,8 @@ struct ControlResponder: Sendable {
         to request: Request, from peer: PeerCredentials, closed: StopSignal, refusal: ControlProblem?,
         writer: consuming ResponseWriter, channel: any Channel
     ) async throws -> Bool {
-        let body = BodyReader(request, deadline: limits.body, bigBodies: bigBodies)
+        let body = BodyReader(
+            request, on: channel, limit: limits.body, deadlines: deadlines, bigBodies: bigBodies)
         let refusal = refusal ?? self.refusal ?? (isAllowed(peer) ? nil : Self.refusal(of: peer))
         if refusal == nil, request.headers[.expect]?.lowercased() == "100-continue" {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
