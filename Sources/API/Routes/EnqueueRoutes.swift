@@ -33,7 +33,7 @@ struct EnqueueRoutes: Sendable {
     private func enqueueOne(_ request: Request, _ body: BodyReader) async throws -> Response {
         let bytes = try await body.collect(limit: Self.maxSubmissionBytes)
         guard bytes.count > Self.largeBytes else { return try await enqueueOne(request, bytes) }
-        if bytes.count > JSONText.maxBytes { FreedMemory.returnToSystemSoon() }
+        defer { FreedMemory.returnToSystemSoon() }
         return try await withTaskExecutorPreference(background) { try await enqueueOne(request, bytes) }
     }
 
