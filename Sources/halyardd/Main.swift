@@ -1,8 +1,12 @@
 import Daemon
+import Dispatch
 
 @main
 struct Main {
-    @MainActor static func main() async {
-        await DaemonCommand.start()
+    @MainActor static func main() {
+        DaemonCommand.requireRoomForFiles()
+        // Runs on the main queue, and ends the process.
+        Task { await DaemonCommand.start() }
+        dispatchMain()
     }
 }

@@ -91,6 +91,7 @@ public struct DaemonCommand: ParsableCommand {
         let spare = SpareSocket(sockets)
         surroundings.onReady = { _ in spare.close() }
         do {
+            try FileRoom.check()
             let command: DaemonCommand
             do {
                 command = try parse()
@@ -113,6 +114,18 @@ public struct DaemonCommand: ParsableCommand {
                 ).refuseCallers()
             }
             Glibc.exit(failure.status.rawValue)
+        }
+    }
+
+    /// Ends the process with status 74 when it may open too few files to start. To be called before anything asynchronous,
+    /// since libdispatch opens files of its own; ``start(with:)`` asks once more.
+    public static func requireRoomForFiles() {
+        do throws(DaemonFailure) {
+            try FileRoom.check()
+        } catch {
+            let line = Array("halyardd: \(error.reason)\n".utf8)
+            _ = write(STDERR_FILENO, line, line.count)
+            Glibc.exit(error.status.rawValue)
         }
     }
 

@@ -84,7 +84,9 @@ extension DaemonConfiguration {
         case .success(let text): return ConfigurationFile(path: path, text: text)
         case .failure(let failure):
             if named == nil, failure.code == ENOENT { return ConfigurationFile() }
-            throw ConfigurationError([failure.description])
+            // A shortage passes; another path or permission does not come by itself.
+            let isShortage = [EMFILE, ENFILE, ENOMEM, EIO].contains(failure.code)
+            throw ConfigurationError([failure.description], passing: isShortage ? failure.code : nil)
         }
     }
 

@@ -2,6 +2,7 @@ import API
 import Control
 import Glibc
 import Jobs
+import Runner
 import SQLiteStore
 import Systemd
 
@@ -48,7 +49,13 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case let error as PassedSocketError: self.init(.configuration, error.description, errno: ENOTSOCK)
         case let error as SocketProblem: self.init(.socket, error.description, errno: EADDRINUSE)
         case let error as ControlProblem:
-            self.init(error.code == .storage ? .inputOutput : .configuration, error.message, errno: EIO)
+            switch error.code {
+            // The store's own failures, in the words of the verbs.
+            case .storage, .unavailable, .unknownOutcome: self.init(.inputOutput, error.message, errno: EIO)
+            default: self.init(.configuration, error.message, errno: EIO)
+            }
+        case let error as KernelTimerError:
+            self.init(.inputOutput, sentence(error.description), errno: error.errorNumber)
         case let error as KindRegistryError: self.init(.configuration, error.description, errno: EINVAL)
         case let error as StoreOpenError: self.init(error)
         case let error as StoreError: self.init(error)

@@ -54,10 +54,11 @@ final class KernelTimer: Sendable {
     }
 }
 
-struct KernelTimerError: Error, CustomStringConvertible {
-    let errorNumber: Int32
+/// The process may open no more files.
+public struct KernelTimerError: Error, CustomStringConvertible {
+    public let errorNumber: Int32
 
-    var description: String {
+    public var description: String {
         "no timer could be opened (\(String(cString: strerror(errorNumber)))); raise LimitNOFILE"
     }
 }

@@ -1,0 +1,24 @@
+import Glibc
+
+/// Room for the files that a start opens. Libraries beneath the daemon (SwiftNIO, libdispatch) end the process with a fatal
+/// signal when they cannot open theirs, so that is found out before they try.
+enum FileRoom {
+    /// Twice what a start takes.
+    static let needed = 64
+
+    static func check() throws(DaemonFailure) {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        while opened.count < needed {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                let code = errno
+                throw DaemonFailure(
+                    .inputOutput,
+                    "Only \(opened.count) more files can be opened (\(String(cString: strerror(code)))), and halyardd needs \(needed) to start. Raise the limit: LimitNOFILE= of the unit, or ulimit -n.",
+                    errno: code)
+            }
+            opened.append(descriptor)
+        }
+    }
+}
