@@ -9,6 +9,8 @@ int mincore(void *, size_t, unsigned char *);
 long syscall(long, ...);
 // F_OFD_GETLK and F_OFD_SETLK of fcntl.
 static const int halyard_get_open_file_lock = 36, halyard_set_open_file_lock = 37;
+// O_PATH of open.
+static const int halyard_open_as_path = 010000000;
 
 // Whether the file lives in memory alone, with no disk behind it.
 static inline int halyard_is_in_memory(int descriptor) {

@@ -48,16 +48,37 @@ extension DatabaseLocation {
     /// Refuses a file that has another name: the write-ahead log belongs to one name, and what is in it would be missing
     /// under the other.
     func checkNames(_ descriptor: Int32) throws(StoreOpenError) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        var status = try facts(descriptor)
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
-        if status.st_nlink > 1, FileIdentity(at: draftPath) == FileIdentity(status) {
-            // A crash between the two steps that name a new database.
-            guard unlink(draftPath) == 0, fstat(descriptor, &status) == 0 else {
+        if isDraftToo(status) {
+            guard unlink(draftPath) == 0 else {
                 throw .system(operation: "remove the leftover", path: draftPath, code: errno)
             }
+            status = try facts(descriptor)
         }
         if status.st_nlink > 1 { throw .manyNames(path: path, count: Int(status.st_nlink)) }
         if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
+    }
+
+    /// The same for a process that only reads.
+    func checkNames() throws(StoreOpenError) {
+        // Opened as a path only: closing that drops no locks.
+        let descriptor = Glibc.open(path, halyard_open_as_path | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        defer { Glibc.close(descriptor) }
+        let status = try facts(descriptor)
+        if status.st_nlink > 1, !isDraftToo(status) { throw .manyNames(path: path, count: Int(status.st_nlink)) }
+        if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
+    }
+
+    private func facts(_ descriptor: Int32) throws(StoreOpenError) -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        return status
+    }
+
+    /// After a crash between the two steps that name a new database.
+    private func isDraftToo(_ status: stat) -> Bool {
+        status.st_nlink == 2 && FileIdentity(at: draftPath) == FileIdentity(status)
     }
 }

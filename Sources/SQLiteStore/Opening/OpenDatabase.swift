@@ -66,6 +66,7 @@ extension DatabaseLocation {
         guard let size = try fileSize() else { throw .missingFile(path: path) }
         if size == 0 { throw .emptyFile(path: path) }
         if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
+        try checkNames()
         do throws(StoreOpenError) {
             return try body(try connectForReading(options))
         } catch {
@@ -85,12 +86,11 @@ extension DatabaseLocation {
         return connection
     }
 
-    /// A hint, with no connection of this process open.
+    /// A hint. The descriptor stays open, since closing it would drop the locks of other connections of this process; a
+    /// process looks at damage once or twice.
     private func forgetCache(of file: String) {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-        guard descriptor >= 0 else { return }
-        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
-        Glibc.close(descriptor)
+        if descriptor >= 0 { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
     }
 
     private func openConnection(

@@ -1,0 +1,104 @@
+import Foundation
+import Jobs
+import SQLite
+import SQLiteStore
+import Testing
+
+/// What is opened is what the disk holds, not what the page cache shows (P1, P11).
+@Suite struct ColdStartTests {
+    private let directory: TemporaryDirectory
+    private var path: String { directory.database }
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func refusal(_ options: StoreOptions = StoreOptions()) throws -> StoreOpenError {
+        try #require(throws: StoreOpenError.self) { _ = try directory.open(options) }
+    }
+
+    private func makeDatabase() async throws {
+        let store = try directory.open()
+        await store.close()
+    }
+
+    private enum Boot: CaseIterable { case none, this, other, unknown }
+
+    private func leaveMark(_ text: String) throws {
+        try "\n\n\(text)\n".write(toFile: path + "-lock", atomically: false, encoding: .utf8)
+    }
+
+    /// A connection that stays open keeps the database from being read from the disk again.
+    @Test(arguments: Boot.allCases)
+    private func p1BesideAReaderAStoreOpensOnlyWhereNoSyncFailed(boot: Boot) async throws {
+        let store = try directory.open()
+        let reader = try Connection(path: path, access: .readOnly)
+        try reader.execute("SELECT count(*) FROM job")
+        await store.close()
+        let id = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8).dropLast()
+        switch boot {
+        case .none: break
+        case .this: try leaveMark("failed-sync=\(id)")
+        case .other: try leaveMark("failed-sync=0fe97eb0-8a62-4e31-a0f2-ef3e5ddbb71d")
+        case .unknown: try leaveMark("failed-sync")
+        }
+        let options = StoreOptions(readerPatience: .milliseconds(20))
+        if boot == .this || boot == .unknown {
+            #expect(try refusal(options) == .unsyncedWithReader(path: path, pid: getpid()))
+            #expect(try String(contentsOfFile: path + "-lock", encoding: .utf8).contains("failed-sync"))
+        } else {
+            await (try directory.open(options)).close()
+        }
+        try reader.execute("SELECT 1")
+    }
+
+    @Test func p1TheMarkOfAFailedSyncGoesWithTheNextStart() async throws {
+        try await makeDatabase()
+        try leaveMark("failed-sync")
+        await (try directory.open()).close()
+        #expect(try String(contentsOfFile: path + "-lock", encoding: .utf8).isEmpty)
+    }
+
+    /// The kernel keeps what somebody has mapped.
+    @Test func p1AFileThatStaysInMemoryIsNamed() async throws {
+        try await makeDatabase()
+        try leaveMark("failed-sync")
+        let size = try Data(contentsOf: URL(filePath: path)).count
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let mapping = try #require(mmap(nil, size, PROT_READ, MAP_SHARED, descriptor, 0))
+        try #require(mapping != MAP_FAILED)
+        defer {
+            munmap(mapping, size)
+            close(descriptor)
+        }
+        let sum = UnsafeRawBufferPointer(start: mapping, count: size).reduce(0) { $0 &+ Int($1) }
+        try #require(sum > 0)
+        // Where temporary files live in memory alone there is no disk to read from.
+        if try isInMemory() { return }
+        #expect(try refusal() == .stillCached(path: path))
+    }
+
+    private func isInMemory() throws -> Bool {
+        let mounts = try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8).split(separator: "\n")
+        let fields = mounts.map { $0.split(separator: " ") }
+            .filter { directory.path.hasPrefix($0[1] == "/" ? "/" : $0[1] + "/") }
+        return fields.max { $0[1].count < $1[1].count }?[2] == "tmpfs"
+    }
+
+    /// A file that is too large to be checked at each start is checked after a statement met damage.
+    @Test func p11DamageThatWasMetIsLookedForOnTheDisk() async throws {
+        try await makeDatabase()
+        let root = try #require(
+            try Connection(path: path, access: .readOnly).integer(
+                "SELECT rootpage FROM sqlite_schema WHERE name = 'attempt'"))
+        var bytes = try Array(Data(contentsOf: URL(filePath: path)))
+        for index in Int(root - 1) * 4096..<Int(root) * 4096 { bytes[index] = 7 }
+        try Data(bytes).write(to: URL(filePath: path))
+        let store = try directory.open(StoreOptions(checkedBytes: 0))
+        await #expect(throws: StoreError.self) { _ = try await store.attempts(of: JobID(1)) }
+        await store.close()
+        #expect(try String(contentsOfFile: path + "-lock", encoding: .utf8).contains("suspect"))
+        guard case .damaged = try refusal(StoreOptions(checkedBytes: 0)) else {
+            Issue.record("expected damage to be found")
+            return
+        }
+    }
+}
