@@ -20,6 +20,7 @@
 // HALYARD_DISK            the directory of the disk and of the record, "log"
 // HALYARD_DISK_DATABASE   the database's path
 // HALYARD_DISK_FAILS      the syncs of this process that fail: "3,7"
+// HALYARD_DISK_FAILED_READ  the read of this process that fails, "5"; "5+": and all after it
 // HALYARD_DISK_KEEPS      the files that DONTNEED does not drop, though it looks so: "0" the database, "1" the log
 // HALYARD_DISK_IGNORES    the files whose syncs do nothing
 // HALYARD_DISK_SEED       draws what a failed sync wrote all the same, and what is evicted; 0 for nothing of both
@@ -49,7 +50,7 @@ static const char *const suffixes[max_files] = {"", "-wal", "-journal", "-new", 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char database[512], fails[256], keeps[8], ignores[8];
 static uint64_t seed;
-static int record_descriptor = -1, sync_count;
+static int record_descriptor = -1, sync_count, read_count, failed_read, reads_stay_broken;
 // One more than the file's number; 0 for what is not watched.
 static unsigned char watched[max_descriptors];
 // Kept in files, since the page cache outlives the process.
@@ -75,6 +76,10 @@ __attribute__((constructor)) static void begin(void) {
         if (pages[i] == MAP_FAILED || disks[i] < 0 || record_descriptor < 0) abort();
     }
     if (getenv("HALYARD_DISK_FAILS")) snprintf(fails, sizeof fails, ",%s,", getenv("HALYARD_DISK_FAILS"));
+    if (getenv("HALYARD_DISK_FAILED_READ")) {
+        failed_read = atoi(getenv("HALYARD_DISK_FAILED_READ"));
+        reads_stay_broken = strchr(getenv("HALYARD_DISK_FAILED_READ"), '+') != 0;
+    }
     if (getenv("HALYARD_DISK_KEEPS")) snprintf(keeps, sizeof keeps, "%s", getenv("HALYARD_DISK_KEEPS"));
     if (getenv("HALYARD_DISK_IGNORES")) snprintf(ignores, sizeof ignores, "%s", getenv("HALYARD_DISK_IGNORES"));
     if (getenv("HALYARD_DISK_SEED")) seed = strtoull(getenv("HALYARD_DISK_SEED"), 0, 10);
@@ -174,6 +179,23 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
 }
 ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
     return write_at(descriptor, bytes, count, offset);
+}
+
+static ssize_t read_at(int descriptor, void *bytes, size_t count, int64_t offset) {
+    if (failed_read && file_of(descriptor) >= 0) {
+        int number = __atomic_add_fetch(&read_count, 1, __ATOMIC_SEQ_CST);
+        if (number == failed_read || (reads_stay_broken && number > failed_read)) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return syscall(SYS_pread64, descriptor, bytes, count, offset);
+}
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+    return read_at(descriptor, bytes, count, offset);
+}
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
+    return read_at(descriptor, bytes, count, offset);
 }
 
 static int truncate_to(int descriptor, int64_t size) {

@@ -16,6 +16,9 @@ final class FailingDisk: Sendable {
         var isKilled = false
         var seed = 0
         var ignoresSyncsOfLog = false
+        /// Which of its reads fail, from 1 on; with all that follow if so asked.
+        var failedRead = 0
+        var readsStayBroken = false
 
         var description: String {
             "syncs \(fails) fail, \(rounds) rounds, \(isKilled ? "killed" : "stopped"), seed \(seed)"
@@ -38,12 +41,14 @@ final class FailingDisk: Sendable {
     /// - Returns: Its status: 0, or 74 when the disk failed.
     @discardableResult
     func run(_ run: Run, _ cure: WrongCure? = nil) async throws -> Int32 {
-        var environment = [
-            "LD_PRELOAD": try await PreloadedDisk.library(), "HALYARD_DISK": state, "HALYARD_DISK_DATABASE": database,
+        var environment = try await PreloadedDisk.environment(of: database, state: state)
+        let wanted = [
+            "HALYARD_DISK_FAILED_READ": "\(run.failedRead)\(run.readsStayBroken ? "+" : "")",
             "HALYARD_DISK_FAILS": run.fails.map(String.init).joined(separator: ","),
             "HALYARD_DISK_SEED": "\(run.seed)", "HALYARD_DISK_IGNORES": run.ignoresSyncsOfLog ? "1" : "",
             "SWIFT_BACKTRACE": "enable=no",
         ]
+        environment.merge(wanted) { _, new in new }
         var arguments = [database, "\(run.rounds)", run.isKilled ? "kill" : "stop"]
         switch cure {
         case nil: break
@@ -73,20 +78,4 @@ final class FailingDisk: Sendable {
     }
 
     struct Failure: Error, CustomStringConvertible { let description: String }
-}
-
-/// The library that makes a program see such a disk, compiled once.
-enum PreloadedDisk {
-    private static let built = Task {
-        let directory = try TemporaryDirectory()
-        let source = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/PowerCut/disk.c"
-        let library = directory.path + "/disk.so"
-        let built = try await ChildProcess.run(
-            "clang", ["-O1", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"],
-            environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""])
-        guard built.status == .exited(0) else { throw FailingDisk.Failure(description: built.errors) }
-        return (directory, library)
-    }
-
-    static func library() async throws -> String { try await built.value.1 }
 }
