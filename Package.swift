@@ -49,6 +49,7 @@ let package = Package(
         .executable(name: "halyard", targets: ["halyard"]),
         .executable(name: "halyard-bench", targets: ["Bench"]),
         .library(name: "Operations", targets: ["OperationTypes", "Operations", "NetworkAdapters"]),
+        .library(name: "OperationsCompatibility", targets: ["OperationsCompatibility"]),
         .library(
             name: "Halyard",
             targets: [
@@ -84,16 +85,20 @@ let package = Package(
                 "OperationTypes", "Operations", "Kinds",
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
+        // The rest of what the published libraries declare, for code that was written for them.
+        module("OperationsCompatibility", ["Operations", "NetworkAdapters"]),
         tests("OperationTypes", ["Signals"]),
         tests("Operations", ["OperationTypes", "Signals"]),
+        tests("OperationsCompatibility", ["Operations", "NetworkAdapters", "Signals"]),
         .target(name: "Signals", path: "Tests/Signals", swiftSettings: settings),
         // Code in the style of the published libraries, as it was compiled with them.
         .testTarget(
-            name: "PublishedStyleTests", dependencies: ["Operations"], swiftSettings: [.swiftLanguageMode(.v5)]),
+            name: "PublishedStyleTests", dependencies: ["OperationsCompatibility"],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(
             "NetworkAdapters",
             [
-                "Jobs", "Kinds", "Operations", "OperationTypes", "Signals",
+                "Jobs", "Kinds", "Operations", "OperationsCompatibility", "OperationTypes", "Signals",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -260,7 +265,7 @@ let package = Package(
             "Bench",
             [
                 "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations",
-                "OperationTypes", "Runner", "SQLite", "SQLiteStore",
+                "OperationsCompatibility", "OperationTypes", "Runner", "SQLite", "SQLiteStore",
             ]),
     ]
 )

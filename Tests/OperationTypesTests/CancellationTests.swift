@@ -155,3 +155,36 @@ import Testing
         var count: Int { number.load(ordering: .relaxed) }
     }
 }
+
+@Suite struct LinkedTokenTests {
+    @Test func aLinkedSourceCancelsWithAnyOfItsTokens() {
+        let parents = [CancellationTokenSource(), CancellationTokenSource()]
+        let child = CancellationTokenSource(linkedTo: parents[0].token, parents[1].token, .none)
+        let calls = Shared(0)
+        child.token.register { calls.value += 1 }
+        parents[1].cancel()
+        parents[0].cancel()
+        #expect(child.isCancelling && calls.value == 1)
+        #expect(CancellationTokenSource(linkedTo: parents[0].token).isCancelling)
+        let own = CancellationTokenSource(linkedTo: CancellationTokenSource().token)
+        own.cancel()
+        #expect(own.isCancelling)
+    }
+
+    @Test func aLinkedSourceThatIsGoneLeavesNothingInItsTokens() {
+        let parent = CancellationTokenSource()
+        for _ in 0..<1000 { _ = CancellationTokenSource(linkedTo: parent.token) }
+        #expect(parent.token.state!.capacityInUse < 10)
+    }
+
+    @Test func aTokenIsAwaited() async throws {
+        let source = CancellationTokenSource()
+        async let cancelled: Void = source.token.cancelled()
+        source.cancel()
+        try await cancelled
+        try await source.token.cancelled()
+        let waiting = Task { try await CancellationToken.none.cancelled() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+}

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Operations
+import OperationsCompatibility
 import Testing
 
 // Code as it is written for the published libraries, in Swift 5 language mode: it has to compile with nothing but the import

@@ -18,9 +18,13 @@ let package = Package(
     targets: [
         .target(name: "OperationTypes", swiftSettings: settings),
         .target(name: "Operations", dependencies: ["OperationTypes"], swiftSettings: settings),
+        .target(name: "OperationsCompatibility", dependencies: ["Operations"], swiftSettings: settings),
         .target(name: "Signals", swiftSettings: settings),
         .testTarget(name: "OperationTypesTests", dependencies: ["OperationTypes", "Signals"], swiftSettings: settings),
         .testTarget(
             name: "OperationsTests", dependencies: ["OperationTypes", "Operations", "Signals"], swiftSettings: settings),
+        .testTarget(
+            name: "OperationsCompatibilityTests", dependencies: ["Operations", "OperationsCompatibility", "Signals"],
+            swiftSettings: settings),
     ]
 )

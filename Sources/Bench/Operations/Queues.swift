@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import OperationsCompatibility
 
 /// SAFETY: It adds nothing to its base class.
 private final class NoWork: AsyncOperation, @unchecked Sendable {

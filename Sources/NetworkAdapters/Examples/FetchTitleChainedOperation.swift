@@ -9,15 +9,13 @@ public final class FetchTitleChainedOperation:
     ChainedAsyncResultOperation<URL, String, FetchTitleChainedOperation.Error>, @unchecked Sendable
 {
     public enum Error: ExampleError, Equatable {
-        case canceled
+        case cancelled
         case missingInputURL
         /// The page says none.
         case missingPageTitle
         case underlying(error: KindFailure)
         /// The URL could not be unfurled, by the operation that was to supply it.
         case upstream(UnfurlURLOperation.Error)
-
-        public static var cancelled: Error { .canceled }
     }
 
     private let client: OutgoingClient
@@ -40,7 +38,7 @@ public final class FetchTitleChainedOperation:
     public override func failure(fromUpstream error: any Swift.Error) -> Error? {
         switch error {
         case let error as Error: error
-        case UnfurlURLOperation.Error.canceled, UnfurlURLChainedOperation.Error.canceled: .canceled
+        case UnfurlURLOperation.Error.cancelled, UnfurlURLChainedOperation.Error.cancelled: .cancelled
         case let error as UnfurlURLOperation.Error: .upstream(error)
         case UnfurlURLChainedOperation.Error.unfurling(let error): .upstream(error)
         case UnfurlURLChainedOperation.Error.missingInputURL: .missingInputURL

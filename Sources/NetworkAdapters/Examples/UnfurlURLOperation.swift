@@ -7,12 +7,10 @@ import Operations
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class UnfurlURLOperation: AsyncResultOperation<URL, UnfurlURLOperation.Error>, @unchecked Sendable {
     public enum Error: ExampleError, Equatable {
-        case canceled
+        case cancelled
         /// The last answer named no address that can be used.
         case missingRedirectURL
         case underlying(error: KindFailure)
-
-        public static var cancelled: Error { .canceled }
     }
 
     private let shortURL: URL
@@ -35,11 +33,9 @@ public final class UnfurlURLChainedOperation:
     ChainedAsyncResultOperation<URL, URL, UnfurlURLChainedOperation.Error>, @unchecked Sendable
 {
     public enum Error: CancellationFailure, Equatable {
-        case canceled
+        case cancelled
         case missingInputURL
         case unfurling(UnfurlURLOperation.Error)
-
-        public static var cancelled: Error { .canceled }
     }
 
     private let client: OutgoingClient
@@ -52,7 +48,7 @@ public final class UnfurlURLChainedOperation:
     public override func main() {
         guard let input else { return finish(with: .failure(.missingInputURL)) }
         client.unfurl(input, cancellation: cancellation) { result in
-            self.finish(with: result.mapError { $0 == .canceled ? .canceled : .unfurling($0) })
+            self.finish(with: result.mapError { $0 == .cancelled ? .cancelled : .unfurling($0) })
         }
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A one-way switch that asks work to stop, and the handle to throw it.
 ///
 /// Every token of a source shares its state. Cancelling is idempotent and safe from any thread. A registered closure runs
@@ -7,6 +9,13 @@ public struct CancellationTokenSource: Sendable {
     private let owner = Owner()
 
     public init() {}
+
+    /// A source that cancels as soon as one of `tokens` does; now, if one has. It may still cancel by itself. When the last copy
+    /// of it is gone, the tokens keep nothing of it.
+    public init(linkedTo tokens: CancellationToken...) {
+        let state = owner.state
+        owner.link(tokens.map { token in token.register { state.cancel() } })
+    }
 
     /// Whether ``cancel()`` has been called.
     public var isCancelling: Bool { owner.state.isCancelling }
@@ -21,7 +30,14 @@ public struct CancellationTokenSource: Sendable {
     /// Tokens hold the state, not the owner, so that a token cannot keep closures that nobody can run.
     private final class Owner: Sendable {
         let state = CancellationState()
-        deinit { state.abandon() }
+        private let links = Mutex<[CancellationRegistration]>([])
+
+        func link(_ registrations: [CancellationRegistration]) { links.withLock { $0 = registrations } }
+
+        deinit {
+            for link in links.withLock({ $0 }) { link.unregister() }
+            state.abandon()
+        }
     }
 }
 
@@ -36,6 +52,16 @@ public struct CancellationToken: Sendable {
 
     /// Whether the token can be told apart from ``none``, that is, whether anything may ever cancel it.
     public var canCancel: Bool { state != nil }
+
+    /// Suspends the task until the token cancels; returns at once if it has.
+    ///
+    /// - Throws: When the task is cancelled first.
+    public func cancelled() async throws(CancellationError) {
+        let waiter = Waiter<Void>()
+        let registration = register { waiter.end(with: ()) }
+        defer { registration.unregister() }
+        if await waiter.outcome() == nil { throw CancellationError() }
+    }
 
     /// Runs `closure` once when the token cancels; synchronously, before this returns, if it already has.
     ///

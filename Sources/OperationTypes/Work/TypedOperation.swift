@@ -35,7 +35,12 @@ public struct OperationContext: Sendable {
         OperationContext(attempt: attempt, cancellation: cancellation, onProgress: onProgress)
     }
 
-    /// Tells those who watch how far the work is. Cheap; not stored.
+    /// The same surroundings with another token.
+    package func with(cancellation: CancellationToken) -> OperationContext {
+        OperationContext(attempt: attempt, cancellation: cancellation, onProgress: onProgress)
+    }
+
+    /// Reports how far the work is to the observer of this run. Cheap; not stored.
     public func report(_ progress: OperationProgress) { onProgress?(progress) }
 }
 

@@ -61,6 +61,15 @@ extension Future {
             .future((), priority: priority, cancellation: cancellation)
     }
 
+    /// Waits for the result also when the task is cancelled, for futures that end then.
+    func settledResult() async -> Result {
+        if let result { return result }
+        return await withUnsafeContinuation { continuation in
+            let claim = Claim("A run of an operation never ends", of: Future.self)
+            unscheduled.receive(for: claim) { result, _, _ in continuation.resume(returning: result) }
+        }
+    }
+
     func deliver(to waiter: Waiter<Result>) {
         let claim = Claim("A task waits until it is cancelled", of: Future.self) { !waiter.isOver }
         unscheduled.receive(for: claim) { result, _, _ in waiter.end(with: result) }

@@ -8,7 +8,7 @@ import Synchronization
 /// blocks of that queue is kept. A main thread that blocks in ``Future/wait()`` takes the work out itself, so that
 /// waiting for something that needs the main thread does not wait for ever; the blocks then find nothing.
 @usableFromInline
-enum MainInbox {
+package enum MainInbox {
     private struct Contents {
         var work: [(@Sendable () -> Void)?] = []
         var taken = 0
@@ -19,7 +19,7 @@ enum MainInbox {
     private static let contents = Mutex(Contents())
 
     @usableFromInline @Sendable
-    static func post(_ work: @escaping @Sendable () -> Void) {
+    package static func post(_ work: @escaping @Sendable () -> Void) {
         let wait = contents.withLock { contents in
             contents.work.append(work)
             return contents.waits.last
@@ -48,14 +48,14 @@ enum MainInbox {
 
     /// Blocks until there is an outcome, which whoever brings it signals; on the main thread, does the work that comes
     /// meanwhile.
-    static func wait<Outcome>(for signal: DispatchSemaphore, _ outcome: () -> Outcome?) -> Outcome {
+    package static func wait<Outcome>(for signal: DispatchSemaphore, _ outcome: () -> Outcome?) -> Outcome {
         while true {
             if let outcome = wait(for: signal, deadline: .distantFuture, outcome) { return outcome }
         }
     }
 
     /// As above, but nil when the deadline passes first.
-    static func wait<Outcome>(
+    package static func wait<Outcome>(
         for signal: DispatchSemaphore, deadline: DispatchTime, _ outcome: () -> Outcome?
     ) -> Outcome? {
         let isMain = MainThread.isCurrent

@@ -15,14 +15,14 @@ import Synchronization
 ///
 /// It takes a nanosecond on the main thread; `Thread.isMainThread` takes hundreds on Linux.
 @usableFromInline
-enum MainThread {
+package enum MainThread {
     /// The main thread's `pthread_self()`, once it has asked; 0 before.
     @usableFromInline static let identity = Atomic<UInt>(0)
 
     /// A number for the thread that asks.
     @inlinable static var current: UInt { UInt(bitPattern: pthread_self()) }
 
-    @inlinable static var isCurrent: Bool { identity.load(ordering: .relaxed) == current || findOut() }
+    @inlinable package static var isCurrent: Bool { identity.load(ordering: .relaxed) == current || findOut() }
 
     @usableFromInline static func findOut() -> Bool {
         if identity.load(ordering: .relaxed) == 0, pthread_getspecific(asked) == nil {
@@ -36,7 +36,7 @@ enum MainThread {
     }
 
     /// Whether `queue` is the main queue, of which there is no one object on Linux.
-    static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainQueueMark) != nil }
+    package static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainQueueMark) != nil }
 
     /// Set on threads that are known not to be the main thread.
     private static let asked: pthread_key_t = {

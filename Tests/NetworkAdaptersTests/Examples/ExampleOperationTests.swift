@@ -120,7 +120,7 @@ func loopbackClient() throws -> OutgoingClient {
             #expect(await server.silenced.wait())
             queue.cancelAllOperations()
             #expect(await server.abandoned.wait())
-            await #expect(throws: FetchTitleChainedOperation.Error.canceled) { try await title.value() }
+            await #expect(throws: FetchTitleChainedOperation.Error.cancelled) { try await title.value() }
         }
         await client.shutdown()
     }

@@ -216,7 +216,8 @@ import Testing
         #expect(Future.zip([later(.success(1)), later(.success(2))]).wait() == .success([1, 2]))
         #expect(Future.reduce(0, [later(.success(1)), later(.success(2))], +).wait() == .success(3))
         #expect(
-            Future.retry(attempts: 2, delay: .seconds(0)) { later(.failure(Failed(1))) }.wait() == .failure(Failed(1)))
+            Future.retry(RetryPolicy(attempts: 2, failures: .any)) { later(.failure(Failed(1))) }.wait()
+                == .failure(Failed(1)))
         #expect(later(.success(1)).observe(on: DispatchQueue.main).wait() == .success(1))
     }
 

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import NetworkAdapters
 import Operations
+import OperationsCompatibility
 import Testing
 
 // The examples of the documentation, compiled and run. `DocumentationTests` sees to it that they are the same.
@@ -102,6 +103,43 @@ func count(_ name: String, _ completion: @escaping @Sendable (Result<Int, ShoutE
         }
         let found = try await lookup.value("ahoy")
         #expect(found == 4)
+    }
+
+    @Test func combining() async throws {
+        let shoutedLength = Shout().then { (text, _) async throws(ShoutError) in text.count }
+        let limited = shoutedLength.timeout(after: .seconds(5), failure: .nothingToSay)
+        let fastest = limited.racing(limited)
+        let count = try await fastest.value("ahoy")
+        #expect(count == 5)
+
+        let quick = Shout().future("ahoy").timeout(after: .seconds(5), failure: .nothingToSay)
+        let firstSuccess = Future.any(quick, Shout().future(""))
+        let logged = firstSuccess.finally { print("done") }
+        let text = try await logged.get()
+        #expect(text == "AHOY!")
+
+        let winner = Future<String, ShoutError>.race(
+            { token in Shout().future("ahoy", cancellation: token) },
+            { token in Shout().future("hello", cancellation: token) })
+        _ = try await winner.get()
+
+        let clock = ManualClock()
+        let policy = RetryPolicy(attempts: 2, delay: .constant(.seconds(60)), failures: .any)
+        let retried = Future<String, ShoutError>.retry(policy, clock: clock) { Shout().future("") }
+        await clock.sleepers(1)
+        clock.advance(by: .seconds(60))
+        await #expect(throws: ShoutError.nothingToSay) { try await retried.get() }
+    }
+
+    @Test func cancelling() async throws {
+        let stop = CancellationTokenSource()
+        let part = CancellationTokenSource(linkedTo: stop.token)
+        part.token.register { print("stopping") }
+        stop.cancel()
+        try await part.token.cancelled()
+
+        let pause = Future.after(.seconds(60), cancellation: stop.token)
+        await #expect(throws: CancellationError.self) { try await pause.get() }
     }
 
     @Test func blocks() {

@@ -9,8 +9,8 @@ import Testing
         }
         let root = here.deletingLastPathComponent().appendingPathComponent("../../../..").standardizedFileURL
         var examples = 0
-        for catalog in ["Sources/Operations/Operations.docc", "Sources/NetworkAdapters/NetworkAdapters.docc"] {
-            let folder = root.appendingPathComponent(catalog)
+        for module in ["Operations", "OperationsCompatibility", "NetworkAdapters"] {
+            let folder = root.appendingPathComponent("Sources/\(module)/\(module).docc")
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasSuffix(".md") {
                 for example in try self.examples(in: folder.appendingPathComponent(name)) {
                     examples += 1
@@ -18,7 +18,7 @@ import Testing
                 }
             }
         }
-        #expect(examples >= 24)
+        #expect(examples >= 30)
     }
 
     private func examples(in article: URL) throws -> [String] {

@@ -1,4 +1,5 @@
 import Dispatch
+import Operations
 
 /// A link whose input is known, and so whose turn it is.
 ///

@@ -1,4 +1,5 @@
 import Dispatch
+import Operations
 import Synchronization
 
 /// Blocks on queues of different quality of service that are waited for together.

@@ -1,4 +1,5 @@
 import Dispatch
+import Operations
 
 /// Where a block runs.
 @usableFromInline

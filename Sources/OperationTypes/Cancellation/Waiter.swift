@@ -2,7 +2,7 @@ import Synchronization
 
 /// A task that waits for an outcome, and stops waiting once it is cancelled. The first outcome counts; nil says that none
 /// will come.
-final class Waiter<Outcome: Sendable>: Sendable {
+package final class Waiter<Outcome: Sendable>: Sendable {
     private enum State {
         case idle
         case waiting(UnsafeContinuation<Outcome?, Never>)
@@ -11,13 +11,15 @@ final class Waiter<Outcome: Sendable>: Sendable {
 
     private let state = Mutex(State.idle)
 
-    var isOver: Bool {
+    package init() {}
+
+    package var isOver: Bool {
         state.withLock { state in
             if case .over = state { true } else { false }
         }
     }
 
-    func end(with outcome: Outcome?) {
+    package func end(with outcome: Outcome?) {
         let continuation = state.withLock { state -> UnsafeContinuation<Outcome?, Never>? in
             switch state {
             case .idle:
@@ -33,7 +35,8 @@ final class Waiter<Outcome: Sendable>: Sendable {
     }
 
     /// Waits for the outcome. When the task is cancelled, `onCancel` runs first and may still supply one.
-    func outcome(onCancel: @Sendable () -> Void = {}) async -> Outcome? {
+    @discardableResult
+    package func outcome(onCancel: @Sendable () -> Void = {}) async -> Outcome? {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 let early = state.withLock { state -> Outcome?? in

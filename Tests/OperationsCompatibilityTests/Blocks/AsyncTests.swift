@@ -1,5 +1,5 @@
 import Dispatch
-import Operations
+import OperationsCompatibility
 import Signals
 import Synchronization
 import Testing

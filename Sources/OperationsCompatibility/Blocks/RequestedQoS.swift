@@ -1,4 +1,5 @@
 import Dispatch
+import Operations
 
 #if canImport(Glibc)
     import Glibc

@@ -1,0 +1,57 @@
+import OperationTypes
+import Synchronization
+
+extension Future {
+    /// The first to succeed; of several that have already, the leftmost. If all fail, the last failure in time. Of no futures,
+    /// one that stays pending.
+    public static func any(_ futures: Future...) -> Future { any(futures) }
+
+    /// The first to succeed; of several that have already, the leftmost. If all fail, the last failure in time. Of no futures,
+    /// one that stays pending.
+    public static func any(_ futures: [Future]) -> Future {
+        for future in futures {
+            if case .success(let value)? = future.result { return Future(value: value) }
+        }
+        let target = Settlement<Value, Error>(resolvers: futures.count)
+        let remaining = Countdown(futures.count)
+        for future in futures {
+            future.unscheduled.receive(for: target) { result, target, chain in
+                let isLast = remaining.step()
+                // Another one may still succeed.
+                if case .failure = result, !isLast { return Abandonment.of(target) }
+                Settlement<Value, Error>.of(target).settle(result, &chain)
+            }
+        }
+        return Future(target)
+    }
+
+    /// Starts all of `contestants` now, on this thread, and gives the first result, success or failure. The token that each is
+    /// given cancels as soon as there is a result, so that the losers stop; also when `cancellation` does.
+    public static func race(
+        cancellation: CancellationToken = .none, _ contestants: @Sendable (CancellationToken) -> Future...
+    ) -> Future {
+        let source = CancellationTokenSource(linkedTo: cancellation)
+        return first(contestants.map { $0(source.token) }).finally { source.cancel() }
+    }
+
+    /// Runs `body` when this future is resolved, whatever the result is, where a transformation would run. The future that
+    /// is returned is resolved after that, with the same result.
+    @inlinable
+    public func finally(_ body: @escaping @Sendable () -> Void) -> Future {
+        if let result = transformable {
+            body()
+            return Future(result: result)
+        }
+        return later { result in
+            body()
+            return result
+        }
+    }
+}
+
+private final class Countdown: Sendable {
+    private let number: Atomic<Int>
+    init(_ number: Int) { self.number = Atomic(number) }
+    /// Returns true for the last step.
+    func step() -> Bool { number.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
+}

@@ -1,0 +1,36 @@
+import OperationTypes
+
+extension TypedOperation {
+    /// An operation that runs this one and then `next`, with the output as its input. A failure of this one ends it.
+    public func then<Next: TypedOperation>(_ next: Next) -> ThenOperation<Self, Next>
+    where Next.Input == Output, Next.Failure == Failure {
+        ThenOperation(first: self, next: next)
+    }
+
+    /// An operation that runs this one and then `body`, with the output.
+    public func then<Next: Sendable>(
+        _ body: @escaping @Sendable (Output, OperationContext) async throws(Failure) -> Next
+    ) -> ThenOperation<Self, AdaptedOperation<Output, Next, Failure>> {
+        ThenOperation(first: self, next: AdaptedOperation(body))
+    }
+
+    /// The operation with its failures transformed, so that it fits others with another failure type.
+    public func mapFailure<NewFailure: Error>(
+        _ transform: @escaping @Sendable (Failure) -> NewFailure
+    ) -> AdaptedOperation<Input, Output, NewFailure> {
+        AdaptedOperation { (input, context) async throws(NewFailure) in
+            do throws(Failure) { return try await run(input, context: context) } catch { throw transform(error) }
+        }
+    }
+}
+
+/// Two operations, one after the other, as one.
+public struct ThenOperation<First: TypedOperation, Next: TypedOperation>: TypedOperation
+where Next.Input == First.Output, Next.Failure == First.Failure {
+    let first: First
+    let next: Next
+
+    public func run(_ input: First.Input, context: OperationContext) async throws(First.Failure) -> Next.Output {
+        try await next.run(first.run(input, context: context), context: context)
+    }
+}

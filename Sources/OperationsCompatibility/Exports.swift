@@ -1,0 +1,5 @@
+@_exported import Operations
+
+#if canImport(NetworkAdapters)
+    @_exported import NetworkAdapters
+#endif

@@ -1,0 +1,20 @@
+#if canImport(NetworkAdapters)
+    import NetworkAdapters
+
+    // The spelling of the published operations.
+
+    extension UnfurlURLOperation.Error {
+        /// The same as `cancelled`.
+        public static var canceled: Self { .cancelled }
+    }
+
+    extension UnfurlURLChainedOperation.Error {
+        /// The same as `cancelled`.
+        public static var canceled: Self { .cancelled }
+    }
+
+    extension FetchTitleChainedOperation.Error {
+        /// The same as `cancelled`.
+        public static var canceled: Self { .cancelled }
+    }
+#endif

@@ -1,0 +1,45 @@
+import Foundation
+import OperationsCompatibility
+import Synchronization
+
+#if SANITIZED
+    let isSanitized = true
+#else
+    let isSanitized = false
+#endif
+
+struct Failed: Error, Equatable {
+    var number = 0
+    init(_ number: Int = 0) { self.number = number }
+}
+
+/// What happened, in order, on whatever threads.
+final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+}
+
+/// Tells when it is gone.
+final class Canary: Sendable {
+    private let onGone: @Sendable () -> Void
+    init(_ onGone: @escaping @Sendable () -> Void) { self.onGone = onGone }
+    func touch() {}
+    deinit { onGone() }
+}
+
+/// Runs `body` on a thread of its own that is neither the main one nor one of the tasks', and returns what it returns.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread { continuation.resume(returning: body()) }.start()
+    }
+}
+
+extension Future {
+    /// Waits for the result without blocking the thread of a task.
+    func settled() async -> Result {
+        await withCheckedContinuation { continuation in
+            materialize().observe(on: Scheduler.immediate).on { continuation.resume(returning: $0) }
+        }
+    }
+}
