@@ -43,9 +43,13 @@ public final class ConnectionLog: Sendable {
     /// - Parameter now: The wall clock.
     public init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
 
-    public func begin(method: String, origin: String, address: String, proxy: String? = nil) -> Entry {
+    /// - Parameter startedAt: When the request began; default: now.
+    public func begin(
+        method: String, origin: String, address: String, proxy: String? = nil, startedAt: Timestamp? = nil
+    ) -> Entry {
         let entry = Entry(
-            ConnectionRecord(method: method, origin: origin, address: address, proxy: proxy, startedAt: now()))
+            ConnectionRecord(
+                method: method, origin: origin, address: address, proxy: proxy, startedAt: startedAt ?? now()))
         state.withLock { $0.append(entry) }
         return entry
     }

@@ -36,12 +36,14 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     /// For messages and logs: a query may hold a signature or a token, so it is not shown.
     public var redacted: String { origin + path + (query == nil ? "" : "?…") }
 
-    /// What the HTTP client is given: the same address in the stricter syntax that it reads.
-    var wireForm: String {
+    /// The value of the `Host` header.
+    var hostHeader: String {
         let name = if case .domain = host { host.lookupName } else { "\(host)" }
-        return "\(scheme.rawValue)://\(name)" + (explicitPort.map { ":\($0)" } ?? "") + PercentEncoding.strict(path)
-            + (query.map { "?" + PercentEncoding.strict($0) } ?? "")
+        return name + (explicitPort.map { ":\($0)" } ?? "")
     }
+
+    /// Path and query as they are sent, in the stricter syntax of RFC 3986.
+    var requestTarget: String { PercentEncoding.strict(path) + (query.map { "?" + PercentEncoding.strict($0) } ?? "") }
 }
 
 /// Why some text is not an address that can be fetched.

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -36,7 +35,8 @@ extension KindFailure {
         case let failure as KindFailure: self = failure
         case is CancellationError: self = .cancelled
         case let problem as WireProblem: self.init(problem, at: url)
-        case let error as HTTPClientError: self.init(client: error, at: url, limits: limits)
+        case let failed as Connector.Failed: self.init(failed.cause, at: url, limits: limits)
+        case let problem as ConnectionProblem: self.init(problem, at: url, limits: limits)
         case is NIOConnectionError, ChannelError.connectTimeout, ChannelError.connectPending:
             self = .connectFailed(url)
         case let error as IOError where [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode):
@@ -63,30 +63,17 @@ extension KindFailure {
         }
     }
 
-    private init(client error: HTTPClientError, at url: WebURL, limits: OutgoingLimits) {
-        switch error {
-        case .cancelled: self = .cancelled
-        case .connectTimeout, .getConnectionFromPoolTimeout:
-            self = .connectFailed(url, by: "no connection to the server within \(limits.connect)")
-        case .httpProxyHandshakeTimeout: self = .timeout("connecting through the proxy", after: limits.connect, at: url)
-        case .proxyAuthenticationRequired: self = .proxyWantsPassword(url)
-        case .invalidProxyResponse: self = .proxyRefused(url)
-        case .tlsHandshakeTimeout:
+    private init(_ problem: ConnectionProblem, at url: WebURL, limits: OutgoingLimits) {
+        switch problem {
+        case .connectTimeout: self = .connectFailed(url, by: "no connection to the server within \(limits.connect)")
+        case .refused: self = .connectFailed(url)
+        case .secureTimeout:
             self = .connectFailed(url, by: "no secure connection to the server within \(limits.connect)")
-        case .readTimeout: self = .timeout("waiting for the server", after: limits.idle, at: url)
-        case .writeTimeout: self = .timeout("sending", after: limits.idle, at: url)
-        case .deadlineExceeded: self = .timeout("the exchange", after: limits.idle, at: url)
-        case .invalidURL, .emptyHost, .emptyScheme:
-            self.init(.invalidURL, "\(url.redacted): not an address the client takes; check its spelling.", url: url)
-        default:
-            let text = error.description
-            if text.contains("invalidHeaderField") {
-                self.init(
-                    .invalidInput, "A header has a name or a value that HTTP does not allow; correct `headers`.",
-                    url: url)
-            } else {
-                self = .connectionLost(url)
-            }
+        case .proxyTimeout: self = .timeout("connecting through the proxy", after: limits.connect, at: url)
+        case .proxyUnreachable, .proxyRefused: self = .proxyRefused(url)
+        case .proxyWantsPassword: self = .proxyWantsPassword(url)
+        case .idle: self = .timeout("waiting for the server", after: limits.idle, at: url)
+        case .closed, .closedBefore, .bodyLength: self = .connectionLost(url)
         }
     }
 

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -13,8 +12,9 @@ public final class OutgoingClient: Sendable {
     let threads: NIOThreadPool
     /// Nil in tests that have a table of names in its place.
     private let resolver: Resolver?
-    private let lookUp: Resolver.LookUp
-    private let servers: ServerPool
+    let lookUp: Resolver.LookUp
+    private let pool: ConnectionPool
+    private let connector: Connector
     private let gate: HostGate
     private let strictHosts = StrictHosts()
 
@@ -52,13 +52,16 @@ public final class OutgoingClient: Sendable {
         lookUp = find
         threads = NIOThreadPool(numberOfThreads: 3)
         threads.start()
-        servers = ServerPool(configuration: configuration, group: group)
+        pool = ConnectionPool(maxPlaces: configuration.maxPooledServers)
+        connector = Connector(
+            configuration: configuration, group: group, roots: TrustRoots(extraFile: configuration.certificateFile),
+            pool: pool, lookUp: find)
         gate = HostGate(limits: configuration.host)
     }
 
     /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.
     public func shutdown() async {
-        await servers.shutdown()
+        await pool.shutdown()
         await resolver?.shutdown()
         // It fails only when it is shut down already.
         try? await threads.shutdownGracefully()
@@ -73,11 +76,11 @@ public final class OutgoingClient: Sendable {
         _ request: OutgoingRequest, stopwatch: Stopwatch? = nil,
         _ use: (OutgoingResponse) async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
-        let (candidates, isOwn) = try await vettedAddresses(for: request.url)
-        let isGentle = request.isGentle && (!isOwn || configuration.host.sparesNobody)
+        let vetted = try await vettedAddresses(for: request.url)
+        let isGentle = request.isGentle && (!vetted.isOwn || configuration.host.sparesNobody)
         return try await gate.pass(request.url, isGentle: isGentle, stopwatch: stopwatch) {
             () async throws(KindFailure) in
-            try await exchange(request, with: candidates, use)
+            try await exchange(request, with: vetted, use)
         }
     }
 
@@ -85,127 +88,117 @@ public final class OutgoingClient: Sendable {
     func strictForm(of url: WebURL) -> WebURL? { strictHosts.upgrade(url) }
 
     private func exchange<T>(
-        _ request: OutgoingRequest, with candidates: [IPAddress],
+        _ request: OutgoingRequest, with vetted: VettedAddresses,
         _ use: (OutgoingResponse) async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
-        var last = KindFailure.connectFailed(request.url)
-        for address in candidates.prefix(4) {
-            let server = ServerPool.Server(
-                scheme: request.url.scheme, host: request.url.host.lookupName, port: request.url.port, address: address)
-            guard let client = try servers.borrow(server) else { throw .cancelled }
-            defer { servers.giveBack(server) }
+        let head = try request.head(userAgent: configuration.userAgent)
+        var isFirstTry = true
+        while true {
+            let start = ContinuousClock.now
+            let opened = try await connection(for: request, vetted, orKept: isFirstTry)
+            let exchange = Exchange(on: opened.connection, interim: request.interim, trace: opened.trace)
             let response: OutgoingResponse
-            do throws(KindFailure) {
-                response = try await head(of: request, from: client, at: address)
+            var sending: Task<Void, Never>?
+            do {
+                sending = try await begin(exchange, head, request.body)
+                response = OutgoingResponse(
+                    try await exchange.head(), of: exchange, url: request.url, duration: .now - start,
+                    limits: configuration.limits)
             } catch {
-                // A proxy may reach one address of a host and not the other.
-                guard error.reason == .connectFailed || error.reason == .proxyFailed, error.status == nil else {
-                    throw error.met(at: address)
+                exchange.leave()
+                sending?.cancel()
+                let failure = failure(error, at: request.url)
+                opened.trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
+                // The server may have closed a kept connection at the moment it was used again.
+                let isUnsent = error as? ConnectionProblem == .closedBefore
+                let isHarmless = isUnsent || [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
+                guard isFirstTry, isHarmless, failure.reason == .connectionLost else {
+                    throw failure.met(at: opened.connection.address)
                 }
-                last = error.met(at: address)
+                isFirstTry = false
                 continue
             }
             strictHosts.learn(from: response)
-            do throws(KindFailure) { return try await use(response) } catch { throw error.met(at: address) }
-        }
-        throw last
-    }
-
-    /// The addresses of the host that may be connected to, in order of preference, and whether a rule of the administrator
-    /// permits the first.
-    func vettedAddresses(for url: WebURL) async throws(KindFailure) -> ([IPAddress], isOwn: Bool) {
-        let host = url.host.lookupName
-        // As a rule of `network.allow` names it.
-        let place = host.contains(":") ? "[\(host)]:\(url.port)" : "\(host):\(url.port)"
-        let all: [IPAddress] =
-            if case .address(let address) = url.host {
-                [address]
-            } else {
-                try await addresses(of: host, for: url)
-            }
-        var permitted: [IPAddress] = []
-        var isPortAtFault = true
-        var isOwn = false
-        for address in all {
-            switch configuration.policy.judge(host: host, address: address, port: url.port) {
-            case .permitted: permitted.append(address)
-            case .permittedByRule:
-                isOwn = isOwn || permitted.isEmpty
-                permitted.append(address)
-            case .addressRefused: isPortAtFault = false
-            case .portRefused: break
-            }
-        }
-        if !permitted.isEmpty { return (permitted, isOwn) }
-        throw isPortAtFault
-            ? KindFailure(
-                .portRefused,
-                "\(url.redacted): port \(url.port) is not in the list of allowed ports; "
-                    + "the administrator can add it, or allow `\(place)`.", url: url)
-            : KindFailure(
-                .addressRefused,
-                "\(url.redacted): the host is in a private or otherwise special network; "
-                    + "the administrator can allow `\(place)`.", url: url)
-    }
-
-    private func addresses(of name: String, for url: WebURL) async throws(KindFailure) -> [IPAddress] {
-        let answer = await lookUp(name)
-        if Task.isCancelled { throw .cancelled }
-        switch answer {
-        case .success(let found): return found.addresses
-        case .failure(let problem): throw .lookup(problem, url)
+            let result = await Result.catching { () async throws(KindFailure) in try await use(response) }
+            exchange.leave()
+            sending?.cancel()
+            do throws(KindFailure) { return try result.get() } catch { throw error.met(at: response.address) }
         }
     }
 
-    private func head(
-        of request: OutgoingRequest, from client: HTTPClient, at address: IPAddress
-    ) async throws(KindFailure) -> OutgoingResponse {
-        var message = HTTPClientRequest(url: request.url.wireForm)
-        message.method = request.method
-        message.headers = request.headers
-        message.headers.replaceOrAdd(name: "user-agent", value: configuration.userAgent)
-        message.body = request.body
-        let start = ContinuousClock.now
-        let limits = configuration.limits
-        var isSecondTry = false
-        while true {
-            let trace = ConnectionTrace(request, at: address, through: configuration.proxy)
-            message.headers.remove(name: WireListeners.header)
-            let isHeard = trace != nil || request.interim != nil
-            let name = isHeard ? servers.listeners.add(WireListener(interim: request.interim, trace: trace)) : nil
-            if let name { message.headers.add(name: WireListeners.header, value: name) }
-            defer { if let name { _ = servers.listeners.take(name) } }
-            do {
-                let answer = try await client.execute(message, deadline: .distantFuture)
-                let response = OutgoingResponse(
-                    answer, url: request.url, address: address, duration: .now - start, limits: limits,
-                    trace: trace)
-                let size = answer.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-                if size > limits.headerBytes {
-                    throw KindFailure.headersTooLarge(request.url, limit: limits.headerBytes)
-                }
-                return response
-            } catch {
-                let failure = failure(error, at: request.url)
-                trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
-                // A kept connection may have been closed by the server at the moment it was used again.
-                let isHarmless = [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
-                let isWorthAgain = failure.reason == .connectionLost && isHarmless && !isSecondTry
-                guard isWorthAgain else { throw failure }
-                isSecondTry = true
+    /// Hands a request to its connection. A body that is a stream is sent by a task, which the caller cancels.
+    private func begin(
+        _ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?
+    ) async throws -> Task<Void, Never>? {
+        guard case .stream(let stream, _)? = body else {
+            exchange.connection.perform { $0.start(exchange, head, body) }
+            return nil
+        }
+        let isTaken = await withCheckedContinuation { taken in
+            exchange.connection.perform { handler in
+                handler.start(exchange, head, body)
+                taken.resume(returning: handler.isAt(exchange))
             }
         }
+        // Nothing was asked of the stream yet, so it can serve another connection.
+        guard isTaken else { throw ConnectionProblem.closedBefore }
+        // Nobody awaits it: what it waits for last, a slow disk perhaps, must not keep the answer waiting.
+        return Task { await exchange.send(stream) }
     }
 
     private func failure(_ error: any Error, at url: WebURL) -> KindFailure {
         if Task.isCancelled { return .cancelled }
-        let failure = KindFailure(error, at: url, limits: configuration.limits)
-        // Where there is a proxy, it alone is connected to.
-        if let proxy = configuration.proxy, failure.reason == .connectFailed,
-            error as? HTTPClientError != .tlsHandshakeTimeout
-        {
+        if let proxy = configuration.proxy, error as? ConnectionProblem == .proxyUnreachable {
             return .proxyUnreachable(proxy, for: url)
         }
-        return failure
+        return KindFailure(error, at: url, limits: configuration.limits)
+    }
+
+    private struct Opened {
+        var connection: Connection
+        var trace: ConnectionTrace?
+    }
+
+    /// A connection to one of the vetted addresses: one that is open already, or a new one.
+    ///
+    /// Each address that was tried in vain has its place in the attempt's record.
+    private func connection(
+        for request: OutgoingRequest, _ vetted: VettedAddresses, orKept mayBeKept: Bool
+    ) async throws(KindFailure) -> Opened {
+        let place = Connection.Place(request.url)
+        let trace = TraceStart(request, through: configuration.proxy)
+        if mayBeKept, let kept = pool.take(place, vetted.addresses) {
+            return Opened(connection: kept, trace: trace.at(kept.address))
+        }
+        var left = vetted.addresses.prefix(ConnectionRace.maxAttempts)[...]
+        var rest = vetted.rest
+        var tried: Set<IPAddress> = []
+        while true {
+            do {
+                let opened = try await connector.open(place, Array(left))
+                for address in opened.failed { trace.at(address)?.failed(.connectFailed(request.url)) }
+                return Opened(connection: opened.connection, trace: trace.at(opened.connection.address))
+            } catch {
+                let failure = failure(error, at: request.url)
+                let failed = (error as? Connector.Failed)?.tried ?? left.prefix(1).map(\.self)
+                for address in failed {
+                    trace.at(address)?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
+                }
+                tried.formUnion(failed)
+                left.removeAll(where: tried.contains)
+                let isFinal = !(error is Connector.Failed) || failed.isEmpty || failure.reason == .cancelled
+                if left.isEmpty, !isFinal, let later = rest {
+                    rest = nil
+                    left = await later().filter { !tried.contains($0) }.prefix(ConnectionRace.maxAttempts)
+                }
+                if isFinal || left.isEmpty { throw failed.last.map(failure.met) ?? failure }
+            }
+        }
+    }
+}
+
+extension Result {
+    fileprivate static func catching(_ work: () async throws(Failure) -> Success) async -> Result {
+        do throws(Failure) { return .success(try await work()) } catch { return .failure(error) }
     }
 }

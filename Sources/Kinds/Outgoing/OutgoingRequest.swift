@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
@@ -6,85 +5,37 @@ struct OutgoingRequest: Sendable {
     var method: HTTPMethod
     var url: WebURL
     var headers: HTTPHeaders = [:]
-    var body: HTTPClientRequest.Body?
+    var body: OutgoingBody?
     /// Whether the host's limits on concurrency and pace apply: for requests that nobody at the host asked for.
     var isGentle = true
     /// Hears what comes before the answer.
     var interim: InterimAnswers?
 }
 
-/// An answer whose body has not been read.
-struct OutgoingResponse: Sendable {
-    let status: Int
-    let headers: HTTPHeaders
-    let url: WebURL
-    /// What the connection went to.
-    let address: IPAddress
-    /// Of HTTP: `1.1`, `2`.
-    let version: String
-    /// From the request to the answer's headers, connecting included.
-    let duration: Duration
-    private let body: HTTPClientResponse.Body
-    private let limits: OutgoingLimits
-    private let trace: ConnectionTrace?
-
-    init(
-        _ response: HTTPClientResponse, url: WebURL, address: IPAddress, duration: Duration, limits: OutgoingLimits,
-        trace: ConnectionTrace?
-    ) {
-        status = Int(response.status.code)
-        headers = response.headers
-        let version = response.version
-        self.version = version.major > 1 ? "\(version.major)" : "\(version.major).\(version.minor)"
-        self.url = url
-        self.address = address
-        self.duration = duration
-        self.limits = limits
-        self.trace = trace
-        body = response.body
-    }
-
-    var isSuccess: Bool { (200..<300).contains(status) }
-
-    /// The wait the server asks for, capped; nil when it does not ask or asks for the past.
-    var retryAfter: Duration? {
-        guard let text = headers["retry-after"].first else { return nil }
-        guard let wait = RetryAfter.parse(text, serverDate: headers["date"].first) else { return nil }
-        return min(wait, limits.retryAfter)
-    }
-
-    /// Hands over the body piece by piece until it ends or `use` returns false.
-    func forEachPiece(_ use: (ByteBuffer) async throws(KindFailure) -> Bool) async throws(KindFailure) {
-        var pieces = body.makeAsyncIterator()
-        while true {
-            let piece: ByteBuffer?
-            do {
-                piece = try await pieces.next()
-            } catch {
-                let failure = Task.isCancelled ? KindFailure.cancelled : KindFailure(error, at: url, limits: limits)
-                throw noted(failure)
-            }
-            if Task.isCancelled { throw noted(.cancelled) }
-            do throws(KindFailure) {
-                guard let piece, try await use(piece) else { return }
-            } catch {
-                throw noted(error)
-            }
+extension OutgoingRequest {
+    /// The head as it is sent.
+    func head(userAgent: String) throws(KindFailure) -> HTTPRequestHead {
+        var headers = headers
+        if !headers.contains(name: "host") { headers.add(name: "host", value: url.hostHeader) }
+        headers.replaceOrAdd(name: "user-agent", value: userAgent)
+        headers.remove(name: "transfer-encoding")
+        let length = body?.length ?? 0
+        if length > 0 || [.POST, .PUT, .PATCH].contains(method) {
+            headers.replaceOrAdd(name: "content-length", value: "\(length)")
         }
-    }
-
-    private func noted(_ failure: KindFailure) -> KindFailure {
-        trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
-        return failure
-    }
-
-    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body.
-    func discard(upTo limit: Int = 64 << 10) async {
-        var left = limit
-        // What is dropped may as well not arrive.
-        try? await forEachPiece { piece throws(KindFailure) in
-            left -= piece.readableBytes
-            return left > 0
+        guard headers.allSatisfy({ Self.isSound($0.name, $0.value) }) else {
+            throw KindFailure(
+                .invalidInput, "A header has a name or a value that HTTP does not allow; correct `headers`.", url: url)
         }
+        return HTTPRequestHead(version: .http1_1, method: method, uri: url.requestTarget, headers: headers)
+    }
+
+    /// Whether a header means the same to everybody who reads it (RFC 9110, 5.5).
+    private static func isSound(_ name: String, _ value: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) && byte >= 0x41
+                    || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            } && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }

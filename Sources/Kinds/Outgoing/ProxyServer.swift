@@ -1,6 +1,3 @@
-import AsyncHTTPClient
-import FoundationEssentials
-
 /// An HTTP proxy that every connection goes through, by CONNECT.
 ///
 /// Names are still resolved and judged here, and the proxy is told the address that passed, never a name: one that resolved
@@ -20,13 +17,6 @@ public struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
     }
 
     public var description: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
-
-    /// - Parameter secret: `USER:PASSWORD`; nil for none.
-    func settings(secret: String?) -> HTTPClient.Configuration.Proxy {
-        .server(
-            host: host, port: Int(port),
-            authorization: secret.map { .basic(credentials: Data($0.utf8).base64EncodedString()) })
-    }
 }
 
 extension KindFailure {
@@ -45,7 +35,6 @@ extension KindFailure {
             isRetryable: true, url: url)
     }
 
-    /// AsyncHTTPClient does not tell the proxy's status.
     static func proxyRefused(_ url: WebURL) -> KindFailure {
         KindFailure(
             .proxyFailed,

@@ -6,14 +6,14 @@ import Synchronization
 /// than a connection.
 final class TrustRoots: Sendable {
     private let extraFile: String?
-    private let loaded = Mutex<Result<TLSConfiguration, KindFailure>?>(nil)
+    private let loaded = Mutex<Result<NIOSSLContext, KindFailure>?>(nil)
 
     init(extraFile: String?) { self.extraFile = extraFile }
 
     /// TLS 1.2 or newer; the certificate and its name are checked in full.
     ///
     /// Blocks the first time, for some milliseconds.
-    func configuration() throws(KindFailure) -> TLSConfiguration {
+    func context() throws(KindFailure) -> NIOSSLContext {
         let result = loaded.withLock { loaded in
             if let loaded { return loaded }
             let fresh = Result { () throws(KindFailure) in try load() }
@@ -23,16 +23,23 @@ final class TrustRoots: Sendable {
         return try result.get()
     }
 
-    private func load() throws(KindFailure) -> TLSConfiguration {
+    private func load() throws(KindFailure) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["http/1.1"]
         if let system = Self.systemFiles.first(where: { access($0, R_OK) == 0 }) {
             configuration.trustRoots = .certificates(try Self.certificates(in: system))
         }
         if let extraFile {
             configuration.additionalTrustRoots = [.certificates(try Self.certificates(in: extraFile))]
         }
-        return configuration
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw KindFailure(
+                .tlsFailed,
+                "TLS cannot be set up with the certificates of this machine; the administrator must correct them.")
+        }
     }
 
     fileprivate static func certificates(in path: String) throws(KindFailure) -> [NIOSSLCertificate] {

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Crypto
 import FoundationEssentials
 import NIOCore
@@ -118,7 +117,7 @@ struct Transfer: Sendable {
             progress: reports ? progress : nil,
             throttle: throttle, buffers: buffers, beforeStart: asks ? untilWanted : nil)
         memory.sends.withLock { $0 += 1 }
-        let body: HTTPClientRequest.Body? = piece.bytes == 0 ? nil : .stream(stream, length: .known(piece.bytes))
+        let body: OutgoingBody? = piece.bytes == 0 ? nil : .stream(stream, length: piece.bytes)
         var request = OutgoingRequest(
             method: method, url: url, headers: headers, body: body, isGentle: false, interim: interim)
         if asks { request.headers.replaceOrAdd(name: "expect", value: "100-continue") }
@@ -164,7 +163,7 @@ struct Transfer: Sendable {
         _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, body: [UInt8] = [], interim: InterimAnswers? = nil,
         answer use: BodyUse = .none
     ) async throws(KindFailure) -> Reply {
-        let content: HTTPClientRequest.Body? = body.isEmpty ? nil : .bytes(ByteBuffer(bytes: body))
+        let content: OutgoingBody? = body.isEmpty ? nil : .bytes(ByteBuffer(bytes: body))
         return try await reply(
             to: OutgoingRequest(
                 method: method, url: url, headers: headers, body: content, isGentle: false, interim: interim), body: use

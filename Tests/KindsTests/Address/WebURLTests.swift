@@ -89,9 +89,9 @@ import Testing
         #expect(url.hadUserinfo)
     }
 
-    @Test func wireFormIsWhatTheClientCanRead() throws {
+    @Test func requestTargetIsWhatServersCanRead() throws {
         let url = try WebURL(parsing: "http://example.com./a|b/%zz?x=[1]^&y=%41")
-        #expect(url.wireForm == "http://example.com/a%7Cb/%25zz?x=%5B1%5D%5E&y=%41")
+        #expect(url.requestTarget == "/a%7Cb/%25zz?x=%5B1%5D%5E&y=%41")
     }
 
     /// Whatever is parsed comes out in a form that parses to itself, and never traps.
@@ -107,7 +107,8 @@ import Testing
             let text = (0..<count).map { _ in pieces[Int.random(in: 0..<pieces.count, using: &random)] }.joined()
             guard let url = try? WebURL(parsing: text) else { continue }
             #expect((try? WebURL(parsing: "\(url)"))?.description == "\(url)", "seed \(seed): \(text.debugDescription)")
-            #expect(url.wireForm.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "seed \(seed): \(text.debugDescription)")
+            #expect(
+                url.requestTarget.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "seed \(seed): \(text.debugDescription)")
         }
     }
 }

@@ -35,9 +35,9 @@ import Testing
         try await withNames { _ in
             ["10.0.0.1", "8.8.8.8", "::ffff:8.8.4.4", "2606:4700::1111", "fe80::1"]
         } _: { client in
-            let (addresses, isOwn) = try await client.vettedAddresses(for: WebURL(parsing: "http://mixed.example/"))
-            #expect(addresses.map(\.description) == ["8.8.8.8", "2606:4700::1111"])
-            #expect(!isOwn)
+            let vetted = try await client.vettedAddresses(for: WebURL(parsing: "http://mixed.example/"))
+            #expect(vetted.addresses.map(\.description) == ["8.8.8.8", "2606:4700::1111"])
+            #expect(!vetted.isOwn)
         }
     }
 

@@ -1,14 +1,11 @@
 import NIOHTTP1
 
-/// Checks that the parts of an answer arrive in an order that the HTTP client accepts.
+/// Checks that the parts of an answer arrive in an order that ``ExchangeHandler`` expects, whatever the server sends.
 ///
-/// The client's own state machine ends the process when it meets an order it does not expect, so a server must not be able
-/// to produce one.
-///
-/// 1. The client sees a part only while one of its requests is waiting for it.
+/// 1. A part passes only while a request is waiting for it.
 /// 2. An answer is any number of heads from 100 to 199, then one head from 200 to 999, then body parts, then one end.
-/// 3. 101 never reaches the client: Halyard asks for no other protocol.
-/// 4. After a refusal the client sees nothing more from this connection.
+/// 3. 101 never passes: Halyard asks for no other protocol.
+/// 4. After a refusal nothing more of this connection passes.
 struct AnswerOrder {
     enum Verdict: Equatable {
         case pass
@@ -70,7 +67,7 @@ struct AnswerOrder {
     }
 }
 
-/// Why an answer is refused before the HTTP client sees it.
+/// Why an answer is refused.
 enum WireProblem: Error, Equatable {
     /// Below 100, or 101.
     case status(UInt)

@@ -1,19 +1,40 @@
 import Jobs
 import NIOHTTP1
 
-/// Tells the attempt's record what becomes of one request.
-struct ConnectionTrace: Sendable {
-    private let entry: ConnectionLog.Entry
+/// Begins the entries of one request in the attempt's record.
+struct TraceStart: Sendable {
+    private let log: ConnectionLog?
+    private let method: String
+    private let origin: String
+    private let port: UInt16
+    private let proxy: String?
     private let start = ContinuousClock.now
+    private let startedAt: Timestamp?
 
-    /// Nil where nobody keeps a record.
-    init?(_ request: OutgoingRequest, at address: IPAddress, through proxy: ProxyServer?) {
-        guard let log = ConnectionLog.current else { return nil }
-        let place = if case .v6 = address { "[\(address)]" } else { "\(address)" }
-        entry = log.begin(
-            method: request.method.rawValue, origin: request.url.origin, address: "\(place):\(request.url.port)",
-            proxy: proxy?.description)
+    init(_ request: OutgoingRequest, through proxy: ProxyServer?) {
+        log = ConnectionLog.current
+        startedAt = log?.now()
+        method = request.method.rawValue
+        // Composing text costs something; without a record nobody reads it.
+        origin = log == nil ? "" : request.url.origin
+        port = request.url.port
+        self.proxy = log == nil ? nil : proxy?.description
     }
+
+    /// The entry for one address, whose time began with the request. Nil where nobody keeps a record.
+    func at(_ address: IPAddress) -> ConnectionTrace? {
+        guard let log, let startedAt else { return nil }
+        let place = if case .v6 = address { "[\(address)]" } else { "\(address)" }
+        let entry = log.begin(
+            method: method, origin: origin, address: "\(place):\(port)", proxy: proxy, startedAt: startedAt)
+        return ConnectionTrace(entry: entry, start: start)
+    }
+}
+
+/// Reports to the attempt's record what becomes of one request at one address.
+struct ConnectionTrace: Sendable {
+    fileprivate let entry: ConnectionLog.Entry
+    fileprivate let start: ContinuousClock.Instant
 
     private var elapsedMs: Int64 { (ContinuousClock.now - start).wholeMilliseconds }
 

@@ -1,0 +1,43 @@
+import NIOCore
+
+/// One connection to a server, for one exchange after the other.
+final class Connection: Sendable {
+    /// What a connection can be used for.
+    struct Place: Hashable, Sendable {
+        var scheme: WebURL.Scheme
+        var host: String
+        var port: UInt16
+
+        init(_ url: WebURL) {
+            scheme = url.scheme
+            host = url.host.lookupName
+            port = url.port
+        }
+    }
+
+    let place: Place
+    /// The vetted address that it leads to, directly or through a proxy.
+    let address: IPAddress
+    /// The version of TLS; nil without TLS.
+    let tls: String?
+    let channel: any Channel
+    private let handler: NIOLoopBound<ExchangeHandler>
+
+    /// On the channel's event loop.
+    init(_ place: Place, _ address: IPAddress, tls: String?, _ channel: any Channel, _ handler: ExchangeHandler) {
+        self.place = place
+        self.address = address
+        self.tls = tls
+        self.channel = channel
+        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+    }
+
+    /// Runs `action` on the connection's event loop.
+    func perform(_ action: @escaping @Sendable (ExchangeHandler) -> Void) {
+        let loop = channel.eventLoop
+        if loop.inEventLoop { action(handler.value) } else { loop.execute { [handler] in action(handler.value) } }
+    }
+
+    /// What is under way on it fails.
+    func close() { channel.close(promise: nil) }
+}

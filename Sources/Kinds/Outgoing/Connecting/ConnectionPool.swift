@@ -1,0 +1,84 @@
+import NIOCore
+import Synchronization
+
+/// Connections that wait for their next exchange.
+///
+/// A connection serves only the scheme, host and port that it was opened for, and only while its address is among those that
+/// the host has now and that passed. When connections to more than `maxPlaces` servers wait, those of the server that was
+/// used least recently are closed.
+final class ConnectionPool: Sendable {
+    private struct Idle {
+        var connections: [Connection] = []
+        var lastUse: UInt64 = 0
+    }
+
+    private struct State {
+        var idle: [Connection.Place: Idle] = [:]
+        var open: [ObjectIdentifier: Connection] = [:]
+        var uses: UInt64 = 0
+        var isShutDown = false
+    }
+
+    private let state = Mutex(State())
+    private let maxPlaces: Int
+
+    init(maxPlaces: Int) { self.maxPlaces = maxPlaces }
+
+    /// The connection that was used last, of those that lead to one of the addresses.
+    func take(_ place: Connection.Place, _ addresses: [IPAddress]) -> Connection? {
+        state.withLock { state in
+            guard let connections = state.idle[place]?.connections,
+                let index = connections.lastIndex(where: { addresses.contains($0.address) })
+            else { return nil }
+            if connections.count == 1 {
+                state.idle[place] = nil
+            } else {
+                state.idle[place]?.connections.remove(at: index)
+            }
+            return connections[index]
+        }
+    }
+
+    /// - Returns: False after ``shutdown()``; then it must be closed.
+    func add(_ connection: Connection) -> Bool {
+        state.withLock { state in
+            if state.isShutDown { return false }
+            state.open[ObjectIdentifier(connection)] = connection
+            return true
+        }
+    }
+
+    func giveBack(_ connection: Connection) {
+        let surplus = state.withLock { state -> [Connection] in
+            if state.isShutDown { return [connection] }
+            state.uses += 1
+            state.idle[connection.place, default: Idle()].connections.append(connection)
+            state.idle[connection.place]?.lastUse = state.uses
+            guard state.idle.count > maxPlaces, let oldest = state.idle.min(by: { $0.value.lastUse < $1.value.lastUse })
+            else { return [] }
+            state.idle[oldest.key] = nil
+            return oldest.value.connections
+        }
+        for connection in surplus { connection.close() }
+    }
+
+    /// It was closed.
+    func remove(_ connection: Connection) {
+        state.withLock { state in
+            state.open[ObjectIdentifier(connection)] = nil
+            state.idle[connection.place]?.connections.removeAll { $0 === connection }
+            if state.idle[connection.place]?.connections.isEmpty == true { state.idle[connection.place] = nil }
+        }
+    }
+
+    /// Closes every connection, and returns when all are closed.
+    func shutdown() async {
+        let open = state.withLock { state in
+            state.isShutDown = true
+            return Array(state.open.values)
+        }
+        for connection in open { connection.close() }
+        // Closing cannot fail in a way that matters: the connection is gone.
+        for connection in open { try? await connection.channel.closeFuture.get() }
+    }
+}

@@ -1,0 +1,190 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// Opens connections: to an address of the server or to the proxy, through the proxy, and with TLS.
+struct Connector: Sendable {
+    let configuration: OutgoingConfiguration
+    let group: any EventLoopGroup
+    let roots: TrustRoots
+    let pool: ConnectionPool
+    let dead = DeadAddresses()
+    /// For the proxy's name; servers come as addresses.
+    let lookUp: Resolver.LookUp
+
+    /// A connection, and what it took.
+    struct Opened: Sendable {
+        var connection: Connection
+        /// Addresses that were tried before it, or in vain beside it.
+        var failed: [IPAddress] = []
+    }
+
+    /// No connection to any of these addresses.
+    struct Failed: Error {
+        var tried: [IPAddress]
+        var cause: any Error
+    }
+
+    private var limit: TimeAmount { TimeAmount(configuration.limits.connect) }
+
+    /// Connects to one of the server's vetted addresses.
+    ///
+    /// - Throws: `Failed` when another address may do better, otherwise the reason why none will.
+    func open(_ place: Connection.Place, _ addresses: [IPAddress]) async throws -> Opened {
+        let loop = group.next()
+        if let proxy = configuration.proxy {
+            guard let address = addresses.first else { throw Failed(tried: [], cause: ConnectionProblem.refused) }
+            let secret = try configuration.proxySecret()
+            let channel = try await reach(proxy, on: loop)
+            return Opened(
+                connection: try await secure(channel, place, address) { pipeline in
+                    let tunnel = loop.makePromise(of: Void.self)
+                    let handler = ProxyTunnel(to: address, port: place.port, secret: secret, promise: tunnel)
+                    try pipeline.addHandler(handler)
+                    return (tunnel.futureResult, NIOLoopBound(handler, eventLoop: loop))
+                })
+        }
+        let ordered = ConnectionRace.order(addresses) { dead.contains(.init(address: $0, port: place.port)) }
+        let outcome: RaceRun.Outcome
+        do {
+            outcome = try await RaceRun.connect(ordered, port: place.port, limit: limit, on: loop)
+        } catch let lost as RaceRun.Lost {
+            for address in lost.failed { dead.note(.init(address: address, port: place.port)) }
+            throw Failed(
+                tried: lost.failed,
+                cause: lost.isTimeout ? ConnectionProblem.connectTimeout : ConnectionProblem.refused)
+        }
+        for address in outcome.failed { dead.note(.init(address: address, port: place.port)) }
+        dead.forget(.init(address: outcome.address, port: place.port))
+        return Opened(
+            connection: try await secure(outcome.channel, place, outcome.address, through: nil), failed: outcome.failed)
+    }
+
+    private func reach(_ proxy: ProxyServer, on loop: any EventLoop) async throws -> any Channel {
+        let addresses: [IPAddress]
+        if let address = IPAddress(proxy.host) {
+            addresses = [address]
+        } else {
+            guard case .success(let found) = await lookUp(proxy.host) else { throw ConnectionProblem.proxyUnreachable }
+            addresses = found.addresses
+        }
+        let ordered = ConnectionRace.order(addresses) { dead.contains(.init(address: $0, port: proxy.port)) }
+        do {
+            let outcome = try await RaceRun.connect(ordered, port: proxy.port, limit: limit, on: loop)
+            for address in outcome.failed { dead.note(.init(address: address, port: proxy.port)) }
+            return outcome.channel
+        } catch let lost as RaceRun.Lost {
+            for address in lost.failed { dead.note(.init(address: address, port: proxy.port)) }
+            throw ConnectionProblem.proxyUnreachable
+        }
+    }
+
+    private typealias Tunnel = (established: EventLoopFuture<Void>, handler: NIOLoopBound<ProxyTunnel>)
+
+    /// Does what lies between a connection and its first request: the proxy's tunnel, TLS, and the coding of HTTP.
+    private func secure(
+        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress,
+        through tunnel: (@Sendable (ChannelPipeline.SynchronousOperations) throws -> Tunnel)?
+    ) async throws -> Connection {
+        let loop = channel.eventLoop
+        let limit = limit
+        do {
+            let context = place.scheme == .https ? try roots.context() : nil
+            return try await withTaskCancellationHandler {
+                try await loop.flatSubmit { () -> EventLoopFuture<Connection> in
+                    guard let tunnel else { return encrypt(channel, place, address, context, limit) }
+                    let timer = loop.assumeIsolated().scheduleTask(in: limit) {
+                        channel.pipeline.fireErrorCaught(ConnectionProblem.proxyTimeout)
+                    }
+                    do {
+                        let (established, handler) = try tunnel(channel.pipeline.syncOperations)
+                        established.whenComplete { _ in timer.cancel() }
+                        return established.flatMap {
+                            channel.pipeline.syncOperations.removeHandler(handler.value)
+                        }.flatMap { encrypt(channel, place, address, context, limit) }
+                    } catch {
+                        return loop.makeFailedFuture(error)
+                    }
+                }.get()
+            } onCancel: {
+                channel.close(promise: nil)
+            }
+        } catch {
+            channel.close(promise: nil)
+            if Task.isCancelled { throw CancellationError() }
+            if case .proxyRefused = error as? ConnectionProblem {} else if !isWorthAnotherAddress(error) { throw error }
+            throw Failed(tried: [address], cause: error)
+        }
+    }
+
+    /// A server that has no working TLS at one address may have it at another. What a certificate says counts for all.
+    private func isWorthAnotherAddress(_ error: any Error) -> Bool {
+        switch error {
+        case ConnectionProblem.closed, ConnectionProblem.secureTimeout: true
+        case is IOError, is ChannelError: true
+        case let error as NIOSSLError:
+            error == .uncleanShutdown || error == .handshakeFailed(.sslError([.eofDuringHandshake]))
+        default: false
+        }
+    }
+
+    /// Adds TLS and the coding of HTTP. On the channel's event loop.
+    private func encrypt(
+        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ context: NIOSSLContext?,
+        _ limit: TimeAmount
+    ) -> EventLoopFuture<Connection> {
+        let loop = channel.eventLoop
+        do {
+            let pipeline = channel.pipeline.syncOperations
+            let secured = context.map { _ in loop.makePromise(of: Void.self) }
+            if let context {
+                // An address is no name that a server could choose its certificate by; it is compared with the certificate's.
+                let name = IPAddress(place.host) == nil ? place.host : nil
+                try pipeline.addHandler(try NIOSSLClientHandler(context: context, serverHostname: name))
+            }
+            var sizes = NIOHTTPDecoderLimitConfiguration()
+            sizes.maxHeaderFieldSize = configuration.limits.headerBytes
+            sizes.maxHeaderListSize = configuration.limits.headerBytes
+            let decoder = HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: sizes)
+            let handler = ExchangeHandler(
+                pool: pool, idle: TimeAmount(configuration.limits.idle), secured: secured)
+            try pipeline.addHandler(HTTPRequestEncoder())
+            try pipeline.addHandler(ByteToMessageHandler(decoder))
+            try pipeline.addHandler(handler)
+            // From here on the handler decides when something is read.
+            channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
+            let bound = NIOLoopBound(handler, eventLoop: loop)
+            guard let secured else {
+                return loop.makeSucceededFuture(try serve(channel, place, address, bound.value, tls: nil))
+            }
+            let timer = loop.assumeIsolated().scheduleTask(in: limit) {
+                channel.pipeline.fireErrorCaught(ConnectionProblem.secureTimeout)
+            }
+            secured.futureResult.whenComplete { _ in timer.cancel() }
+            return secured.futureResult.flatMapThrowing {
+                let version: String? =
+                    switch try channel.pipeline.syncOperations.nioSSL_tlsVersion() {
+                    case .tlsv13: "1.3"
+                    case .tlsv12: "1.2"
+                    // Older ones are not spoken.
+                    case .tlsv11, .tlsv1, nil: nil
+                    }
+                return try serve(channel, place, address, bound.value, tls: version)
+            }
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+    }
+
+    /// Makes a connection of a channel that is ready for requests. On its event loop.
+    private func serve(
+        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ handler: ExchangeHandler,
+        tls: String?
+    ) throws -> Connection {
+        let connection = Connection(place, address, tls: tls, channel, handler)
+        guard channel.isActive else { throw ConnectionProblem.closed }
+        guard pool.add(connection) else { throw CancellationError() }
+        handler.serve(connection)
+        return connection
+    }
+}

@@ -1,0 +1,155 @@
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// One request and its answer, on the way between the task that wants it and the event loop of its connection.
+///
+/// 1. Only the loop adds to the answer, and only the task takes from it. 2. The answer ends once, well or with a failure.
+/// 3. When ``maxWaiting`` bytes wait to be taken, the loop reads no more until they are.
+final class Exchange: Sendable {
+    static let maxWaiting = 256 << 10
+
+    private enum Need { case head, piece }
+
+    private struct State {
+        var head: HTTPResponseHead?
+        var pieces: CircularBuffer<ByteBuffer> = []
+        var waitingBytes = 0
+        var end: Result<Void, any Error>?
+        var waiter: (need: Need, continuation: CheckedContinuation<Void, Never>)?
+        /// The loop has stopped reading for I3.
+        var isHeld = false
+
+        func satisfies(_ need: Need) -> Bool {
+            switch need {
+            case .head: head != nil || end != nil
+            case .piece: !pieces.isEmpty || end != nil
+            }
+        }
+    }
+
+    let connection: Connection
+    let interim: InterimAnswers?
+    let trace: ConnectionTrace?
+    private let state = Mutex(State())
+
+    init(on connection: Connection, interim: InterimAnswers?, trace: ConnectionTrace?) {
+        self.connection = connection
+        self.interim = interim
+        self.trace = trace
+    }
+
+    // MARK: The task's side
+
+    /// Waits for the head of the answer.
+    func head() async throws -> HTTPResponseHead {
+        try await wait(for: .head)
+        return try state.withLock { state in
+            if let head = state.head { return head }
+            try state.end?.get()
+            throw ConnectionProblem.closed
+        }
+    }
+
+    /// Waits for the next piece of the body. Nil at its end.
+    func next() async throws -> ByteBuffer? {
+        if try state.withLock({ $0.pieces.isEmpty && $0.end != nil ? $0.end : nil })?.get() != nil { return nil }
+        try await wait(for: .piece)
+        let (piece, isHeld) = try state.withLock { state -> (ByteBuffer?, Bool) in
+            guard let piece = state.pieces.popFirst() else {
+                try state.end?.get()
+                return (nil, false)
+            }
+            state.waitingBytes -= piece.readableBytes
+            let isHeld = state.isHeld && state.waitingBytes < Self.maxWaiting
+            if isHeld { state.isHeld = false }
+            return (piece, isHeld)
+        }
+        if isHeld { connection.perform { $0.readOn() } }
+        return piece
+    }
+
+    /// Sends a body, buffer by buffer, as the connection takes them. Returns when it is sent, or nothing more of it is wanted.
+    func send(_ stream: any AsyncSequence<ByteBuffer, any Error> & Sendable) async {
+        do {
+            for try await buffer in stream {
+                let isMoreWanted = await withCheckedContinuation { writer in
+                    connection.perform { $0.send(buffer, of: self, writer) }
+                }
+                if !isMoreWanted { return }
+            }
+            connection.perform { $0.endBody(of: self) }
+        } catch {
+            abort(error)
+        }
+    }
+
+    /// The task wants nothing more: what has not arrived yet is not received.
+    func leave() {
+        if state.withLock({ $0.end == nil }) { abort(CancellationError()) }
+    }
+
+    /// Ends the exchange, and its connection with it.
+    func abort(_ error: any Error) {
+        fail(error)
+        connection.perform { $0.abandon(self) }
+    }
+
+    private func wait(for need: Need) async throws {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if state.satisfies(need) { return true }
+                    state.waiter = (need, continuation)
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            abort(CancellationError())
+        }
+    }
+
+    // MARK: The loop's side
+
+    var hasHead: Bool { state.withLock { $0.head != nil } }
+
+    func receive(_ head: HTTPResponseHead) { state.withLock { $0.head = head } }
+
+    func receive(_ piece: ByteBuffer) {
+        state.withLock { state in
+            if state.end != nil { return }
+            state.pieces.append(piece)
+            state.waitingBytes += piece.readableBytes
+        }
+    }
+
+    /// Whether the loop may read on; when it may not, ``ExchangeHandler/readOn()`` is called once it may.
+    func mayRead() -> Bool {
+        state.withLock { state in
+            state.isHeld = state.end == nil && state.waitingBytes >= Self.maxWaiting
+            return !state.isHeld
+        }
+    }
+
+    /// Lets the task resume if what it waits for has come.
+    func wake() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let waiter = state.waiter, state.satisfies(waiter.need) else { return nil }
+            state.waiter = nil
+            return waiter.continuation
+        }
+        waiter?.resume()
+    }
+
+    func finish() { end(.success(())) }
+    func fail(_ error: any Error) { end(.failure(error)) }
+
+    private func end(_ end: Result<Void, any Error>) {
+        state.withLock { state in
+            // I2
+            if state.end == nil { state.end = end }
+        }
+        wake()
+    }
+}

@@ -1,0 +1,285 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import NIOTLS
+
+/// Carries exchanges out on one connection, one after the other.
+///
+/// 1. A connection has at most one exchange. 2. It is given back only when a request was sent and its answer received, both to
+/// their ends. 3. Bytes that belong to no answer close it. 4. An answer that refuses what is still being sent (300 and above)
+/// stops the sending.
+final class ExchangeHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private enum Sending {
+        case ended
+        /// So many bytes are left.
+        case body(Int64)
+        // I4
+        case stopped
+    }
+
+    private struct Current {
+        let exchange: Exchange
+        var sending: Sending
+        var isKeptAlive = true
+        /// The end of the body is where the content's own framing says, not where the connection ends.
+        var isFramed = false
+        var isReceived = false
+    }
+
+    /// How long a connection waits for its next exchange.
+    private static let rest = TimeAmount.seconds(15)
+
+    private let pool: ConnectionPool
+    private let idle: TimeAmount
+    /// Completed when the TLS handshake has ended; nil after that, and without TLS.
+    private var secured: EventLoopPromise<Void>?
+    private var context: ChannelHandlerContext?
+    private weak var connection: Connection?
+    private var current: Current?
+    private var order = AnswerOrder()
+    private var isReused = false
+    private var isReadHeld = false
+    /// The task that sends the body, while the connection takes no more.
+    private var writer: CheckedContinuation<Bool, Never>?
+    private var lastActivity = NIODeadline.now()
+    private var timer: (at: NIODeadline, scheduled: Scheduled<Void>)?
+
+    init(pool: ConnectionPool, idle: TimeAmount, secured: EventLoopPromise<Void>?) {
+        self.pool = pool
+        self.secured = secured
+        self.idle = idle
+    }
+
+    func serve(_ connection: Connection) { self.connection = connection }
+
+    // MARK: What tasks ask for
+
+    func start(_ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?) {
+        guard let context, context.channel.isActive, current == nil else {
+            return exchange.fail(ConnectionProblem.closedBefore)
+        }
+        exchange.trace?.connected(isReused: isReused, tls: connection?.tls)
+        isReused = true
+        order.requestSent()
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        switch body {
+        case .stream(_, let length)?: current = Current(exchange: exchange, sending: .body(length))
+        case .bytes(let buffer)?:
+            current = Current(exchange: exchange, sending: .ended)
+            exchange.trace?.sent(buffer.readableBytes)
+            context.write(wrapOutboundOut(.body(.byteBuffer(buffer))), promise: nil)
+            context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        case nil:
+            current = Current(exchange: exchange, sending: .ended)
+            context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        context.flush()
+        noteActivity()
+    }
+
+    /// Whether this is the exchange under way.
+    func isAt(_ exchange: Exchange) -> Bool { current?.exchange === exchange }
+
+    /// Sends a part of the body. `writer` resumes when the connection takes more: with false when nothing more is wanted.
+    func send(_ buffer: ByteBuffer, of exchange: Exchange, _ writer: CheckedContinuation<Bool, Never>) {
+        guard let context, current?.exchange === exchange, case .body(let left)? = current?.sending else {
+            return writer.resume(returning: false)
+        }
+        guard left >= Int64(buffer.readableBytes) else {
+            writer.resume(returning: false)
+            return fail(ConnectionProblem.bodyLength)
+        }
+        current?.sending = .body(left - Int64(buffer.readableBytes))
+        exchange.trace?.sent(buffer.readableBytes)
+        self.writer = writer
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(buffer))), promise: nil)
+        if context.channel.isWritable { resumeWriter(true) }
+    }
+
+    func endBody(of exchange: Exchange) {
+        guard let context, current?.exchange === exchange, case .body(let left)? = current?.sending else { return }
+        guard left == 0 else { return fail(ConnectionProblem.bodyLength) }
+        current?.sending = .ended
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        noteActivity()
+        finishIfComplete()
+    }
+
+    func readOn() {
+        guard isReadHeld else { return }
+        isReadHeld = false
+        noteActivity()
+        context?.read()
+    }
+
+    func abandon(_ exchange: Exchange) {
+        guard current?.exchange === exchange else { return }
+        fail(CancellationError())
+    }
+
+    // MARK: What the connection reports
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func read(context: ChannelHandlerContext) {
+        guard current?.exchange.mayRead() ?? true else {
+            isReadHeld = true
+            return
+        }
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        switch order.judge(part) {
+        case .pass: break
+        case .drop: return
+        // I3
+        case .refuse(let problem): return fail(problem)
+        }
+        guard let exchange = current?.exchange else { return }
+        switch part {
+        case .head(let head):
+            exchange.interim?.hear(head)
+            guard head.status.code >= 200 else { return }
+            exchange.trace?.answered(head)
+            current?.isKeptAlive = head.isKeepAlive
+            current?.isFramed =
+                head.headers.contains(name: "content-length") || head.headers.contains(name: "transfer-encoding")
+            if head.status.code >= 300, case .body? = current?.sending {
+                current?.sending = .stopped
+                resumeWriter(false)
+            }
+            exchange.receive(head)
+        case .body(let buffer):
+            exchange.trace?.received(buffer.readableBytes)
+            exchange.receive(buffer)
+        case .end:
+            current?.isReceived = true
+            finishIfComplete()
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        lastActivity = .now()
+        current?.exchange.wake()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { resumeWriter(true) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event { endHandshake(.success(())) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        endHandshake(.failure(ConnectionProblem.closed))
+        timer?.scheduled.cancel()
+        if let connection { pool.remove(connection) }
+        guard let current else { return }
+        // An answer that is complete counts, also when the rest of the request was not taken.
+        if current.isReceived { end(current) } else { fail(ConnectionProblem.closed) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        endHandshake(.failure(error))
+        if case NIOSSLError.uncleanShutdown = error {
+            // Many servers close without saying so first. Content with a length of its own is not cut by that.
+            guard let current, current.exchange.hasHead, !current.isFramed else { return }
+            return fail(ConnectionProblem.closed)
+        }
+        fail(error)
+    }
+
+    // MARK: Ends
+
+    private func finishIfComplete() {
+        guard let current, current.isReceived else { return }
+        switch current.sending {
+        case .body: return
+        case .stopped:
+            end(current)
+            context?.close(promise: nil)
+        case .ended:
+            self.current = nil
+            // I2. Before the task learns of it, so that its next request finds the connection.
+            if current.isKeptAlive, let connection, context?.channel.isActive == true {
+                noteActivity()
+                // The exchange may end while it is held, when the rest of its answer waited for the end of the request.
+                readOn()
+                pool.giveBack(connection)
+                current.exchange.finish()
+            } else {
+                current.exchange.finish()
+                context?.close(promise: nil)
+            }
+        }
+    }
+
+    private func end(_ exchange: Current) {
+        current = nil
+        resumeWriter(false)
+        exchange.exchange.finish()
+    }
+
+    private func fail(_ error: any Error) {
+        if let exchange = current?.exchange {
+            current = nil
+            exchange.fail(error)
+        }
+        resumeWriter(false)
+        context?.close(promise: nil)
+    }
+
+    private func endHandshake(_ result: Result<Void, any Error>) {
+        secured?.completeWith(result)
+        secured = nil
+    }
+
+    private func resumeWriter(_ isWanted: Bool) {
+        writer?.resume(returning: isWanted)
+        writer = nil
+    }
+
+    // MARK: Time
+
+    /// Sets the moment at which a connection without a byte in either direction is given up. Moving a timer costs more than a
+    /// request, so it stays where it is while it would only move backwards.
+    private func noteActivity() {
+        lastActivity = .now()
+        let end = lastActivity + (current == nil ? Self.rest : idle)
+        if let timer, timer.at <= end { return }
+        setTimer(end)
+    }
+
+    private func setTimer(_ end: NIODeadline) {
+        timer?.scheduled.cancel()
+        guard let context else { return }
+        let scheduled = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { self.timeIsUp() }
+        timer = (end, scheduled)
+    }
+
+    private func timeIsUp() {
+        timer = nil
+        guard let context, context.channel.isActive else { return }
+        guard let current else {
+            let end = lastActivity + Self.rest
+            if NIODeadline.now() >= end { context.close(promise: nil) } else { setTimer(end) }
+            return
+        }
+        let end = lastActivity + idle
+        // While something is sent, or waits to be taken, it is not the server that is silent. Uploads have a limit of their own.
+        var isTheirTurn = !isReadHeld
+        if case .body = current.sending { isTheirTurn = false }
+        if !isTheirTurn { return setTimer(.now() + idle) }
+        if NIODeadline.now() >= end { fail(ConnectionProblem.idle) } else { setTimer(end) }
+    }
+}

@@ -1,0 +1,62 @@
+/// The addresses of a host that may be connected to.
+struct VettedAddresses: Sendable {
+    /// In order of preference; not empty.
+    var addresses: [IPAddress]
+    /// Whether a rule of the administrator permits the first.
+    var isOwn: Bool
+    /// Waits for those that the name servers have not given yet. Nil when there are no more.
+    var rest: (@Sendable () async -> [IPAddress])?
+}
+
+extension OutgoingClient {
+    /// Looks the host up and judges each of its addresses.
+    func vettedAddresses(for url: WebURL) async throws(KindFailure) -> VettedAddresses {
+        let found: Resolver.Found
+        if case .address(let address) = url.host {
+            found = Resolver.Found(addresses: [address])
+        } else {
+            let answer = await lookUp(url.host.lookupName)
+            if Task.isCancelled { throw .cancelled }
+            do throws(LookupProblem) { found = try answer.get() } catch { throw .lookup(error, url) }
+        }
+        let verdict = judge(found.addresses, for: url)
+        if !verdict.permitted.isEmpty {
+            let rest = found.rest.map { later in { @Sendable in await self.judge(later(), for: url).permitted } }
+            return VettedAddresses(addresses: verdict.permitted, isOwn: verdict.isOwn, rest: rest)
+        }
+        if let later = found.rest {
+            let all = judge(await later(), for: url)
+            if !all.permitted.isEmpty { return VettedAddresses(addresses: all.permitted, isOwn: all.isOwn) }
+        }
+        let host = url.host.lookupName
+        // As a rule of `network.allow` names it.
+        let place = host.contains(":") ? "[\(host)]:\(url.port)" : "\(host):\(url.port)"
+        throw verdict.isPortAtFault
+            ? KindFailure(
+                .portRefused,
+                "\(url.redacted): port \(url.port) is not in the list of allowed ports; "
+                    + "the administrator can add it, or allow `\(place)`.", url: url)
+            : KindFailure(
+                .addressRefused,
+                "\(url.redacted): the host is in a private or otherwise special network; "
+                    + "the administrator can allow `\(place)`.", url: url)
+    }
+
+    private func judge(
+        _ addresses: [IPAddress], for url: WebURL
+    ) -> (permitted: [IPAddress], isOwn: Bool, isPortAtFault: Bool) {
+        let host = url.host.lookupName
+        var (permitted, isOwn, isPortAtFault) = ([IPAddress](), false, true)
+        for address in addresses {
+            switch configuration.policy.judge(host: host, address: address, port: url.port) {
+            case .permitted: permitted.append(address)
+            case .permittedByRule:
+                isOwn = isOwn || permitted.isEmpty
+                permitted.append(address)
+            case .addressRefused: isPortAtFault = false
+            case .portRefused: break
+            }
+        }
+        return (permitted, isOwn, isPortAtFault)
+    }
+}

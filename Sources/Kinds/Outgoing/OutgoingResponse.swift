@@ -1,0 +1,71 @@
+import NIOCore
+import NIOHTTP1
+
+/// An answer whose body has not been read.
+struct OutgoingResponse: Sendable {
+    let status: Int
+    let headers: HTTPHeaders
+    let url: WebURL
+    /// What the connection went to.
+    let address: IPAddress
+    /// Of HTTP: `1.1`, `2`.
+    let version: String
+    /// From the request to the answer's headers, connecting included.
+    let duration: Duration
+    private let exchange: Exchange
+    private let limits: OutgoingLimits
+
+    init(_ head: HTTPResponseHead, of exchange: Exchange, url: WebURL, duration: Duration, limits: OutgoingLimits) {
+        status = Int(head.status.code)
+        headers = head.headers
+        version = head.version.major > 1 ? "\(head.version.major)" : "\(head.version.major).\(head.version.minor)"
+        self.url = url
+        address = exchange.connection.address
+        self.duration = duration
+        self.limits = limits
+        self.exchange = exchange
+    }
+
+    var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// The wait the server asks for, capped; nil when it does not ask or asks for the past.
+    var retryAfter: Duration? {
+        guard let text = headers["retry-after"].first else { return nil }
+        guard let wait = RetryAfter.parse(text, serverDate: headers["date"].first) else { return nil }
+        return min(wait, limits.retryAfter)
+    }
+
+    /// Hands over the body piece by piece until it ends or `use` returns false.
+    func forEachPiece(_ use: (ByteBuffer) async throws(KindFailure) -> Bool) async throws(KindFailure) {
+        while true {
+            let piece: ByteBuffer?
+            do {
+                piece = try await exchange.next()
+            } catch {
+                let failure = Task.isCancelled ? KindFailure.cancelled : KindFailure(error, at: url, limits: limits)
+                throw noted(failure)
+            }
+            if Task.isCancelled { throw noted(.cancelled) }
+            do throws(KindFailure) {
+                guard let piece, try await use(piece) else { return }
+            } catch {
+                throw noted(error)
+            }
+        }
+    }
+
+    private func noted(_ failure: KindFailure) -> KindFailure {
+        exchange.trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
+        return failure
+    }
+
+    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body.
+    func discard(upTo limit: Int = 64 << 10) async {
+        var left = limit
+        // What is dropped may as well not arrive.
+        try? await forEachPiece { piece throws(KindFailure) in
+            left -= piece.readableBytes
+            return left > 0
+        }
+    }
+}
