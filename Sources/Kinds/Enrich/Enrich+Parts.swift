@@ -19,7 +19,7 @@ extension Enrich {
                 () async throws(KindFailure) in
                 let stopwatch = Stopwatch()
                 return try await withLimit(
-                    { await stopwatch.reach(limit) }, failure: .timeout("fetching the picture", after: limit, at: url)
+                    left: { stopwatch.left(until: limit) }, failure: .timeout("fetching the picture", after: limit, at: url)
                 ) { () async throws(KindFailure) in try await measure(url, stopwatch) }
             }
         } catch {

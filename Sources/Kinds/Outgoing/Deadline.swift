@@ -9,11 +9,39 @@ func withDeadline<T: Sendable>(
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
 ) async throws(KindFailure) -> T {
     guard let limit else { return try await work() }
-    return try await withLimit(
-        {
-            // Cancelled when the work is done, or with all of it: either way there is nothing to report.
-            try? await Task.sleep(for: limit)
-        }, failure: failure(), work)
+    let end = ContinuousClock.now + limit
+    return try await withLimit(left: { end - .now }, failure: failure(), work)
+}
+
+/// Runs `work`, and cancels it when no time is left. Returns or throws only when `work` has ended.
+///
+/// - Parameter left: How much time is left; it may stand still. Asked again when the time that it named is over.
+func withLimit<T: Sendable>(
+    left: @escaping @Sendable () -> Duration, failure: @autoclosure @escaping @Sendable () -> KindFailure,
+    _ work: @escaping @Sendable () async throws(KindFailure) -> T
+) async throws(KindFailure) -> T {
+    let overrun = Overrun()
+    // Awaited below, whatever happens.
+    let task = Task {
+        await Overrun.$current.withValue(overrun) { () async -> Result<T, KindFailure> in
+            do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
+        }
+    }
+    let alarm = Alarm.set(after: left()) {
+        let left = left()
+        if left > .zero { return max(left, .milliseconds(10)) }
+        // Before what is under way learns of it.
+        overrun.happened(failure())
+        task.cancel()
+        return nil
+    }
+    let result = await withTaskCancellationHandler {
+        await task.value
+    } onCancel: {
+        task.cancel()
+    }
+    alarm.cancel()
+    return try overrun.judge(result)
 }
 
 /// Runs `work`, and cancels it when `limit` returns first. Returns or throws only when `work` has ended.
@@ -38,18 +66,11 @@ func withLimit<T: Sendable>(
             return first
         }
         // Before what is under way learns of it.
-        let failure = failure()
-        if !Task.isCancelled { overrun.happened(failure) }
+        if !Task.isCancelled { overrun.happened(failure()) }
         group.cancelAll()
-        let work = await group.next() ?? nil
-        // Work that ended well at the last moment is not thrown away.
-        if case .success = work { return work }
-        // A limit within that was reached at the same moment knows better what took so long.
-        if case .failure(let inner) = work, inner.reason == .timeout { return work }
-        return Task.isCancelled ? .failure(.cancelled) : .failure(failure)
+        return await group.next() ?? nil
     }
-    guard let result else { throw failure() }
-    return try result.get()
+    return try overrun.judge(result ?? .failure(.cancelled))
 }
 
 /// Why work was cancelled, when that was for a limit of ours: what is cancelled cannot tell by itself.
@@ -70,4 +91,14 @@ final class Overrun: Sendable {
     }
 
     fileprivate func happened(_ failure: KindFailure) { self.failure.withLock { $0 = failure } }
+
+    /// What work under this limit comes to.
+    fileprivate func judge<T>(_ result: Result<T, KindFailure>) throws(KindFailure) -> T {
+        guard let failure = failure.withLock(\.self) else { return try result.get() }
+        // Work that ended well at the last moment is not thrown away.
+        if case .success(let value) = result { return value }
+        // A limit within that was reached at the same moment knows better what took so long.
+        if case .failure(let inner) = result, inner.reason == .timeout { throw inner }
+        throw Task.isCancelled ? .cancelled : failure
+    }
 }

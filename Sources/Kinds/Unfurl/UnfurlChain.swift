@@ -83,7 +83,7 @@ struct UnfurlChain: Sendable {
         do throws(KindFailure) {
             let end = stopwatch.reading + limit
             answer = try await withLimit(
-                { await stopwatch.reach(end) }, failure: .timeout("one hop", after: limit, at: url)
+                left: { stopwatch.left(until: end) }, failure: .timeout("one hop", after: limit, at: url)
             ) { () async throws(KindFailure) in
                 try await client.exchange(request, stopwatch: stopwatch) { response throws(KindFailure) in
                     var trail = way

@@ -29,17 +29,6 @@ final class Stopwatch: Sendable {
         }
     }
 
-    /// Returns when it shows `end`, or when the task is cancelled.
-    func reach(_ end: Duration) async {
-        while true {
-            let left = end - reading
-            if left <= .zero { return }
-            do {
-                // While it stands still there is nothing to hurry for.
-                try await Task.sleep(for: max(left, .milliseconds(10)))
-            } catch {
-                return
-            }
-        }
-    }
+    /// The time until it shows `end`. While it stands still this does not shrink.
+    func left(until end: Duration) -> Duration { end - reading }
 }

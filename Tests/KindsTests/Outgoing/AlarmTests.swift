@@ -1,0 +1,108 @@
+import Synchronization
+import Testing
+
+@testable import Kinds
+
+/// Limits on work, and the alarms behind them.
+@Suite struct AlarmTests {
+    @Test func alarmsRingWhenTheyAreDueAndTheCancelledDoNot() async {
+        let first = Signal()
+        let last = Signal()
+        let rang = Mutex<[Int]>([])
+        let start = ContinuousClock.now
+        _ = Alarm.set(after: .milliseconds(120)) {
+            rang.withLock { $0.append(2) }
+            last.send()
+            return nil
+        }
+        let cancelled = Alarm.set(after: .milliseconds(60)) {
+            rang.withLock { $0.append(0) }
+            return nil
+        }
+        _ = Alarm.set(after: .milliseconds(1)) {
+            rang.withLock { $0.append(1) }
+            first.send()
+            return nil
+        }
+        cancelled.cancel()
+        await first.wait()
+        await last.wait()
+        #expect(ContinuousClock.now - start >= .milliseconds(120))
+        #expect(rang.withLock(\.self) == [1, 2])
+    }
+
+    @Test func alarmRingsAgainUntilItHasEnough() async {
+        let end = Signal()
+        let count = Mutex(0)
+        _ = Alarm.set(after: .zero) {
+            count.withLock { $0 += 1 }
+            if count.withLock(\.self) < 3 { return .milliseconds(1) }
+            end.send()
+            return nil
+        }
+        await end.wait()
+        #expect(count.withLock(\.self) == 3)
+    }
+
+    /// Whatever is set and cancelled on many threads at once, each alarm that is left rings once.
+    @Test func manyAlarmsOfManyThreads() async {
+        let rang = Mutex<[Int: Int]>([:])
+        let end = Signal()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<2000 {
+                group.addTask {
+                    let alarm = Alarm.set(after: .milliseconds(number % 7 * 20)) {
+                        let isLast = rang.withLock { rang in
+                            rang[number, default: 0] += 1
+                            return rang.keys.count { $0 % 2 == 0 } == 1000
+                        }
+                        if isLast { end.send() }
+                        return nil
+                    }
+                    if number % 2 == 1 { alarm.cancel() }
+                }
+            }
+        }
+        await end.wait()
+        #expect(rang.withLock { $0.values.allSatisfy { $0 == 1 } })
+    }
+
+    @Test func workThatTakesLongerThanItsLimitIsCancelledAndToldWhy() async {
+        let failure = await failure { () async throws(KindFailure) in
+            try await withDeadline(.milliseconds(10), failure: .timeout("it", after: .milliseconds(10), at: nil)) {
+                () async throws(KindFailure) in
+                // Returns when it is cancelled.
+                try? await Task.sleep(for: .seconds(600))
+                #expect(Overrun.cause.reason == .timeout)
+                throw .cancelled
+            }
+        }
+        #expect(failure?.reason == .timeout)
+    }
+
+    /// While the time that is left stands still, the work goes on.
+    @Test func limitWaitsWhileTheTimeStandsStill() async throws {
+        let left = Mutex(Duration.milliseconds(1))
+        let asked = Signal()
+        let count = Mutex(0)
+        let failure = await failure { () async throws(KindFailure) in
+            try await withLimit(
+                left: {
+                    if count.withLock({
+                        $0 += 1
+                        return $0
+                    }) == 3 {
+                        asked.send()
+                        left.withLock { $0 = .zero }
+                    }
+                    return left.withLock(\.self)
+                }, failure: .timeout("it", after: .zero, at: nil)
+            ) { () async throws(KindFailure) in
+                await asked.wait()
+                try? await Task.sleep(for: .seconds(600))
+                throw .cancelled
+            }
+        }
+        #expect(failure?.reason == .timeout)
+    }
+}
