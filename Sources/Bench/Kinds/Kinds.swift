@@ -3,7 +3,7 @@ func measureKinds() async throws -> [Row] {
     var rows: [Row] = []
     try await DavServer.with { server in
         rows += try await measureUploads(to: server)
-        rows.append(try await measureUnfurl(at: server))
+        rows += try await measureUnfurl(at: server)
     }
     rows += try await measureEnrich()
     return rows + [try await measureHostilePages()]

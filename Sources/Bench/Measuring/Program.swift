@@ -6,17 +6,38 @@ enum Program {
     static func milliseconds(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws
         -> Double
     {
+        try cost(path, arguments, environment: environment).milliseconds
+    }
+
+    /// Runs a program to its end and returns its wall time and its CPU time, user and system.
+    static func cost(
+        _ path: String, _ arguments: [String], environment: [String: String] = [:]
+    ) throws -> (milliseconds: Double, cpuMilliseconds: Double) {
         let start = ContinuousClock.now
         let pid = try self.start(path, arguments, environment: environment)
         var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0 {
-            guard errno == EINTR else { throw BenchError("waitpid: \(String(cString: strerror(errno)))") }
+        var usage = rusage()
+        while wait4(pid, &status, 0, &usage) < 0 {
+            guard errno == EINTR else { throw BenchError("wait4: \(String(cString: strerror(errno)))") }
         }
         let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         guard status == 0 else {
             throw BenchError("\(path) \(arguments.joined(separator: " ")) ended with status \(status)")
         }
-        return milliseconds
+        let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+        let microseconds = Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+        return (milliseconds, seconds * 1000 + microseconds / 1000)
+    }
+
+    /// The CPU time that a running process has taken so far, user and system.
+    static func cpuMilliseconds(of pid: Int32) throws -> Double {
+        let line = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+        // The name in parentheses may hold anything; the fields behind it begin with the third.
+        let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ").dropFirst()
+        guard fields.count > 12, let user = Double(fields[fields.startIndex + 11]),
+            let system = Double(fields[fields.startIndex + 12])
+        else { throw BenchError("no CPU time in /proc/\(pid)/stat") }
+        return (user + system) * 1000 / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
     /// Starts a program without its output.
@@ -53,19 +74,28 @@ enum Program {
         throw BenchError("no \(field) in /proc/\(process)/status")
     }
 
-    /// Runs this program with other words, and reads the number that it prints.
-    static func number(_ arguments: [String]) throws -> Double {
+    /// Runs a program to its end and returns its standard output, without white space around it.
+    static func output(_ path: String, _ arguments: [String]) throws -> String {
         let process = Process()
         let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: own)
+        process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         process.standardOutput = output
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        guard process.terminationStatus == 0,
-            let number = Double(text.trimmingCharacters(in: .whitespacesAndNewlines))
-        else { throw BenchError("halyard-bench \(arguments.joined(separator: " ")) gave no number") }
+        guard process.terminationStatus == 0 else {
+            throw BenchError(
+                "\(path) \(arguments.joined(separator: " ")) ended with status \(process.terminationStatus)")
+        }
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Runs this program with other words, and reads the number that it prints.
+    static func number(_ arguments: [String]) throws -> Double {
+        guard let number = Double(try output(own, arguments)) else {
+            throw BenchError("halyard-bench \(arguments.joined(separator: " ")) gave no number")
+        }
         return number
     }
 
