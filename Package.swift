@@ -158,14 +158,13 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
-        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         .systemLibrary(
             name: "CCompression",
             providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
         module(
             "Kinds",
             [
-                "Jobs", "OperationTypes", "CLibXML2", "CIDN2", "CCAres", "CCompression", "CLinux", "CNettle",
+                "Jobs", "OperationTypes", "CLibXML2", "CCAres", "CCompression", "CLinux", "CNettle",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

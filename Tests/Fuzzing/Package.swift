@@ -28,12 +28,11 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0"),
         .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2"),
         .systemLibrary(name: "CCompression"),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle"),
         .target(name: "OperationTypes", swiftSettings: settings),
         .target(
-            name: "Kinds", dependencies: ["OperationTypes", "CLibXML2", "CIDN2", "CCompression", "CLinux", "CNettle"],
+            name: "Kinds", dependencies: ["OperationTypes", "CLibXML2", "CCompression", "CLinux", "CNettle"],
             exclude: network.map { "Shared/" + $0 }, swiftSettings: settings),
         // libFuzzer brings the `main`.
         .executableTarget(

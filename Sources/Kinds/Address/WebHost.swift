@@ -1,5 +1,3 @@
-import CIDN2
-
 /// The host of a web address, as the URL standard parses it: `0x7f.1`, `２１３０７０６４３３` and `127.0.0.1.` are all 127.0.0.1.
 public enum WebHost: Hashable, Sendable, CustomStringConvertible {
     /// A name in ASCII, lower-case; international names in their `xn--` form.
@@ -43,17 +41,13 @@ public enum WebHost: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// UTS 46 processing, non-transitional, as the standard asks (not strict). Plain ASCII names take no library.
+    /// Plain ASCII names take no table.
     private static func ascii(_ name: String) -> String? {
         let isPlain =
             name.utf8.allSatisfy { $0 < 0x80 }
             && !name.lowercased().split(separator: ".").contains { $0.hasPrefix("xn--") }
         if isPlain { return name.lowercased() }
-        var output: UnsafeMutablePointer<CChar>?
-        let flags = Int32(IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue)
-        guard idn2_to_ascii_8z(name, &output, flags) == IDN2_OK.rawValue, let output else { return nil }
-        defer { idn2_free(output) }
-        return String(cString: output).lowercased()
+        return InternationalName.ascii(name)
     }
 
     private static func isForbidden(_ byte: UInt8) -> Bool {
