@@ -46,17 +46,13 @@ import Testing
 
     /// Whatever is set and cancelled on many threads at once, each alarm that is left rings once.
     @Test func manyAlarmsOfManyThreads() async {
-        let rang = Mutex<[Int: Int]>([:])
+        let rings = Rings()
         let end = Signal()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<2000 {
                 group.addTask {
                     let alarm = Alarm.set(after: .milliseconds(number % 7 * 20)) {
-                        let isLast = rang.withLock { rang in
-                            rang[number, default: 0] += 1
-                            return rang.keys.count { $0 % 2 == 0 } == 1000
-                        }
-                        if isLast { end.send() }
+                        if rings.note(number) == 1000 { end.send() }
                         return nil
                     }
                     if number % 2 == 1 { alarm.cancel() }
@@ -64,7 +60,21 @@ import Testing
             }
         }
         await end.wait()
-        #expect(rang.withLock { $0.values.allSatisfy { $0 == 1 } })
+        #expect(rings.counts.allSatisfy { $0 == 1 })
+    }
+
+    /// How often each alarm rang.
+    private final class Rings: Sendable {
+        private let byNumber = Mutex<[Int: Int]>([:])
+        var counts: [Int] { byNumber.withLock { Array($0.values) } }
+
+        /// - Returns: How many alarms that were not to be cancelled have rung.
+        func note(_ number: Int) -> Int {
+            byNumber.withLock { byNumber in
+                byNumber[number, default: 0] += 1
+                return byNumber.keys.count { $0 % 2 == 0 }
+            }
+        }
     }
 
     @Test func workThatTakesLongerThanItsLimitIsCancelledAndToldWhy() async {

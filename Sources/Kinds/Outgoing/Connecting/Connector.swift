@@ -40,7 +40,7 @@ struct Connector: Sendable {
                 connection: try await secure(channel, place, address) { pipeline in
                     let tunnel = loop.makePromise(of: Void.self)
                     let handler = ProxyTunnel(to: address, port: place.port, secret: secret, promise: tunnel)
-                    try pipeline.addHandler(handler)
+                    do { try pipeline.addHandler(handler) } catch { tunnel.fail(error) }
                     return (tunnel.futureResult, NIOLoopBound(handler, eventLoop: loop))
                 })
         }
@@ -134,9 +134,9 @@ struct Connector: Sendable {
         _ limit: TimeAmount
     ) -> EventLoopFuture<Connection> {
         let loop = channel.eventLoop
+        let secured = context.map { _ in loop.makePromise(of: Void.self) }
         do {
             let pipeline = channel.pipeline.syncOperations
-            let secured = context.map { _ in loop.makePromise(of: Void.self) }
             if let context {
                 // An address is no name that a server could choose its certificate by; it is compared with the certificate's.
                 let name = IPAddress(place.host) == nil ? place.host : nil
@@ -172,6 +172,7 @@ struct Connector: Sendable {
                 return try serve(channel, place, address, bound.value, tls: version)
             }
         } catch {
+            secured?.fail(error)
             return loop.makeFailedFuture(error)
         }
     }

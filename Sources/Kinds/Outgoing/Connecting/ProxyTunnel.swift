@@ -55,6 +55,8 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
+    func handlerRemoved(context: ChannelHandlerContext) { finish(.failure(ConnectionProblem.proxyRefused)) }
+
     func channelInactive(context: ChannelHandlerContext) {
         finish(.failure(ConnectionProblem.proxyRefused))
         context.fireChannelInactive()

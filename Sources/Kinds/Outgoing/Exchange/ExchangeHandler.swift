@@ -30,6 +30,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
         var isReceived = false
     }
 
+    /// Bytes of a body that are still sent after the end of an answer that is a success.
+    private static let shortRest: Int64 = 1 << 20
     /// How long a connection waits for its next exchange.
     private static let rest = TimeAmount.seconds(15)
 
@@ -125,7 +127,10 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        endHandshake(.failure(ConnectionProblem.closed))
+        self.context = nil
+    }
 
     func read(context: ChannelHandlerContext) {
         guard current?.exchange.mayRead() ?? true else {
@@ -204,8 +209,9 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private func finishIfComplete() {
         guard let current, current.isReceived else { return }
         switch current.sending {
-        case .body: return
-        case .stopped:
+        // A success that needs none of the body may be faster than the rest of it; of a long rest it says nothing.
+        case .body(let left) where left <= Self.shortRest: return
+        case .body, .stopped:
             end(current)
             context?.close(promise: nil)
         case .ended:
