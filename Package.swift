@@ -28,7 +28,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [S
 /// default for a static Swift runtime) and with relocations packed.
 let releaseLinking = [
     "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
-    "-Xlinker", "--icf=safe",
+    "-Xlinker", "--icf=safe", "-Xlinker", "-z", "-Xlinker", "now",
 ]
 /// The C++ runtime inside the program: its shared library alone takes an eighth of the start.
 let staticCPlusPlus = ["-Xlinker", "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null"]
