@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -10,7 +11,7 @@ import Synchronization
 final class FinishObserver: Operation, @unchecked Sendable {
     private struct State {
         var body: (@Sendable () -> Void)?
-        /// Itself until it has learnt of the finish: Foundation keeps no reference to operations that depend on others.
+        /// Itself until Foundation has reported the finish: until then Foundation keeps a bare pointer to this.
         var hold: FinishObserver?
     }
 
@@ -21,7 +22,7 @@ final class FinishObserver: Operation, @unchecked Sendable {
         super.init()
     }
 
-    /// Calls `body` once, when `operation` has finished; now, if it has.
+    /// Calls `body` once, on a global queue, when `operation` has finished.
     static func observe(_ operation: Operation, _ body: @escaping @Sendable () -> Void) {
         #if canImport(Darwin)
             let observation = Mutex<NSKeyValueObservation?>(nil)
@@ -37,20 +38,22 @@ final class FinishObserver: Operation, @unchecked Sendable {
             let observer = FinishObserver(body)
             observer.state.withLock { $0.hold = observer }
             observer.addDependency(operation)
-            if operation.isFinished { observer.fire() }
+            // A class may call itself finished before it reports that to Foundation, which still has the pointer.
+            if operation.isFinished, let body = observer.state.withLock({ $0.body.take() }) {
+                DispatchQueue.global().async(execute: body)
+            }
         #endif
     }
 
     override var isReady: Bool {
         let isReady = super.isReady
         // An initializer of Foundation's asks as well, before there are dependencies.
-        if isReady, !dependencies.isEmpty { fire() }
+        if isReady, !dependencies.isEmpty {
+            let (body, hold) = state.withLock { state in (state.body.take(), state.hold.take()) }
+            // Foundation has yet to tell the operations that depend on the other one.
+            if let body { DispatchQueue.global().async(execute: body) }
+            withExtendedLifetime(hold) {}
+        }
         return isReady
-    }
-
-    private func fire() {
-        let (body, hold) = state.withLock { state in (state.body.take(), state.hold.take()) }
-        body?()
-        withExtendedLifetime(hold) {}
     }
 }

@@ -9,8 +9,7 @@ import Synchronization
 /// It takes every `Operation`. Priorities order the ready ones, and are read when an operation becomes ready and when it is
 /// its turn; equal ones keep the order of addition. An operation that is cancelled while it waits for others starts, and
 /// finishes, without them: an ``AsyncOperation`` at once, an operation of another class within 10 ms while few of them wait, since
-/// Foundation does not report its cancellation on Linux. A subclass that overrides `isReady` is asked again whenever another
-/// operation finishes or is added.
+/// Foundation does not report its cancellation on Linux. A subclass that overrides `isReady` is asked again as often.
 ///
 /// Work that the `main()` of an operation does after its finish still takes the thread, and delays the next operation.
 public final class LinearOperationQueue: Sendable {

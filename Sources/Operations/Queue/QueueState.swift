@@ -190,6 +190,7 @@ struct QueueState: Sendable {
     /// Returns whether another look is needed.
     mutating func expediteCancelledForeign() -> Bool {
         for place in foreign.places { expedite(place) }
+        askUnreadyAgain()
         return foreign.isNextLookNeeded()
     }
 
@@ -237,6 +238,8 @@ struct QueueState: Sendable {
             slots[place.index].stage = .waiting
             slots[place.index].waiting = 2
             unready.append(place)
+            // Nothing that finishes may make it ready: it is asked again now and then.
+            foreign.insert(place)
             return []
         }
         slots[place.index].stage = .waiting
@@ -245,7 +248,7 @@ struct QueueState: Sendable {
     }
 }
 
-/// Operations that nobody but Foundation could tell of their cancellation, while they wait for others.
+/// Operations that are looked at now and then: nobody reports that they were cancelled, or that they are ready after all.
 struct ForeignOperations: Sendable {
     private(set) var places: Set<QueueState.Place> = []
     private var isWatched = false

@@ -155,6 +155,21 @@ import Testing
         #expect(await completed.wait())
     }
 
+    /// A class may call itself finished before it says so to Foundation, which has a bare pointer to the observer until then.
+    @Test func operationsThatReportTheirFinishLateAreObserved() async {
+        for _ in 0..<300 {
+            let queue = LinearOperationQueue()
+            let operations = (0..<20).map { _ in Foreign {} }
+            let dependents = operations.map { operation in
+                let dependent = Noted()
+                dependent.addDependency(operation)
+                return dependent
+            }
+            await queue.addOperations(operations + dependents, waitUntilFinished: true)
+            #expect(dependents.filter { !$0.isFinished } == [])
+        }
+    }
+
     @Test func queuesAreHashable() {
         let (one, other) = (LinearOperationQueue(), LinearOperationQueue())
         #expect(Set([one, other, one]).count == 2)
