@@ -29,9 +29,6 @@ struct Main {
             for row in await measureOperations() { report.add(row) }
         case "kinds":
             for row in try await measureKinds() { report.add(row) }
-        case "upload" where CommandLine.arguments.count > 3:
-            // Started by the measurements of uploads.
-            return try await upload(CommandLine.arguments[2], to: Array(CommandLine.arguments[3...]))
         case let other:
             FileHandle.standardError.write(
                 Data("halyard-bench: no bench \"\(other)\"; there are: engine, callers, operations, kinds\n".utf8))

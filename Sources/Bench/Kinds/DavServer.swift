@@ -4,6 +4,11 @@ import Foundation
 struct DavServer {
     let folder: String
     let port: UInt16
+    let tlsPort: UInt16
+
+    var tlsSite: String { "https://localhost:\(tlsPort)" }
+    /// Of the server, signed by itself.
+    var certificate: String { folder + "/server.pem" }
 
     var site: String { "http://127.0.0.1:\(port)" }
 
@@ -23,6 +28,9 @@ struct DavServer {
             scgi_temp_path \(folder)/temp;
             server {
                 listen 127.0.0.1:\(port);
+                listen 127.0.0.1:\(tlsPort) ssl;
+                ssl_certificate \(certificate);
+                ssl_certificate_key \(folder)/server.key;
                 root \(folder);
                 location = /1 { return 301 /2$is_args$args; }
                 location = /2 { return 302 /3$is_args$args; }
@@ -37,7 +45,14 @@ struct DavServer {
 
     static func with(_ body: (DavServer) async throws -> Void) async throws {
         let scratch = try Scratch(in: "/dev/shm")
-        let server = DavServer(folder: scratch.path, port: try freePort())
+        let server = DavServer(folder: scratch.path, port: try freePort(), tlsPort: try freePort())
+        _ = try Program.milliseconds(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                "-addext",
+                "subjectAltName=DNS:localhost", "-keyout", scratch.file("server.key"), "-out", server.certificate,
+            ])
         let file = scratch.file("nginx.conf")
         try server.configuration.write(toFile: file, atomically: true, encoding: .utf8)
         let nginx = Process()

@@ -2,7 +2,7 @@
 func measureKinds() async throws -> [Row] {
     var rows: [Row] = []
     try await DavServer.with { server in
-        rows += try await measureUploads(to: server)
+        rows += try measureUploads(to: server)
         rows += try await measureUnfurl(at: server)
     }
     rows += try await measureEnrich()

@@ -62,8 +62,8 @@ enum Program {
     /// The resident memory of a process in megabytes (10^6 bytes).
     static func residentMegabytes(_ pid: Int32) throws -> Double { try megabytes("VmRSS:", of: "\(pid)") }
 
-    /// The most resident memory that this process has had, in megabytes (10^6 bytes).
-    static func peakMegabytes() throws -> Double { try megabytes("VmHWM:", of: "self") }
+    /// The most resident memory that a process has had, in megabytes (10^6 bytes).
+    static func peakMegabytes(_ pid: Int32) throws -> Double { try megabytes("VmHWM:", of: "\(pid)") }
 
     private static func megabytes(_ field: String, of process: String) throws -> Double {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
@@ -89,14 +89,6 @@ enum Program {
                 "\(path) \(arguments.joined(separator: " ")) ended with status \(process.terminationStatus)")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-
-    /// Runs this program with other words, and reads the number that it prints.
-    static func number(_ arguments: [String]) throws -> Double {
-        guard let number = Double(try output(own, arguments)) else {
-            throw BenchError("halyard-bench \(arguments.joined(separator: " ")) gave no number")
-        }
-        return number
     }
 
     /// Where this program stands.
