@@ -34,7 +34,7 @@ extension KindFailure {
         switch error {
         case let failure as KindFailure: self = failure
         case is CancellationError: self = .cancelled
-        case let problem as WireProblem: self.init(problem, at: url)
+        case let problem as WireProblem: self.init(problem, at: url, limits: limits)
         case let failed as Connector.Failed: self.init(failed.cause, at: url, limits: limits)
         case let problem as ConnectionProblem: self.init(problem, at: url, limits: limits)
         case is NIOConnectionError, ChannelError.connectTimeout, ChannelError.connectPending:
@@ -43,23 +43,15 @@ extension KindFailure {
             self = .connectFailed(url)
         case is ChannelError: self = .connectionLost(url)
         case is IOError: self = .connectionLost(url)
-        case HTTPParserError.invalidEOFState: self = .connectionLost(url)
-        case HTTPParserError.headerOverflow: self = .headersTooLarge(url, limit: limits.headerBytes)
-        case is HTTPParserError:
-            self = .protocolError(url, "the answer is not HTTP")
         default:
-            let type = String(reflecting: Swift.type(of: error))
-            if type.hasPrefix("NIOSSL") {
-                self.init(
-                    .tlsFailed,
-                    "\(url.redacted): no secure connection (certificate not valid for this name, or no common protocol); "
-                        + "check the server's certificate.",
-                    isRetryable: false, url: url)
-            } else {
-                self.init(
-                    .connectionLost, "\(url.redacted): the exchange failed (\(type)); try again.", isRetryable: true,
-                    url: url)
+            if let problem = TLSProblem(error) {
+                self.init(problem, at: url)
+                return
             }
+            let type = String(reflecting: Swift.type(of: error))
+            self.init(
+                .connectionLost, "\(url.redacted): the exchange failed (\(type)); try again.", isRetryable: true,
+                url: url)
         }
     }
 

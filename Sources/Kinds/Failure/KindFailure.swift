@@ -66,7 +66,18 @@ public struct KindFailure: OperationFailure, Hashable {
         case connectFailed = "connect_failed"
         /// The proxy cannot be reached, or does not let it through.
         case proxyFailed = "proxy_failed"
+        /// No secure connection, for a reason that the next ones do not name.
         case tlsFailed = "tls_failed"
+        case tlsExpired = "tls_expired"
+        case tlsNotYetValid = "tls_not_yet_valid"
+        /// The certificate is for other names.
+        case tlsWrongHost = "tls_wrong_host"
+        case tlsSelfSigned = "tls_self_signed"
+        case tlsUnknownAuthority = "tls_unknown_authority"
+        /// The server does not send a certificate between its own and the authority's.
+        case tlsMissingIntermediate = "tls_missing_intermediate"
+        /// No version, cipher or protocol that both sides speak.
+        case tlsNothingInCommon = "tls_no_common_protocol"
         /// The server took longer than a limit of ours.
         case timeout = "timeout"
         case connectionLost = "connection_lost"

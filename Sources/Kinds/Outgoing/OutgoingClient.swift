@@ -1,3 +1,5 @@
+import Glibc
+import Jobs
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -146,6 +148,22 @@ public final class OutgoingClient: Sendable {
         return Task { await exchange.send(stream) }
     }
 
+    /// Says why the certificates of a server were refused; nil when that cannot be found out.
+    ///
+    /// Connects once more, and sends nothing but the TLS handshake.
+    private func untrusted(_ url: WebURL, _ place: Connection.Place, at address: IPAddress) async -> KindFailure? {
+        let chain = PeerChain()
+        // It fails: the handler that keeps the certificates refuses them all.
+        _ = try? await connector.open(place, [address], keepingCertificatesIn: chain)
+        if Task.isCancelled { return .cancelled }
+        // The roots have been read for the connection that failed.
+        guard let authorities = try? connector.roots.authorities() else { return nil }
+        let problem = CertificateProblem(
+            of: chain.seen, roots: authorities.names, hasOwnAuthorities: authorities.hasOwn,
+            now: Timestamp(milliseconds: Int64(time(nil)) * 1000))
+        return problem.map { KindFailure($0, at: url) }
+    }
+
     private func failure(_ error: any Error, at url: WebURL) -> KindFailure {
         if Task.isCancelled { return .cancelled }
         if let proxy = configuration.proxy, error as? ConnectionProblem == .proxyUnreachable {
@@ -179,7 +197,10 @@ public final class OutgoingClient: Sendable {
                 for address in opened.failed { trace.at(address)?.failed(.connectFailed(request.url)) }
                 return Opened(connection: opened.connection, trace: trace.at(opened.connection.address))
             } catch {
-                let failure = failure(error, at: request.url)
+                var failure = failure(error, at: request.url)
+                if TLSProblem(error) == .untrusted, failure.reason == .tlsFailed, let address = left.first {
+                    failure = await untrusted(request.url, place, at: address) ?? failure
+                }
                 let failed = (error as? Connector.Failed)?.tried ?? left.prefix(1).map(\.self)
                 for address in failed {
                     trace.at(address)?.failed(failure.reason == .cancelled ? Overrun.cause : failure)

@@ -91,7 +91,7 @@ import Testing
             switch self {
             case .notHTTP: "nonsense\r\n\r\n"
             case .longHeader: "HTTP/1.1 200 OK\r\nx: \(String(repeating: "a", count: 70_000))\r\n\r\n"
-            case .manyHeaders: "HTTP/1.1 200 OK\r\n" + String(repeating: "x: y\r\n", count: 300) + "\r\n"
+            case .manyHeaders: "HTTP/1.1 200 OK\r\n" + String(repeating: "x: y\r\n", count: 12_000) + "\r\n"
             case .nothing: ""
             case .cutInTheHead: "HTTP/1.1 200 OK\r\ncontent-le"
             }
@@ -114,6 +114,21 @@ import Testing
             try await withClient { client in
                 let failure = await failure { () async throws(KindFailure) in try await get(server.origin, client) }
                 #expect(failure?.code == answer.code)
+            }
+        }
+    }
+
+    /// More than the buffers of a connection hold, with the body to follow.
+    @Test(arguments: [40_000, 70_000, 700_000]) func largeHeadOfAnUploadIsSent(bytes: Int) async throws {
+        try await LoopbackServer.with { _ in
+            .respond(200)
+        } _: { server in
+            try await withClient { client in
+                for body in ["x", String(repeating: "x", count: 3 << 20)] {
+                    let input = Upload.Input(
+                        to: server.origin, headers: ["x-large": String(repeating: "a", count: bytes)], body: body)
+                    #expect(try await Upload(client: client).result(input).status == 200)
+                }
             }
         }
     }

@@ -66,13 +66,13 @@ struct ProxyTests {
                     let other = await failure { () async throws(KindFailure) in
                         try await get("https://127.0.0.1:\(nginx.tlsPort)/x", client)
                     }
-                    #expect(other?.code == "tls_failed")
+                    #expect(other?.code == "tls_wrong_host")
                 }
                 try await withClient(configuration(proxy)) { client in
                     let failure = await failure { () async throws(KindFailure) in
                         try await get("https://localhost:\(nginx.tlsPort)/x", client)
                     }
-                    #expect(failure?.code == "tls_failed")
+                    #expect(failure?.code == "tls_self_signed")
                 }
             }
         }

@@ -65,11 +65,12 @@ final class LoopbackServer: Sendable {
     ///
     /// - Parameters:
     ///   - isEager: Whether every head is greeted, also one that does not expect it.
+    ///   - isRaw: Whether the handler is asked as soon as any bytes arrive, whatever they are.
     ///   - tls: Nil to speak plain HTTP.
     static func with<T>(
         _ handler: @escaping Handler, interrupting: Interruption? = nil,
         greeting: @escaping Greeting = { _ in .proceed }, isEager: Bool = false,
-        tls: NIOSSLContext? = nil, _ body: (LoopbackServer) async throws -> T
+        isRaw: Bool = false, tls: NIOSSLContext? = nil, _ body: (LoopbackServer) async throws -> T
     ) async throws -> T {
         let place = Mutex<LoopbackServer?>(nil)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -82,6 +83,7 @@ final class LoopbackServer: Sendable {
                     try channel.pipeline.syncOperations.addHandler(
                         Talk(
                             handler: handler, interruption: interrupting, greeting: greeting, isEager: isEager,
+                            isRaw: isRaw,
                             server: server))
                 }
             }
@@ -110,6 +112,7 @@ final class LoopbackServer: Sendable {
         private let interruption: Interruption?
         private let greeting: Greeting
         private let isEager: Bool
+        private let isRaw: Bool
         private weak let server: LoopbackServer?
         private var received = ByteBuffer()
         /// The request whose body is arriving.
@@ -117,17 +120,22 @@ final class LoopbackServer: Sendable {
 
         init(
             handler: @escaping Handler, interruption: Interruption?, greeting: @escaping Greeting, isEager: Bool,
-            server: LoopbackServer?
+            isRaw: Bool, server: LoopbackServer?
         ) {
             self.handler = handler
             self.interruption = interruption
             self.greeting = greeting
             self.isEager = isEager
+            self.isRaw = isRaw
             self.server = server
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
+            if isRaw {
+                let request = Request(method: "", target: "", headers: [], body: [])
+                return answer(handler(request), to: request, context: context)
+            }
             while let request = takeRequest(context) {
                 server?.record(request)
                 answer(handler(request), to: request, context: context)

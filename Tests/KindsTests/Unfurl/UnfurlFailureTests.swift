@@ -73,10 +73,10 @@ import Testing
     }
 
     @Test(.enabled(if: Nginx.isInstalled, "nginx is not installed"))
-    func noSecureConnectionIsTLSFailed() async throws {
+    func untrustedServerIsAFailure() async throws {
         try await Nginx.with { nginx in
             let failure = try await self.code(of: Unfurl.Input(url: "https://localhost:\(nginx.tlsPort)/"))
-            #expect(failure?.code == "tls_failed")
+            #expect(failure?.code == "tls_self_signed")
         }
     }
 

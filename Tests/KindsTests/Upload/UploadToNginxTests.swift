@@ -63,7 +63,7 @@ struct UploadToNginxTests {
             var trusting = loopbackConfiguration()
             trusting.certificateFile = nginx.certificate
             for (configuration, host, code) in [
-                (loopbackConfiguration(), "localhost", "tls_failed"), (trusting, "127.0.0.1", "tls_failed"),
+                (loopbackConfiguration(), "localhost", "tls_self_signed"), (trusting, "127.0.0.1", "tls_wrong_host"),
                 (trusting, "localhost", nil),
             ] {
                 try await withClient(configuration) { client in

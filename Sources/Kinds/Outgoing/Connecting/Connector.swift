@@ -30,14 +30,17 @@ struct Connector: Sendable {
     /// Connects to one of the server's vetted addresses.
     ///
     /// - Throws: `Failed` when another address may do better, otherwise the reason why none will.
-    func open(_ place: Connection.Place, _ addresses: [IPAddress]) async throws -> Opened {
+    /// - Parameter chain: Keeps the certificates of the server; the TLS handshake then fails.
+    func open(
+        _ place: Connection.Place, _ addresses: [IPAddress], keepingCertificatesIn chain: PeerChain? = nil
+    ) async throws -> Opened {
         let loop = group.next()
         if let proxy = configuration.proxy {
             guard let address = addresses.first else { throw Failed(tried: [], cause: ConnectionProblem.refused) }
             let secret = try configuration.proxySecret()
             let channel = try await reach(proxy, on: loop)
             return Opened(
-                connection: try await secure(channel, place, address) { pipeline in
+                connection: try await secure(channel, place, address, chain) { pipeline in
                     let tunnel = loop.makePromise(of: Void.self)
                     let handler = ProxyTunnel(to: address, port: place.port, secret: secret, promise: tunnel)
                     do { try pipeline.addHandler(handler) } catch { tunnel.fail(error) }
@@ -57,7 +60,8 @@ struct Connector: Sendable {
         for address in outcome.failed { dead.note(.init(address: address, port: place.port)) }
         dead.forget(.init(address: outcome.address, port: place.port))
         return Opened(
-            connection: try await secure(outcome.channel, place, outcome.address, through: nil), failed: outcome.failed)
+            connection: try await secure(outcome.channel, place, outcome.address, chain, through: nil),
+            failed: outcome.failed)
     }
 
     private func reach(_ proxy: ProxyServer, on loop: any EventLoop) async throws -> any Channel {
@@ -83,7 +87,7 @@ struct Connector: Sendable {
 
     /// Does what lies between a connection and its first request: the proxy's tunnel, TLS, and the coding of HTTP.
     private func secure(
-        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress,
+        _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ chain: PeerChain?,
         through tunnel: (@Sendable (ChannelPipeline.SynchronousOperations) throws -> Tunnel)?
     ) async throws -> Connection {
         let loop = channel.eventLoop
@@ -92,7 +96,7 @@ struct Connector: Sendable {
             let context = place.scheme == .https ? try roots.context() : nil
             return try await withTaskCancellationHandler {
                 try await loop.flatSubmit { () -> EventLoopFuture<Connection> in
-                    guard let tunnel else { return encrypt(channel, place, address, context, limit) }
+                    guard let tunnel else { return encrypt(channel, place, address, context, chain, limit) }
                     let timer = loop.assumeIsolated().scheduleTask(in: limit) {
                         channel.pipeline.fireErrorCaught(ConnectionProblem.proxyTimeout)
                     }
@@ -101,7 +105,7 @@ struct Connector: Sendable {
                         established.whenComplete { _ in timer.cancel() }
                         return established.flatMap {
                             channel.pipeline.syncOperations.removeHandler(handler.value)
-                        }.flatMap { encrypt(channel, place, address, context, limit) }
+                        }.flatMap { encrypt(channel, place, address, context, chain, limit) }
                     } catch {
                         return loop.makeFailedFuture(error)
                     }
@@ -131,7 +135,7 @@ struct Connector: Sendable {
     /// Adds TLS and the coding of HTTP. On the channel's event loop.
     private func encrypt(
         _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ context: NIOSSLContext?,
-        _ limit: TimeAmount
+        _ chain: PeerChain?, _ limit: TimeAmount
     ) -> EventLoopFuture<Connection> {
         let loop = channel.eventLoop
         let secured = context.map { _ in loop.makePromise(of: Void.self) }
@@ -140,16 +144,13 @@ struct Connector: Sendable {
             if let context {
                 // An address is no name that a server could choose its certificate by; it is compared with the certificate's.
                 let name = IPAddress(place.host) == nil ? place.host : nil
-                try pipeline.addHandler(try NIOSSLClientHandler(context: context, serverHostname: name))
+                try pipeline.addHandler(
+                    try chain?.handler(for: name) ?? NIOSSLClientHandler(context: context, serverHostname: name))
             }
-            var sizes = NIOHTTPDecoderLimitConfiguration()
-            sizes.maxHeaderFieldSize = configuration.limits.headerBytes
-            sizes.maxHeaderListSize = configuration.limits.headerBytes
-            let decoder = HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: sizes)
             let handler = ExchangeHandler(
-                pool: pool, idle: TimeAmount(configuration.limits.idle), secured: secured)
+                pool: pool, idle: TimeAmount(configuration.limits.idle),
+                maxHeadBytes: configuration.limits.headerBytes, secured: secured)
             try pipeline.addHandler(HTTPRequestEncoder())
-            try pipeline.addHandler(ByteToMessageHandler(decoder))
             try pipeline.addHandler(handler)
             // From here on the handler decides when something is read.
             channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }

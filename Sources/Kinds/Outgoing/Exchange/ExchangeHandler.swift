@@ -9,7 +9,7 @@ import NIOTLS
 /// their ends. 3. Bytes that belong to no answer close it. 4. An answer that refuses what is still being sent (300 and above)
 /// stops the sending.
 final class ExchangeHandler: ChannelDuplexHandler {
-    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundIn = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
@@ -42,7 +42,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private weak var connection: Connection?
     private var current: Current?
-    private var order = AnswerOrder()
+    private var reader: AnswerReader
     private var isReused = false
     private var isReadHeld = false
     /// The task that sends the body, while the connection takes no more.
@@ -50,8 +50,9 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private var lastActivity = NIODeadline.now()
     private var timer: (at: NIODeadline, scheduled: Scheduled<Void>)?
 
-    init(pool: ConnectionPool, idle: TimeAmount, secured: EventLoopPromise<Void>?) {
+    init(pool: ConnectionPool, idle: TimeAmount, maxHeadBytes: Int, secured: EventLoopPromise<Void>?) {
         self.pool = pool
+        reader = AnswerReader(maxHeadBytes: maxHeadBytes)
         self.secured = secured
         self.idle = idle
     }
@@ -66,7 +67,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         }
         exchange.trace?.connected(isReused: isReused, tls: connection?.tls)
         isReused = true
-        order.requestSent()
+        reader.requestSent(head.method)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         switch body {
         case .stream(_, let length)?: current = Current(exchange: exchange, sending: .body(length))
@@ -141,13 +142,16 @@ final class ExchangeHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let part = unwrapInboundIn(data)
-        switch order.judge(part) {
-        case .pass: break
-        case .drop: return
-        // I3
-        case .refuse(let problem): return fail(problem)
+        reader.receive(unwrapInboundIn(data))
+        do throws(WireProblem) {
+            while let part = try reader.next() { receive(part) }
+        } catch {
+            // I3
+            fail(error)
         }
+    }
+
+    private func receive(_ part: HTTPClientResponsePart) {
         guard let exchange = current?.exchange else { return }
         switch part {
         case .head(let head):
@@ -189,6 +193,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         endHandshake(.failure(ConnectionProblem.closed))
         timer?.scheduled.cancel()
         if let connection { pool.remove(connection) }
+        if let end = reader.close() { receive(end) }
         guard let current else { return }
         // An answer that is complete counts, also when the rest of the request was not taken.
         if current.isReceived { end(current) } else { fail(ConnectionProblem.closed) }

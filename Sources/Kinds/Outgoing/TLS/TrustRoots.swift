@@ -6,14 +6,21 @@ import Synchronization
 /// than a connection.
 final class TrustRoots: Sendable {
     private let extraFile: String?
-    private let loaded = Mutex<Result<NIOSSLContext, KindFailure>?>(nil)
+    private let loaded = Mutex<Result<Loaded, KindFailure>?>(nil)
+
+    private struct Loaded {
+        let configuration: TLSConfiguration
+        let context: NIOSSLContext
+    }
 
     init(extraFile: String?) { self.extraFile = extraFile }
 
     /// TLS 1.2 or newer; the certificate and its name are checked in full.
     ///
     /// Blocks the first time, for some milliseconds.
-    func context() throws(KindFailure) -> NIOSSLContext {
+    func context() throws(KindFailure) -> NIOSSLContext { try get().context }
+
+    private func get() throws(KindFailure) -> Loaded {
         let result = loaded.withLock { loaded in
             if let loaded { return loaded }
             let fresh = Result { () throws(KindFailure) in try load() }
@@ -23,7 +30,16 @@ final class TrustRoots: Sendable {
         return try result.get()
     }
 
-    private func load() throws(KindFailure) -> NIOSSLContext {
+    /// The names of the trusted authorities, as they stand in certificates, and whether the administrator added some.
+    func authorities() throws(KindFailure) -> (names: Set<[UInt8]>, hasOwn: Bool) {
+        let configuration = try get().configuration
+        var certificates: [NIOSSLCertificate] = []
+        if case .certificates(let some) = configuration.trustRoots { certificates += some }
+        for case .certificates(let some) in configuration.additionalTrustRoots { certificates += some }
+        return (Set(certificates.compactMap { PeerCertificate($0)?.subject }), extraFile != nil)
+    }
+
+    private func load() throws(KindFailure) -> Loaded {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
@@ -34,7 +50,7 @@ final class TrustRoots: Sendable {
             configuration.additionalTrustRoots = [.certificates(try Self.certificates(in: extraFile))]
         }
         do {
-            return try NIOSSLContext(configuration: configuration)
+            return Loaded(configuration: configuration, context: try NIOSSLContext(configuration: configuration))
         } catch {
             throw KindFailure(
                 .tlsFailed,

@@ -1,0 +1,77 @@
+import NIOSSL
+
+/// Why there was no secure connection, as far as the client's error says.
+enum TLSProblem: Equatable {
+    /// The certificates do not lead to a trusted authority; ``CertificateProblem`` says more.
+    case untrusted
+    case wrongHost
+    /// No version, cipher or application protocol that both sides speak.
+    case nothingInCommon
+    /// What answers does not speak TLS.
+    case notTLS
+    /// The connection ended in the handshake.
+    case cutOff
+    /// A close without the end of TLS, which could be an attacker's.
+    case truncated
+    case other
+
+    init?(_ error: any Error) {
+        switch error {
+        case NIOSSLError.uncleanShutdown: self = .truncated
+        case NIOSSLError.handshakeFailed(let error): self.init(handshake: error)
+        case let error as BoringSSLError: self.init(handshake: error)
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: self = .wrongHost
+        case is NIOSSLError, is NIOSSLExtraError: self = .other
+        default: return nil
+        }
+    }
+
+    private init(handshake error: BoringSSLError) {
+        guard case .sslError(let stack) = error else {
+            self = .cutOff
+            return
+        }
+        // The errors are told apart by their text alone.
+        let text = stack.map(\.description).joined(separator: "\n")
+        func mentions(_ reasons: String...) -> Bool { reasons.contains { text.contains($0) } }
+        if mentions("CERTIFICATE_VERIFY_FAILED") {
+            self = .untrusted
+        } else if mentions("EOF during handshake") {
+            self = .cutOff
+        } else if mentions(
+            "ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "ALERT_HANDSHAKE_FAILURE", "NO_APPLICATION_PROTOCOL",
+            "ALERT_INSUFFICIENT_SECURITY", "WRONG_CIPHER_RETURNED", "UNKNOWN_CIPHER_RETURNED", "INVALID_ALPN_PROTOCOL")
+        {
+            self = .nothingInCommon
+        } else if mentions("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNEXPECTED_RECORD", "UNEXPECTED_MESSAGE") {
+            self = .notTLS
+        } else {
+            self = .other
+        }
+    }
+}
+
+extension KindFailure {
+    init(_ problem: TLSProblem, at url: WebURL) {
+        switch problem {
+        case .wrongHost:
+            self = .tls(
+                .tlsWrongHost, url,
+                "the server's certificate is for other names than \(url.host); check the address, or the server's certificate"
+            )
+        case .nothingInCommon:
+            self = .tls(
+                .tlsNothingInCommon, url,
+                "the server and Halyard have no version, cipher or protocol in common (TLS 1.2 and 1.3 with HTTP/1.1 are "
+                    + "offered), or the server wants a client certificate; its operator must change that")
+        case .notTLS:
+            self = .tls(
+                .tlsFailed, url, "port \(url.port) does not speak TLS; check the address, or use http")
+        case .cutOff:
+            self = .connectFailed(url, by: "the server ended the connection before it was secure")
+        case .truncated: self = .connectionLost(url)
+        case .untrusted, .other:
+            self = .tls(.tlsFailed, url, "no secure connection; check the server's certificate and its TLS settings")
+        }
+    }
+}

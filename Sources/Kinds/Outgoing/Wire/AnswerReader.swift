@@ -1,0 +1,217 @@
+import NIOCore
+import NIOHTTP1
+
+/// Reads the answers of one HTTP/1 connection, as RFC 9112 says, and as leniently as curl and browsers where servers differ.
+///
+/// NIO's own decoder refuses answers that browsers accept, and a server must not be able to produce parts in an order that
+/// ``ExchangeHandler`` does not expect:
+///
+/// - I1: A part appears only while a request is waiting for it.
+/// - I2: An answer is any number of heads from 100 to 199, then one head from 200 to 999, then body parts, then one end.
+/// - I3: 101 never appears: Halyard asks for no other protocol.
+/// - I4: After a problem nothing more of this connection appears.
+/// - I5: Memory is bounded: a head and the trailers have a limit, and body bytes are passed on as they arrive.
+struct AnswerReader {
+    /// A server may report progress before the answer, but not without end.
+    static let mostInterimHeads = 1000
+    /// A chunk's size with its extensions.
+    static let maxChunkLine = 4096
+
+    private enum State {
+        case idle
+        /// A request is on its way; the number counts the heads from 100 to 199.
+        case head(interim: Int)
+        case body(left: Int64)
+        case bodyUntilClose
+        case chunkSize
+        case chunk(left: Int64)
+        case chunkEnd
+        /// The number counts the bytes of trailers.
+        case trailers(bytes: Int)
+        case end
+        /// More than one answer came for one request.
+        case surplus
+        case refused
+    }
+
+    private let maxHeadBytes: Int
+    private var state = State.idle
+    private var method = HTTPMethod.GET
+    private var buffer = ByteBuffer()
+    /// Bytes of `buffer` that hold no end of what is being looked for.
+    private var scanned = 0
+
+    init(maxHeadBytes: Int) { self.maxHeadBytes = maxHeadBytes }
+
+    mutating func requestSent(_ method: HTTPMethod) {
+        // I4. Nor may what came before the request pass for its answer.
+        guard case .idle = state else { return }
+        state = .head(interim: 0)
+        self.method = method
+    }
+
+    mutating func receive(_ bytes: ByteBuffer) {
+        if case .refused = state { return }
+        if buffer.readableBytes == 0 {
+            buffer = bytes
+        } else {
+            buffer.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// The next part of what was received; nil until more is.
+    ///
+    /// - Throws: Once; the connection is useless then.
+    mutating func next() throws(WireProblem) -> HTTPClientResponsePart? {
+        do throws(WireProblem) {
+            return try read()
+        } catch {
+            state = .refused
+            buffer = ByteBuffer()
+            throw error
+        }
+    }
+
+    /// The connection was closed, and ``next()`` has returned nil.
+    ///
+    /// - Returns: The end of an answer that the close completes.
+    mutating func close() -> HTTPClientResponsePart? {
+        defer { state = .refused }
+        if case .bodyUntilClose = state { return .end(nil) }
+        return nil
+    }
+
+    private mutating func read() throws(WireProblem) -> HTTPClientResponsePart? {
+        while true {
+            switch state {
+            case .refused: return nil
+            case .idle:
+                skipLineEnds()
+                // I1
+                if buffer.readableBytes > 0 { throw .unexpectedData }
+                return nil
+            case .head(let interim):
+                guard let bytes = try takeHead() else { return nil }
+                return .head(try read(AnswerHead(bytes), after: interim))
+            case .body(let left):
+                guard let bytes = takeBody(atMost: left) else { return nil }
+                let rest = left - Int64(bytes.readableBytes)
+                state = rest == 0 ? .end : .body(left: rest)
+                return .body(bytes)
+            case .bodyUntilClose: return takeBody(atMost: .max).map { .body($0) }
+            case .chunkSize:
+                guard let line = try takeLine(atMost: Self.maxChunkLine, or: .chunk) else { return nil }
+                guard let size = Self.chunkSize(line) else { throw .chunk }
+                state = size == 0 ? .trailers(bytes: 0) : .chunk(left: size)
+            case .chunk(let left):
+                guard let bytes = takeBody(atMost: left) else { return nil }
+                let rest = left - Int64(bytes.readableBytes)
+                state = rest == 0 ? .chunkEnd : .chunk(left: rest)
+                return .body(bytes)
+            case .chunkEnd:
+                guard let line = try takeLine(atMost: 0, or: .chunk) else { return nil }
+                if !line.isEmpty { throw .chunk }
+                state = .chunkSize
+            case .trailers(let bytes):
+                guard let line = try takeLine(atMost: maxHeadBytes - bytes, or: .headTooLarge) else { return nil }
+                state = line.isEmpty ? .end : .trailers(bytes: bytes + line.count + 1)
+            case .end:
+                skipLineEnds()
+                state = buffer.readableBytes == 0 ? .idle : .surplus
+                return .end(nil)
+            case .surplus: throw .surplus
+            }
+        }
+    }
+
+    private mutating func read(_ head: AnswerHead, after interim: Int) throws(WireProblem) -> HTTPResponseHead {
+        var head = head
+        switch head.status {
+        case 100, 102...199:
+            if interim >= Self.mostInterimHeads { throw .tooManyInterimHeads }
+            state = .head(interim: interim + 1)
+        // Browsers and curl accept statuses above 599, and well-known sites send them.
+        case 200...999:
+            switch try head.takeFraming(answering: method) {
+            case .none: state = .end
+            case .length(let length): state = length == 0 ? .end : .body(left: length)
+            case .chunked: state = .chunkSize
+            case .untilClose: state = .bodyUntilClose
+            }
+        // I2, I3
+        default: throw .status(head.status)
+        }
+        return head.part
+    }
+
+    // MARK: Taking bytes
+
+    /// A head up to its empty line. A line ends with a line feed; a carriage return before it does not count.
+    private mutating func takeHead() throws(WireProblem) -> [UInt8]? {
+        if scanned == 0 { skipLineEnds() }
+        let view = buffer.readableBytesView
+        // What is not HTTP is not waited for.
+        if !view.prefix(5).elementsEqual("HTTP/".utf8.prefix(view.count)) { throw .notHTTP }
+        guard let length = Self.headLength(in: view, from: &scanned) else {
+            if view.count > maxHeadBytes { throw .headTooLarge }
+            return nil
+        }
+        scanned = 0
+        if length > maxHeadBytes { throw .headTooLarge }
+        return buffer.readBytes(length: length)
+    }
+
+    /// - Parameter offset: Where to look from; moved behind what needs no second look.
+    private static func headLength(in view: ByteBufferView, from offset: inout Int) -> Int? {
+        while let feed = view[(view.startIndex + offset)...].firstIndex(of: UInt8(ascii: "\n")) {
+            offset = feed - view.startIndex
+            var next = feed + 1
+            if next < view.endIndex, view[next] == UInt8(ascii: "\r") { next += 1 }
+            guard next < view.endIndex else { return nil }
+            if view[next] == UInt8(ascii: "\n") { return next + 1 - view.startIndex }
+            offset += 1
+        }
+        offset = view.count
+        return nil
+    }
+
+    /// - Parameter limit: Bytes of the line without its end.
+    private mutating func takeLine(
+        atMost limit: Int, or problem: WireProblem
+    ) throws(WireProblem) -> [UInt8]? {
+        let view = buffer.readableBytesView
+        guard let feed = view[(view.startIndex + scanned)...].firstIndex(of: UInt8(ascii: "\n")) else {
+            scanned = view.count
+            if view.count > limit + 1 { throw problem }
+            return nil
+        }
+        scanned = 0
+        var line = buffer.readBytes(length: feed - view.startIndex + 1) ?? []
+        line.removeLast()
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        if line.count > limit { throw problem }
+        return line
+    }
+
+    private mutating func takeBody(atMost limit: Int64) -> ByteBuffer? {
+        if buffer.readableBytes == 0 { return nil }
+        return buffer.readSlice(length: Int(min(limit, Int64(buffer.readableBytes))))
+    }
+
+    private mutating func skipLineEnds() {
+        let ends = buffer.readableBytesView.prefix { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+        buffer.moveReaderIndex(forwardBy: ends.count)
+    }
+
+    /// Hexadecimal digits, then perhaps an extension, which nobody needs.
+    private static func chunkSize(_ line: [UInt8]) -> Int64? {
+        let digits = line.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        guard !digits.isEmpty else { return nil }
+        var size: Int64 = 0
+        for digit in digits {
+            guard let value = hexDigit(digit), size < 1 << 59 else { return nil }
+            size = size << 4 | Int64(value)
+        }
+        return size
+    }
+}

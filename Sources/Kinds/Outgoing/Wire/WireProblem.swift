@@ -1,0 +1,53 @@
+/// Why an answer is refused.
+enum WireProblem: Error, Equatable {
+    /// Not an answer of HTTP/1.
+    case notHTTP
+    /// Below 100, or 101.
+    case status(Int)
+    case tooManyInterimHeads
+    case headTooLarge
+    /// A `Content-Length` that is no number, or several that differ.
+    case contentLength
+    /// A transfer coding other than chunked.
+    case transferCoding
+    /// The body is not in chunks, though the head says so.
+    case chunk
+    /// Bytes while no request was under way.
+    case unexpectedData
+    /// Bytes right behind an answer, when the next request may be under way.
+    case surplus
+}
+
+extension KindFailure {
+    init(_ problem: WireProblem, at url: WebURL, limits: OutgoingLimits) {
+        switch problem {
+        case .notHTTP: self = .protocolError(url, "the answer is not HTTP")
+        case .status(101):
+            self = .protocolError(
+                url, "the server answered with a change of protocol (101) that was not asked for", status: 101)
+        case .status(let status):
+            let text = "\(status)"
+            let padded = String(repeating: "0", count: max(0, 3 - text.utf8.count)) + text
+            self = .protocolError(
+                url, "the server answered with status \(padded), which HTTP does not have", status: status)
+        case .tooManyInterimHeads:
+            self = .protocolError(
+                url, "the server sent more than \(AnswerReader.mostInterimHeads) interim answers (1xx)")
+        case .headTooLarge: self = .headersTooLarge(url, limit: limits.headerBytes)
+        case .contentLength:
+            self = .protocolError(
+                url, "the answer's Content-Length is not a number, or is given several times with different values")
+        case .transferCoding:
+            self = .protocolError(url, "the answer uses a transfer coding other than chunked")
+        case .chunk: self = .protocolError(url, "the answer's body is not in valid chunks")
+        case .surplus: self = .connectionLost(url)
+        case .unexpectedData: self = .protocolError(url, "the server sent data that belongs to no answer")
+        }
+    }
+
+    static func protocolError(_ url: WebURL, _ fact: String, status: Int? = nil) -> KindFailure {
+        KindFailure(
+            .protocolError, "\(url.redacted): \(fact); check that the address leads to a web server.", status: status,
+            url: url)
+    }
+}

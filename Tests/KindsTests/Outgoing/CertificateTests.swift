@@ -1,0 +1,166 @@
+import NIOCore
+import NIOSSL
+import OperationTypes
+import Testing
+
+@testable import Kinds
+
+/// Each reason for which there is no secure connection has a code and words of its own, with a real server.
+@Suite struct CertificateTests {
+    enum Case: CaseIterable {
+        case expired, expiredAuthority, notYetValid, wrongHost, selfSigned, unknownAuthority, unknownAuthorityInChain
+        case missingIntermediate, oldVersion, otherCipher, notTLS, cutOff
+
+        var code: String {
+            switch self {
+            case .expired, .expiredAuthority: "tls_expired"
+            case .notYetValid: "tls_not_yet_valid"
+            case .wrongHost: "tls_wrong_host"
+            case .selfSigned: "tls_self_signed"
+            case .unknownAuthority, .unknownAuthorityInChain: "tls_unknown_authority"
+            case .missingIntermediate: "tls_missing_intermediate"
+            case .oldVersion, .otherCipher: "tls_no_common_protocol"
+            case .notTLS: "tls_failed"
+            case .cutOff: "connect_failed"
+            }
+        }
+
+        /// What the message says beside.
+        var words: String {
+            switch self {
+            case .expired: "server expired on 2021-01-01"
+            case .expiredAuthority: "middle expired on 2021-01-01"
+            case .notYetValid: "valid only from 2098-01-01"
+            case .wrongHost: "other names than localhost"
+            case .selfSigned: "network.authorities"
+            case .unknownAuthority, .unknownAuthorityInChain: "signed the server's certificate, stranger"
+            case .missingIntermediate: "certificate of middle"
+            case .oldVersion, .otherCipher: "TLS 1.2 and 1.3"
+            case .notTLS: "does not speak TLS"
+            case .cutOff: "before it was secure"
+            }
+        }
+
+        func server(_ authority: TestAuthority) async throws -> NIOSSLContext? {
+            let host = "DNS:localhost"
+            switch self {
+            case .expired:
+                return try await authority.issue("server", host: host, valid: TestAuthority.longAgo).server()
+            case .expiredAuthority:
+                let middle = try await authority.issue("middle", host: nil, valid: TestAuthority.longAgo)
+                return try await authority.issue("server", host: host, by: middle).server(chain: [middle])
+            case .notYetValid:
+                return try await authority.issue("server", host: host, valid: TestAuthority.farAhead).server()
+            case .wrongHost: return try await authority.issue("server", host: "DNS:example.org").server()
+            case .selfSigned:
+                return try await TestAuthority.selfSigned("server", host: host, in: authority.folder).server()
+            case .unknownAuthority, .unknownAuthorityInChain:
+                let stranger = try await TestAuthority.selfSigned("stranger", in: authority.folder)
+                let server = try await authority.issue("server", host: host, by: stranger)
+                return try server.server(chain: self == .unknownAuthority ? [] : [stranger])
+            case .missingIntermediate:
+                let middle = try await authority.issue("middle", host: nil)
+                return try await authority.issue("server", host: host, by: middle).server()
+            case .oldVersion:
+                return try await authority.issue("server", host: host).server {
+                    $0.minimumTLSVersion = .tlsv11
+                    $0.maximumTLSVersion = .tlsv11
+                }
+            case .otherCipher:
+                return try await authority.issue("server", host: host).server {
+                    $0.maximumTLSVersion = .tlsv12
+                    // For a key that the server has not got.
+                    $0.cipherSuiteValues = [.TLS_RSA_WITH_AES_128_CBC_SHA]
+                }
+            case .notTLS, .cutOff: return nil
+            }
+        }
+    }
+
+    /// With an authority of one's own, which the unknown one is not.
+    private func configuration(_ authority: TestAuthority, trusts: Bool) -> OutgoingConfiguration {
+        var configuration = loopbackConfiguration()
+        configuration.certificateFile = trusts ? authority.root.certificate : nil
+        configuration.limits.connect = .seconds(10)
+        return configuration
+    }
+
+    @Test(arguments: Case.allCases) func everyReasonHasItsCode(reason: Case) async throws {
+        try await TestAuthority.with { authority in
+            let tls = try await reason.server(authority)
+            try await LoopbackServer.with(
+                { _ in reason == .cutOff ? .close : .respond(200) }, isRaw: tls == nil, tls: tls
+            ) { server in
+                try await withClient(configuration(authority, trusts: reason != .unknownAuthority)) { client in
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await Upload(client: client).run(
+                            .init(to: "https://localhost:\(server.port)/x", body: "canary"), context: OperationContext()
+                        )
+                    }
+                    #expect(failure?.code == reason.code, "\(failure?.message ?? "")")
+                    #expect(failure?.message.contains(reason.words) == true, "\(failure?.message ?? "")")
+                    #expect(failure?.isRetryable == (reason == .cutOff))
+                    // Neither the request nor what came after it was sent to a server that is not trusted.
+                    #expect(server.requests.isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test func trustedServerIsReachedThroughItsChain() async throws {
+        try await TestAuthority.with { authority in
+            let middle = try await authority.issue("middle", host: nil)
+            let tls = try await authority.issue("server", host: "DNS:localhost", by: middle).server(chain: [middle])
+            try await LoopbackServer.with({ _ in .respond(200) }, tls: tls) { server in
+                try await withClient(configuration(authority, trusts: true)) { client in
+                    let output = try await Upload(client: client).result(
+                        .init(to: "https://localhost:\(server.port)/x", body: "x"))
+                    #expect(output.status == 200 && server.connections == 1)
+                }
+            }
+        }
+    }
+
+    /// The reason is found out through the proxy, too.
+    @Test(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"))
+    func reasonIsFoundThroughTheProxy() async throws {
+        try await TestAuthority.with { authority in
+            let tls = try await authority.issue("server", host: "DNS:localhost", valid: TestAuthority.longAgo).server()
+            try await LoopbackServer.with({ _ in .respond(200) }, tls: tls) { server in
+                try await Tinyproxy.with { proxy in
+                    var configuration = configuration(authority, trusts: true)
+                    configuration.proxy = ProxyServer(proxy)
+                    try await withClient(configuration) { client in
+                        let failure = await failure { () async throws(KindFailure) in
+                            try await Unfurl(client: client).run(
+                                .init(url: "https://localhost:\(server.port)/x"), context: OperationContext())
+                        }
+                        #expect(failure?.code == "tls_expired")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hostile DER gives nothing, and never reads past its end.
+    @Test func brokenCertificateIsRead() async throws {
+        try await TestAuthority.with { authority in
+            let good = try NIOSSLCertificate.fromPEMFile(authority.root.certificate)[0].toDERBytes()
+            for count in 0..<good.count {
+                var reader = DERReader(good[..<count])
+                #expect(reader.next() == nil || count == good.count)
+            }
+            for place in good.indices {
+                for byte in [0x00, 0x30, 0x80, 0x84, 0xFF] as [UInt8] {
+                    var broken = good
+                    broken[place] = byte
+                    var reader = DERReader(broken[...])
+                    while var inner = reader.enter() { while inner.next() != nil {} }
+                    if let certificate = try? NIOSSLCertificate(bytes: broken, format: .der) {
+                        _ = PeerCertificate(certificate)
+                    }
+                }
+            }
+        }
+    }
+}
