@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+/// A short form of `scripts/fuzz exchange`, which sets `HALYARD_FUZZ_SECONDS` and perhaps `HALYARD_FUZZ_SEED`.
+@Suite struct ExchangeFuzzTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let seconds = environment["HALYARD_FUZZ_SECONDS"].flatMap { Int($0) }
+    /// One seed that is always the same, and one that never is; a failure names it.
+    private static let seeds: [UInt64] =
+        environment["HALYARD_FUZZ_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, .random(in: 2...UInt64.max)]
+
+    @Test(.timeLimit(.minutes(seconds.map { $0 / 60 + 5 } ?? 3)), arguments: seeds)
+    func hostileServerEndsNoProcess(seed: UInt64) async throws {
+        print("exchange fuzz: seed \(seed)")
+        try await TestAuthority.with { authority in
+            let tls = try await authority.issue("server", host: "DNS:localhost").server()
+            guard let seconds = Self.seconds else {
+                let fuzz = ExchangeFuzz(seed: seed, tls: (tls, authority.root.certificate))
+                let codes = try await fuzz.run { $0 > 150 }
+                #expect(codes.values.reduce(0, +) == 450, "seed \(seed)")
+                // The server is hostile, not absent: some answers are good, and the failures are of many kinds.
+                #expect(codes[""] != nil && codes.count > 5, "seed \(seed): \(codes)")
+                return
+            }
+            let end = ContinuousClock.now + .seconds(seconds / Self.seeds.count)
+            var round = seed
+            while ContinuousClock.now < end {
+                let fuzz = ExchangeFuzz(seed: round, tls: (tls, authority.root.certificate))
+                print("seed \(round): \(try await fuzz.run { $0 > 2000 || ContinuousClock.now > end })")
+                round &+= 1
+            }
+        }
+    }
+}
