@@ -17,19 +17,19 @@ public struct Check: Sendable, CustomStringConvertible {
     /// Every check; a store passes all of them.
     public static let all: [Check] =
         accepting + starting + claiming + finishing + graphing + cancelling + rescuing + pruning + settings + scheduling
-        + reading
+        + reading + waiting
         + observing
 }
 
 /// Where a check gets its stores from. All stores of one source are over one database, which begins empty.
 public struct StoreSource: Sendable {
-    /// Opens the database.
-    public let open: @Sendable () async throws -> any JobStore
+    /// Opens the database with clocks that the check moves.
+    public let open: @Sendable (any StoreClock) async throws -> any JobStore
     /// Ends a store without letting anything be written after what it has acknowledged.
     public let end: @Sendable (any JobStore) async throws -> Void
 
     public init(
-        open: @escaping @Sendable () async throws -> any JobStore,
+        open: @escaping @Sendable (any StoreClock) async throws -> any JobStore,
         end: @escaping @Sendable (any JobStore) async throws -> Void
     ) {
         self.open = open
@@ -37,9 +37,9 @@ public struct StoreSource: Sendable {
     }
 
     /// The same database again, as after a new start of the process.
-    func reopen(_ store: any JobStore) async throws -> any JobStore {
+    func reopen(_ store: any JobStore, _ clock: any StoreClock) async throws -> any JobStore {
         try await end(store)
-        return try await open()
+        return try await open(clock)
     }
 }
 

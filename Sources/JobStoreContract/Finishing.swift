@@ -40,12 +40,12 @@ extension Check {
         },
         Check("theConnectionsOfAnAttemptAreKeptWhateverItsEnd") { source in
             var bench = try await Workbench(source)
-            let later = bench.now + .seconds(30)
+            let later = Duration.seconds(30)
             let refused = NewGraph(isGraph: false, jobs: [bench.job(after: [bench.dependencyThatIsNot])])
             let endings: [AttemptEnd.Ending] = [
                 .succeeded(JSONText("1")), .succeeded(JSONText("1"), children: [refused]), .failed(.broken),
-                .failed(.broken, timedOut: true), .retry(.broken, at: later),
-                .retry(.broken, timedOut: true, at: later),
+                .failed(.broken, timedOut: true), .retry(.broken, after: later),
+                .retry(.broken, timedOut: true, after: later),
                 .cancelled, .interrupted,
             ]
             var ended: [(JobID, JSONText)] = []
@@ -71,7 +71,8 @@ extension Check {
             let job = try await bench.enqueue(bench.job())
             let at = bench.now + .seconds(30)
             let claimed = try await bench.claimOne()
-            try expectEqual(try await bench.end(claimed.lease, .retry(.broken, at: at)), .recorded(.scheduled))
+            try expectEqual(
+                try await bench.end(claimed.lease, .retry(.broken, after: .seconds(30))), .recorded(.scheduled))
             try expectEqual(try await bench.record(job).dueAt, at)
             try expectEqual(try await bench.store.attempts(of: job).map(\.retryAt), [at])
             try expectEqual(try await bench.claim(), [])
@@ -84,7 +85,7 @@ extension Check {
             let bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())
             let claimed = try await bench.claimOne()
-            try expectEqual(try await bench.end(claimed.lease, .retry(.broken, at: bench.now)), .recorded(.ready))
+            try expectEqual(try await bench.end(claimed.lease, .retry(.broken, after: .zero)), .recorded(.ready))
             try expectEqual(try await bench.claimOne().lease, Lease(job: job, attempt: 2))
         },
         Check("p7AnInterruptedAttemptUsesUpNoTry") { source in
@@ -102,13 +103,13 @@ extension Check {
             let bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())
             let first = try await bench.claimOne().lease
-            try await bench.end(first, .retry(.broken, at: bench.now))
+            try await bench.end(first, .retry(.broken, after: .zero))
             // Between attempts, during the next one, and after the job is final.
             try expectEqual(try await bench.end(first, .succeeded(JSONText("\"late\""))), .leaseLost)
             try expectEqual(try await bench.state(job), .ready)
             let second = try await bench.claimOne().lease
             for ending in [
-                AttemptEnd.Ending.succeeded(JSONText("\"late\"")), .failed(.broken), .retry(.broken, at: bench.now),
+                AttemptEnd.Ending.succeeded(JSONText("\"late\"")), .failed(.broken), .retry(.broken, after: .zero),
                 .cancelled, .interrupted,
             ] {
                 try expectEqual(try await bench.end(first, ending), .leaseLost)
@@ -189,7 +190,7 @@ extension Check {
             let made = (1...AttemptRecord.maxWithConnections + 3).map { JSONText(trusted: Array("[\($0)]".utf8)) }
             for connections in made {
                 try await bench.end(
-                    try await bench.claimOne().lease, .retry(.broken, at: bench.now), connections: connections)
+                    try await bench.claimOne().lease, .retry(.broken, after: .zero), connections: connections)
             }
             try expectEqual(
                 try await bench.store.attempts(of: job).map(\.connections),

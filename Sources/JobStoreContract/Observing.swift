@@ -44,7 +44,7 @@ extension Check {
             expected.append(change(first, .running, 1))
             try expectEqual(recorder.jobs, expected)
             let at = bench.now + .seconds(1)
-            try await bench.end(lease, .retry(.broken, at: at))
+            try await bench.end(lease, .retry(.broken, after: .seconds(1)))
             expected.append(change(first, .scheduled, 1, dueAt: at))
             try expectEqual(recorder.jobs, expected)
             bench.advance(.seconds(1))

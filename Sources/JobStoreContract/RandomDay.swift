@@ -32,8 +32,11 @@ func randomDay(_ source: StoreSource, seed: UInt64) async throws {
         case 11..<17:
             guard let lease = running.randomElement(using: &random) else { continue }
             running.removeAll { $0 == lease }
-            try await bench.end(lease, randomEnding(now: bench.now, using: &random))
-        case 17, 18:
+            try await bench.end(lease, randomEnding(using: &random))
+        case 17:
+            // Anything may happen to the wall clock.
+            bench.clock.set(by: .seconds(Int.random(in: -7200...7200, using: &random)))
+        case 18:
             guard let job = jobs.randomElement(using: &random) else { continue }
             _ = try await bench.store.cancel([job], now: bench.now)
         default:
@@ -48,7 +51,7 @@ func randomDay(_ source: StoreSource, seed: UInt64) async throws {
         for job in claimed { try await bench.end(job.lease, .succeeded(JSONText("1"))) }
         if claimed.isEmpty {
             guard let next = try await bench.store.nextDueAt() else { break }
-            bench.advance(next - bench.now)
+            bench.advance(max(next - bench.now, .milliseconds(1)))
         }
     }
     try await expectConsistent(bench, jobs, seed: seed)
@@ -67,19 +70,20 @@ private func randomGraph(_ bench: Workbench, known: [JobID], using random: inout
         if Int.random(in: 0..<5, using: &random) == 0, let job = known.randomElement(using: &random) {
             dependencies.append(NewDependency(on: .existing(job)))
         }
+        let isMoment = Bool.random(using: &random)
         let wait: Duration? = Int.random(in: 0..<6, using: &random) == 0 ? .seconds(3) : nil
         return bench.job(
             after: dependencies, priority: Priority.allCases.randomElement(using: &random)!,
-            dueAt: wait.map { bench.now + $0 })
+            dueAt: isMoment ? wait.map { bench.now + $0 } : nil, wait: isMoment ? nil : wait)
     }
     return NewGraph(isGraph: Bool.random(using: &random), jobs: jobs)
 }
 
-private func randomEnding(now: Timestamp, using random: inout SplitMix64) -> AttemptEnd.Ending {
+private func randomEnding(using random: inout SplitMix64) -> AttemptEnd.Ending {
     switch Int.random(in: 0..<8, using: &random) {
     case 0: .failed(.broken)
-    case 1: .retry(.broken, at: now + .seconds(1))
-    case 2: .retry(.broken, timedOut: true, at: now)
+    case 1: .retry(.broken, after: .seconds(1))
+    case 2: .retry(.broken, timedOut: true, after: .zero)
     case 3: .cancelled
     case 4: .interrupted
     default: .succeeded(JSONText("true"))

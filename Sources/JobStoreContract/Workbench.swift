@@ -1,6 +1,5 @@
 import Jobs
 import OperationTypes
-import Synchronization
 
 /// A store with a definition to enqueue, a clock that a check moves, and short ways to say what checks say often.
 final class Workbench: Sendable {
@@ -8,42 +7,45 @@ final class Workbench: Sendable {
     let source: StoreSource
     /// Of the definition `step`, in the queue `default`.
     let step: DefinitionID
-    private let clock: Mutex<Timestamp>
+    let clock: ContractClock
 
-    var now: Timestamp { clock.withLock { $0 } }
+    var now: Timestamp { clock.wall }
 
-    private init(_ store: any JobStore, _ source: StoreSource, _ step: DefinitionID, _ now: Timestamp) {
+    private init(_ store: any JobStore, _ source: StoreSource, _ step: DefinitionID, _ clock: ContractClock) {
         self.store = store
         self.source = source
         self.step = step
-        clock = Mutex(now)
+        self.clock = clock
     }
 
     convenience init(_ source: StoreSource) async throws {
         let start = Timestamp(milliseconds: 1_750_000_000_000)
-        let store = try await source.open()
+        let clock = ContractClock(start)
+        let store = try await source.open(clock)
         try await store.change(
             DefinitionChange(definitions: [Definition(name: "step", kind: "noop")]), now: start)
         let step = try unwrap(try await store.definitions().definitions.first { $0.definition.name == "step" })
-        self.init(store, source, step.id, start)
+        self.init(store, source, step.id, clock)
     }
 
     /// The same database after a new start of the process, with the clock where it was.
     func restarted() async throws -> Workbench {
-        Workbench(try await source.reopen(store), source, step, now)
+        Workbench(try await source.reopen(store, clock), source, step, clock)
     }
 
-    func advance(_ duration: Duration) { clock.withLock { $0 = $0 + duration } }
+    /// Time passes.
+    func advance(_ duration: Duration) { clock.advance(duration) }
 
     // MARK: Enqueueing
 
     func job(
         after dependencies: [NewDependency] = [], node: String? = nil, input: JSONText? = nil,
         queue: String = "default",
-        priority: Priority = .normal, dueAt: Timestamp? = nil
+        priority: Priority = .normal, dueAt: Timestamp? = nil, wait: Duration? = nil
     ) -> NewJob {
         NewJob(
-            definition: step, node: node, input: input, queue: queue, priority: priority, dueAt: dueAt,
+            definition: step, node: node, input: input, queue: queue, priority: priority,
+            start: dueAt.map { .at($0) } ?? wait.map { .after($0) } ?? .now,
             dependencies: dependencies)
     }
 

@@ -260,7 +260,7 @@ public final class JobRunner: Sendable {
         let task = Task(priority: .medium) {
             let result = await result(of: attempt)
             attempt.endProgress()
-            handle(.attemptEnded(attempt, result, at: wallClock.now, random: result.isValue ? 0 : random()))
+            handle(.attemptEnded(attempt, result, random: result.isValue ? 0 : random()))
         }
         attempt.adopt(task)
     }
@@ -290,7 +290,7 @@ public final class JobRunner: Sendable {
         let uptime = try uptimeClock.alarm { [weak self] in
             guard let self else { return }
             alarms.withLock { $0.set.uptime = nil }
-            handle(.uptimeAlarm(at: wallClock.now, random: random()))
+            handle(.uptimeAlarm(random: random()))
             setAlarms()
         }
         alarms.withLock { $0 = Alarms(wall: wall, uptime: uptime) }

@@ -32,18 +32,18 @@ public final class SQLiteJobStore: JobStore {
     /// An older schema is brought up to date. The store keeps the lock until it is closed; when opening fails, the lock
     /// stays with the caller.
     public static func open(
-        _ lock: DatabaseLock, options: StoreOptions = StoreOptions()
+        _ lock: DatabaseLock, options: StoreOptions = StoreOptions(), clock: any StoreClock = SystemStoreClock()
     ) throws(StoreOpenError) -> SQLiteJobStore {
-        let opening = try Opening(lock, options)
+        let opening = try Opening(lock, options, clock)
         let path = opening.location.path
         // With the readers, which recover and read like the writer does.
         let opened = try opening.open { (connection) throws(StoreOpenError) -> Opened in
             let writer = try opening.mappingErrors { () throws(SQLiteError) in
-                try Writer(connection, lock: lock)
+                try Writer(connection, lock: lock, clock: clock)
             }
             return Opened(
-                writer: writer, reader: try newReader(opening.location, options),
-                lister: try newReader(opening.location, options), files: try opening.files())
+                writer: writer, reader: try newReader(opening.location, options, clock),
+                lister: try newReader(opening.location, options, clock), files: try opening.files())
         }
         let suspect: @Sendable () -> Void = { lock.note { $0.suspectsDamage = true } }
         let reading = try lane(named: "halyard-reader", opened.reader, path, onDamage: suspect)
@@ -63,27 +63,27 @@ public final class SQLiteJobStore: JobStore {
     /// Opens an existing database to read it, also while a daemon works with it. Every write fails with
     /// `StoreError.readOnly`.
     public static func openReadOnly(
-        at path: String, options: StoreOptions = StoreOptions()
+        at path: String, options: StoreOptions = StoreOptions(), clock: any StoreClock = SystemStoreClock()
     ) throws(StoreOpenError) -> SQLiteJobStore {
         let location = try DatabaseLocation(path)
         let reader = try location.openForReading(options) { (connection) throws(StoreOpenError) -> Reader in
-            try newReader(connection, location)
+            try newReader(connection, location, clock)
         }
         let lane = try lane(named: "halyard-reader", reader, location.path)
         return SQLiteJobStore(path: location.path, writing: nil, reading: lane, listing: lane)
     }
 
     private static func newReader(
-        _ location: DatabaseLocation, _ options: StoreOptions
+        _ location: DatabaseLocation, _ options: StoreOptions, _ clock: any StoreClock
     ) throws(StoreOpenError) -> Reader {
-        try newReader(try location.connectForReading(options), location)
+        try newReader(try location.connectForReading(options), location, clock)
     }
 
     private static func newReader(
-        _ connection: Connection, _ location: DatabaseLocation
+        _ connection: Connection, _ location: DatabaseLocation, _ clock: any StoreClock
     ) throws(StoreOpenError) -> Reader {
         do throws(SQLiteError) {
-            return try Reader(connection)
+            return try Reader(connection, clock: clock)
         } catch {
             throw StoreOpenError(error, path: location.path)
         }

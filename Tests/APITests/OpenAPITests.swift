@@ -124,7 +124,7 @@ import Testing
         }
         _ = log.begin(method: "GET", origin: "http://h", address: "192.0.2.1:80")
         try await server.finish(
-            claimed[0].lease, .retry(failure, at: TestClock.start + .seconds(9)), connections: log.json)
+            claimed[0].lease, .retry(failure, after: .seconds(9)), connections: log.json)
         for job in claimed.dropFirst() { try await server.finish(job.lease, .succeeded(json("null"))) }
         for job in try await client.jobs(JobFilter()) {
             add("Job", job)

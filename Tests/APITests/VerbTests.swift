@@ -257,7 +257,7 @@ import Testing
             #expect(try await server.client.why(second).reasons == [.queuePaused(queue: "slow")])
 
             let retryAt = TestClock.start + .seconds(30)
-            try await server.finish(lease, .retry(JobFailure(code: "flaky", message: "Again."), at: retryAt))
+            try await server.finish(lease, .retry(JobFailure(code: "flaky", message: "Again."), after: .seconds(30)))
             #expect(
                 try await server.client.why(first).reasons == [
                     .retry(until: retryAt, afterCode: "flaky"), .queuePaused(queue: "slow"),

@@ -28,7 +28,7 @@ import Testing
         let input = try catalog.input(
             for: "save-link", arguments: ["https://example.org/a", "https://example.org/b"],
             sets: [("enrich.max_bytes", "100000")])
-        let plan = try catalog.plan(Submission(.definition("save-link"), input: input), now: Timestamp(milliseconds: 0))
+        let plan = try catalog.plan(Submission(.definition("save-link"), input: input))
         #expect(plan.jobs.map(\.node) == ["unfurl", "enrich", "upload"])
         #expect(plan.jobs.map(\.queue) == ["network", "network", "upload"])
         #expect(

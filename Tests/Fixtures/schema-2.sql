@@ -8,103 +8,6 @@ CREATE TABLE meta (
     CONSTRAINT meta_ids CHECK (next_job_id > 0 AND next_graph_id > 0)
 ) STRICT;
 INSERT INTO meta VALUES(1,1,1);
-CREATE TABLE kind (
-    name        TEXT PRIMARY KEY,
-    summary     TEXT NOT NULL,
-    input_type  TEXT NOT NULL,
-    output_type TEXT NOT NULL,
-    accepts     TEXT,
-    offers      TEXT NOT NULL,
-    fields      TEXT NOT NULL,
-    updated_ms  INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE queue (
-    id          INTEGER PRIMARY KEY,
-    name        TEXT NOT NULL,
-    concurrency INTEGER NOT NULL,
-    weight      INTEGER NOT NULL,
-    paused_ms   INTEGER,
-    removed_ms  INTEGER,
-    CONSTRAINT queue_name UNIQUE (name),
-    CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
-    CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
-) STRICT;
-INSERT INTO queue VALUES(1,'default',16,1,NULL,NULL);
-INSERT INTO queue VALUES(2,'net',1,1,NULL,NULL);
-INSERT INTO queue VALUES(3,'mail',16,1,1750000002623,NULL);
-CREATE TABLE definition (
-    id           INTEGER PRIMARY KEY,
-    name         TEXT NOT NULL,
-    revision     INTEGER NOT NULL,
-    kind         TEXT NOT NULL,
-    summary      TEXT,
-    queue        TEXT NOT NULL,
-    priority     INTEGER NOT NULL,
-    retry        TEXT NOT NULL,
-    max_attempts INTEGER NOT NULL,
-    timeout_ms   INTEGER,
-    input        TEXT NOT NULL,
-    updated_ms   INTEGER NOT NULL,
-    replaced_ms  INTEGER,
-    problem      TEXT,
-    CONSTRAINT definition_revision UNIQUE (name, revision),
-    CONSTRAINT definition_priority CHECK (priority BETWEEN -2 AND 2),
-    CONSTRAINT definition_attempts CHECK (max_attempts >= 1),
-    CONSTRAINT definition_timeout CHECK (timeout_ms > 0)
-) STRICT;
-INSERT INTO definition VALUES(1,'fetch',1,'http','Fetches a page.','net',1,'{"attempts":3,"delay":"constant","initial":"2s","jitter":"none","on":"retryable"}',3,90000,'{"method":"GET"}',1750000000123,NULL,NULL);
-CREATE TABLE graph_definition (
-    id          INTEGER PRIMARY KEY,
-    name        TEXT NOT NULL,
-    revision    INTEGER NOT NULL,
-    body        TEXT NOT NULL,
-    updated_ms  INTEGER NOT NULL,
-    replaced_ms INTEGER,
-    problem     TEXT,
-    CONSTRAINT graph_definition_revision UNIQUE (name, revision)
-) STRICT;
-INSERT INTO graph_definition VALUES(1,'pair',1,'{"name":"pair","summary":"Two fetches.","nodes":[{"name":"one","definition":"fetch"}]}',1750000000123,NULL,'node one has no url');
-CREATE TABLE schedule (
-    name          TEXT PRIMARY KEY,
-    revision      INTEGER NOT NULL,
-    body          TEXT NOT NULL,
-    updated_ms    INTEGER NOT NULL,
-    after_ms      INTEGER NOT NULL,
-    next_ms       INTEGER,
-    paused_ms     INTEGER,
-    last_ms       INTEGER,
-    last_job_id   INTEGER,
-    last_graph_id INTEGER,
-    skipped_ms    INTEGER,
-    problem       TEXT,
-    CONSTRAINT schedule_revision CHECK (revision >= 1),
-    CONSTRAINT schedule_next CHECK (next_ms > after_ms),
-    CONSTRAINT schedule_without_next_when_paused CHECK (paused_ms IS NULL OR next_ms IS NULL),
-    CONSTRAINT schedule_last CHECK (last_ms IS NULL OR last_job_id IS NOT NULL),
-    CONSTRAINT schedule_last_graph CHECK (last_graph_id IS NULL OR last_job_id IS NOT NULL)
-) STRICT, WITHOUT ROWID;
-INSERT INTO schedule VALUES('nightly',1,'{"name":"nightly","summary":"Fetches at night.","calendar":["Mon..Fri *-*-* 03:00:00 Europe/Berlin","*-*-01 00:00:00"],"definition":"pair","input":{"one.url":"x"},"persistent":true,"overlap":"skip"}',1750000000123,1750000012623,1750000022623,NULL,NULL,NULL,NULL,NULL,'There is no url.');
-INSERT INTO schedule VALUES('often',2,'{"name":"often","calendar":["*-*-* *:*:00"],"definition":"fetch","persistent":false,"overlap":"allow"}',1750000000123,1750000000123,NULL,1750000002623,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO schedule VALUES('past',1,'{"name":"past","calendar":["2020-01-01 00:00:00"],"definition":"fetch","persistent":false,"overlap":"skip"}',1750000000123,1750000000123,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
-CREATE TABLE graph (
-    id          INTEGER PRIMARY KEY,
-    name        TEXT,
-    enqueued_ms INTEGER NOT NULL,
-    finished_ms INTEGER,
-    blocked     INTEGER NOT NULL,
-    scheduled   INTEGER NOT NULL,
-    ready       INTEGER NOT NULL,
-    running     INTEGER NOT NULL,
-    succeeded   INTEGER NOT NULL,
-    failed      INTEGER NOT NULL,
-    cancelled   INTEGER NOT NULL,
-    skipped     INTEGER NOT NULL,
-    CONSTRAINT graph_finished_without_open_jobs
-        CHECK ((finished_ms IS NULL) = (blocked + scheduled + ready + running > 0)),
-    CONSTRAINT graph_counts
-        CHECK (min(blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped) >= 0)
-) STRICT;
-INSERT INTO graph VALUES(1,'pair',1750000000123,NULL,1,1,0,1,1,1,0,1);
 CREATE TABLE tally (
     queue_id  INTEGER PRIMARY KEY REFERENCES queue (id),
     blocked   INTEGER NOT NULL DEFAULT 0,
@@ -114,13 +17,13 @@ CREATE TABLE tally (
     succeeded INTEGER NOT NULL DEFAULT 0,
     failed    INTEGER NOT NULL DEFAULT 0,
     cancelled INTEGER NOT NULL DEFAULT 0,
-    skipped   INTEGER NOT NULL DEFAULT 0,
+    skipped   INTEGER NOT NULL DEFAULT 0, steady_ms INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT tally_counts
         CHECK (min(blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped) >= 0)
 ) STRICT;
-INSERT INTO tally VALUES(1,1,1,1,1,1,1,0,1);
-INSERT INTO tally VALUES(2,0,0,1,1,0,0,0,0);
-INSERT INTO tally VALUES(3,0,0,1,0,0,0,0,0);
+INSERT INTO tally VALUES(1,1,1,1,1,1,1,0,1,1750000000123);
+INSERT INTO tally VALUES(2,0,0,1,1,0,0,0,0,1750000000123);
+INSERT INTO tally VALUES(3,0,0,1,0,0,0,0,0,1750000000123);
 CREATE TABLE job_input (
     job_id INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     input  TEXT NOT NULL,
@@ -181,16 +84,136 @@ CREATE TABLE result (
 INSERT INTO result VALUES(1,1,4,1750000002623,'{"bytes":12}',NULL,NULL,NULL);
 INSERT INTO result VALUES(2,1,5,1750000002623,NULL,'http_status','The server said 503.','{"status":503}');
 INSERT INTO result VALUES(3,0,7,1750000002623,NULL,'dependency_failed','Its dependency, job 2 (bad), failed. See why with "halyard show 2"; then retry that job.',NULL);
-CREATE TABLE idempotency (
-    key          TEXT PRIMARY KEY,
-    fingerprint  INTEGER NOT NULL,
-    graph_id     INTEGER,
-    first_job_id INTEGER NOT NULL,
-    jobs         INTEGER NOT NULL,
-    CONSTRAINT idempotency_first_job UNIQUE (first_job_id),
-    CONSTRAINT idempotency_key CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 255),
-    CONSTRAINT idempotency_jobs CHECK (jobs >= 1)
+CREATE TABLE IF NOT EXISTS "queue" (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL,
+    concurrency INTEGER NOT NULL,
+    weight      INTEGER NOT NULL,
+    paused_ms   INTEGER,
+    removed_ms  INTEGER,
+    CONSTRAINT queue_name_shows CHECK (
+        instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT queue_name UNIQUE (name),
+    CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
+    CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
+) STRICT;
+INSERT INTO queue VALUES(1,'default',16,1,NULL,NULL);
+INSERT INTO queue VALUES(2,'net',1,1,NULL,NULL);
+INSERT INTO queue VALUES(3,'mail',16,1,1750000002623,NULL);
+CREATE TABLE IF NOT EXISTS "definition" (
+    id           INTEGER PRIMARY KEY,
+    name         TEXT NOT NULL,
+    revision     INTEGER NOT NULL,
+    kind         TEXT NOT NULL,
+    summary      TEXT,
+    queue        TEXT NOT NULL,
+    priority     INTEGER NOT NULL,
+    retry        TEXT NOT NULL,
+    max_attempts INTEGER NOT NULL,
+    timeout_ms   INTEGER,
+    input        TEXT NOT NULL,
+    updated_ms   INTEGER NOT NULL,
+    replaced_ms  INTEGER,
+    problem      TEXT,
+    CONSTRAINT definition_name_shows CHECK (
+        instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT definition_summary_shows CHECK (
+        instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT definition_revision UNIQUE (name, revision),
+    CONSTRAINT definition_priority CHECK (priority BETWEEN -2 AND 2),
+    CONSTRAINT definition_attempts CHECK (max_attempts >= 1),
+    CONSTRAINT definition_timeout CHECK (timeout_ms > 0)
+) STRICT;
+INSERT INTO definition VALUES(1,'fetch',1,'http','Fetches a page.','net',1,'{"attempts":3,"delay":"constant","initial":"2s","jitter":"none","on":"retryable"}',3,90000,'{"method":"GET"}',1750000000123,NULL,NULL);
+CREATE TABLE IF NOT EXISTS "graph_definition" (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT NOT NULL,
+    revision    INTEGER NOT NULL,
+    body        TEXT NOT NULL,
+    updated_ms  INTEGER NOT NULL,
+    replaced_ms INTEGER,
+    problem     TEXT,
+    summary     TEXT,
+    CONSTRAINT graph_definition_name_shows CHECK (
+        instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT graph_definition_summary_shows CHECK (
+        instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT graph_definition_revision UNIQUE (name, revision)
+) STRICT;
+INSERT INTO graph_definition VALUES(1,'pair',1,'{"name":"pair","summary":"Two fetches.","nodes":[{"name":"one","definition":"fetch"}]}',1750000000123,NULL,'node one has no url','Two fetches.');
+CREATE TABLE IF NOT EXISTS "schedule" (
+    name          TEXT PRIMARY KEY,
+    revision      INTEGER NOT NULL,
+    body          TEXT NOT NULL,
+    updated_ms    INTEGER NOT NULL,
+    after_ms      INTEGER NOT NULL,
+    next_ms       INTEGER,
+    paused_ms     INTEGER,
+    last_ms       INTEGER,
+    last_job_id   INTEGER,
+    last_graph_id INTEGER,
+    skipped_ms    INTEGER,
+    problem       TEXT,
+    steady_ms     INTEGER NOT NULL,
+    summary       TEXT,
+    CONSTRAINT schedule_name_shows CHECK (
+        instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT schedule_summary_shows CHECK (
+        instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT schedule_revision CHECK (revision >= 1),
+    CONSTRAINT schedule_next CHECK (next_ms > after_ms),
+    CONSTRAINT schedule_without_next_when_paused CHECK (paused_ms IS NULL OR next_ms IS NULL),
+    CONSTRAINT schedule_last CHECK (last_ms IS NULL OR last_job_id IS NOT NULL),
+    CONSTRAINT schedule_last_graph CHECK (last_graph_id IS NULL OR last_job_id IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
+INSERT INTO schedule VALUES('nightly',1,'{"name":"nightly","summary":"Fetches at night.","calendar":["Mon..Fri *-*-* 03:00:00 Europe/Berlin","*-*-01 00:00:00"],"definition":"pair","input":{"one.url":"x"},"persistent":true,"overlap":"skip"}',1750000000123,1750000012623,1750000022623,NULL,NULL,NULL,NULL,NULL,'There is no url.',1750000000123,'Fetches at night.');
+INSERT INTO schedule VALUES('often',2,'{"name":"often","calendar":["*-*-* *:*:00"],"definition":"fetch","persistent":false,"overlap":"allow"}',1750000000123,1750000000123,NULL,1750000002623,NULL,NULL,NULL,NULL,NULL,1750000000123,NULL);
+INSERT INTO schedule VALUES('past',1,'{"name":"past","calendar":["2020-01-01 00:00:00"],"definition":"fetch","persistent":false,"overlap":"skip"}',1750000000123,1750000000123,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1750000000123,NULL);
+CREATE TABLE IF NOT EXISTS "graph" (
+    id          INTEGER PRIMARY KEY,
+    name        TEXT,
+    enqueued_ms INTEGER NOT NULL,
+    finished_ms INTEGER,
+    blocked     INTEGER NOT NULL,
+    scheduled   INTEGER NOT NULL,
+    ready       INTEGER NOT NULL,
+    running     INTEGER NOT NULL,
+    succeeded   INTEGER NOT NULL,
+    failed      INTEGER NOT NULL,
+    cancelled   INTEGER NOT NULL,
+    skipped     INTEGER NOT NULL,
+    CONSTRAINT graph_name_shows CHECK (
+        instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT graph_finished_without_open_jobs
+        CHECK ((finished_ms IS NULL) = (blocked + scheduled + ready + running > 0)),
+    CONSTRAINT graph_counts
+        CHECK (min(blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped) >= 0)
+) STRICT;
+INSERT INTO graph VALUES(1,'pair',1750000000123,NULL,1,1,0,1,1,1,0,1);
 CREATE TABLE IF NOT EXISTS "job" (
     id            INTEGER PRIMARY KEY,
     state         INTEGER NOT NULL,
@@ -206,10 +229,16 @@ CREATE TABLE IF NOT EXISTS "job" (
     pending       INTEGER NOT NULL,
     enqueued_ms   INTEGER NOT NULL,
     due_ms        INTEGER,
+    steady_ms     INTEGER,
     started_ms    INTEGER,
     finished_ms   INTEGER,
     cancel_ms     INTEGER,
     repeats_id    INTEGER,
+    CONSTRAINT job_node_shows CHECK (
+        instr(node, char(0)) = 0 AND (node NOT GLOB '*[^ -~]*' OR node NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
     CONSTRAINT job_state CHECK (state BETWEEN 0 AND 7),
     CONSTRAINT job_priority CHECK (priority BETWEEN -2 AND 2),
     CONSTRAINT job_started_with_its_first_attempt CHECK ((attempt = 0) = (started_ms IS NULL)),
@@ -219,25 +248,70 @@ CREATE TABLE IF NOT EXISTS "job" (
         CASE state WHEN 0 THEN pending > 0 WHEN 6 THEN pending >= 0 WHEN 7 THEN pending >= 0 ELSE pending = 0 END
         AND pending <= dependencies),
     CONSTRAINT job_due_when_waiting CHECK (state NOT BETWEEN 1 AND 2 OR due_ms IS NOT NULL),
+    CONSTRAINT job_steady_when_ready CHECK (state <> 2 OR steady_ms IS NOT NULL),
     CONSTRAINT job_ran CHECK (
         CASE WHEN state BETWEEN 3 AND 5 THEN attempt > 0 WHEN state = 7 THEN attempt = 0 ELSE 1 END)
 ) STRICT;
-INSERT INTO job VALUES(1,4,1,0,1,1,'good',1,1,0,0,0,1750000000123,1750000000123,1750000001123,1750000002623,NULL,NULL);
-INSERT INTO job VALUES(2,5,1,0,1,1,'bad',1,1,0,0,0,1750000000123,1750000000123,1750000001123,1750000002623,NULL,NULL);
-INSERT INTO job VALUES(3,7,1,0,1,1,'after-bad',0,0,0,1,1,1750000000123,NULL,NULL,1750000002623,NULL,NULL);
-INSERT INTO job VALUES(4,1,1,0,1,1,'again',1,1,0,0,0,1750000000123,1750000062623,1750000001123,NULL,NULL,NULL);
-INSERT INTO job VALUES(5,3,1,0,1,1,'slow',1,0,0,0,0,1750000000123,1750000000123,1750000001123,NULL,1750000002623,NULL);
-INSERT INTO job VALUES(6,0,1,0,1,1,'last',0,0,0,2,2,1750000000123,NULL,NULL,NULL,NULL,NULL);
-INSERT INTO job VALUES(7,3,2,0,1,NULL,NULL,1,0,0,0,0,1750000002623,1750000002623,1750000002623,NULL,NULL,NULL);
-INSERT INTO job VALUES(8,2,2,0,1,NULL,NULL,0,0,0,0,0,1750000002623,1750000002623,NULL,NULL,NULL,NULL);
-INSERT INTO job VALUES(9,2,3,0,1,NULL,NULL,0,0,0,0,0,1750000002623,1750000002623,NULL,NULL,NULL,NULL);
-INSERT INTO job VALUES(10,2,1,0,1,NULL,NULL,0,0,0,0,0,1750000002623,1750000002623,NULL,NULL,NULL,NULL);
-CREATE UNIQUE INDEX definition_current ON definition (name) WHERE replaced_ms IS NULL;
-CREATE UNIQUE INDEX graph_definition_current ON graph_definition (name) WHERE replaced_ms IS NULL;
-CREATE INDEX schedule_next ON schedule (next_ms) WHERE next_ms IS NOT NULL;
+INSERT INTO job VALUES(1,4,1,0,1,1,'good',1,1,0,0,0,1750000000123,1750000000123,1750000000123,1750000001123,1750000002623,NULL,NULL);
+INSERT INTO job VALUES(2,5,1,0,1,1,'bad',1,1,0,0,0,1750000000123,1750000000123,1750000000123,1750000001123,1750000002623,NULL,NULL);
+INSERT INTO job VALUES(3,7,1,0,1,1,'after-bad',0,0,0,1,1,1750000000123,NULL,NULL,NULL,1750000002623,NULL,NULL);
+INSERT INTO job VALUES(4,1,1,0,1,1,'again',1,1,0,0,0,1750000000123,1750000062623,1750000060123,1750000001123,NULL,NULL,NULL);
+INSERT INTO job VALUES(5,3,1,0,1,1,'slow',1,0,0,0,0,1750000000123,1750000000123,1750000000123,1750000001123,NULL,1750000002623,NULL);
+INSERT INTO job VALUES(6,0,1,0,1,1,'last',0,0,0,2,2,1750000000123,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO job VALUES(7,3,2,0,1,NULL,NULL,1,0,0,0,0,1750000002623,1750000002623,1750000000123,1750000002623,NULL,NULL,NULL);
+INSERT INTO job VALUES(8,2,2,0,1,NULL,NULL,0,0,0,0,0,1750000002623,1750000002623,1750000000123,NULL,NULL,NULL,NULL);
+INSERT INTO job VALUES(9,2,3,0,1,NULL,NULL,0,0,0,0,0,1750000002623,1750000002623,1750000000123,NULL,NULL,NULL,NULL);
+INSERT INTO job VALUES(10,2,1,0,1,NULL,NULL,0,0,0,0,0,1750000002623,1750000002623,1750000000123,NULL,NULL,NULL,NULL);
+CREATE TABLE IF NOT EXISTS "idempotency" (
+    key          TEXT PRIMARY KEY,
+    fingerprint  INTEGER NOT NULL,
+    graph_id     INTEGER,
+    first_job_id INTEGER NOT NULL,
+    jobs         INTEGER NOT NULL,
+    CONSTRAINT idempotency_key_shows CHECK (
+        instr(key, char(0)) = 0 AND (key NOT GLOB '*[^ -~]*' OR key NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT idempotency_first_job UNIQUE (first_job_id),
+    CONSTRAINT idempotency_key CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 255),
+    CONSTRAINT idempotency_jobs CHECK (jobs >= 1)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS "kind" (
+    name        TEXT PRIMARY KEY,
+    summary     TEXT NOT NULL,
+    input_type  TEXT NOT NULL,
+    output_type TEXT NOT NULL,
+    accepts     TEXT,
+    offers      TEXT NOT NULL,
+    fields      TEXT NOT NULL,
+    updated_ms  INTEGER NOT NULL,
+    CONSTRAINT kind_name_shows CHECK (
+        instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+    CONSTRAINT kind_summary_shows CHECK (
+        instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+            1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+            45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+            65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*'))
+) STRICT, WITHOUT ROWID;
+CREATE TABLE clock (
+    id        INTEGER PRIMARY KEY,
+    boot      TEXT NOT NULL,
+    origin_ms INTEGER NOT NULL,
+    skew_ms   INTEGER NOT NULL,
+    CONSTRAINT clock_has_one_row CHECK (id = 1)
+) STRICT;
+INSERT INTO clock VALUES(1,'the only one',1749999000123,2500);
 CREATE INDEX dependency_parent ON dependency (parent_id, condition);
-CREATE INDEX job_ready ON "job" (queue_id, priority, due_ms) WHERE state = 2;
-CREATE INDEX job_due ON "job" (due_ms) WHERE state = 1;
+CREATE UNIQUE INDEX definition_current ON "definition" (name) WHERE replaced_ms IS NULL;
+CREATE UNIQUE INDEX graph_definition_current ON "graph_definition" (name) WHERE replaced_ms IS NULL;
+CREATE INDEX schedule_next ON "schedule" (next_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX job_ready ON "job" (queue_id, priority, steady_ms) WHERE state = 2;
+CREATE INDEX job_due ON "job" (due_ms) WHERE state = 1 AND steady_ms IS NULL;
+CREATE INDEX job_wait ON "job" (steady_ms) WHERE state = 1 AND steady_ms IS NOT NULL;
 CREATE INDEX job_open ON "job" (state) WHERE state < 4;
 CREATE INDEX job_unsuccessful ON "job" (state) WHERE state >= 5;
 CREATE INDEX job_graph ON "job" (graph_id) WHERE graph_id IS NOT NULL;
@@ -258,7 +332,8 @@ SELECT      job.id                                     AS job,
             job.attempt                                AS attempt,
             job.tries || ' of ' || definition.max_attempts AS tries,
             strftime('%Y-%m-%dT%H:%M:%fZ', job.enqueued_ms / 1000.0, 'unixepoch') AS enqueued,
-            strftime('%Y-%m-%dT%H:%M:%fZ', job.due_ms / 1000.0, 'unixepoch') AS due,
+            strftime('%Y-%m-%dT%H:%M:%fZ', iif(job.state < 2 AND job.steady_ms IS NOT NULL,
+                job.steady_ms + (SELECT skew_ms FROM clock), job.due_ms) / 1000.0, 'unixepoch') AS due,
             strftime('%Y-%m-%dT%H:%M:%fZ', job.started_ms / 1000.0, 'unixepoch') AS started,
             strftime('%Y-%m-%dT%H:%M:%fZ', job.finished_ms / 1000.0, 'unixepoch') AS finished,
             (job.finished_ms - job.started_ms) / 1000.0 AS seconds,
@@ -374,12 +449,14 @@ WHERE       job.state < 4
 AND         job.state = 0
 UNION ALL
 SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'scheduled',
-            'is due at ' || strftime('%Y-%m-%dT%H:%M:%fZ', job.due_ms / 1000.0, 'unixepoch')
+            'is due at ' || strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(
+                job.steady_ms + (SELECT skew_ms FROM clock), job.due_ms) / 1000.0, 'unixepoch')
                 || iif(job.tries > 0, ', for try ' || (job.tries + 1) || ' of ' || definition.max_attempts, '')
 FROM        job
 JOIN        definition ON definition.id = job.definition_id
 JOIN        queue ON queue.id = job.queue_id
-WHERE       job.state = 1
+WHERE       job.state < 4
+AND         job.state = 1
 UNION ALL
 SELECT      job.id, job.graph_id, job.node, definition.name, queue.name, 'ready',
             CASE
@@ -415,7 +492,7 @@ WHERE       definition.replaced_ms IS NULL
 UNION ALL
 SELECT      graph_definition.name, 'graph', graph_definition.revision, NULL, NULL, NULL, NULL, NULL, NULL,
             strftime('%Y-%m-%dT%H:%M:%fZ', graph_definition.updated_ms / 1000.0, 'unixepoch'),
-            json_extract(graph_definition.body, '$.summary'), graph_definition.problem, graph_definition.body
+            graph_definition.summary, graph_definition.problem, graph_definition.body
 FROM        graph_definition
 WHERE       graph_definition.replaced_ms IS NULL;
 CREATE VIEW schedules AS
@@ -436,7 +513,7 @@ SELECT      schedule.name                              AS schedule,
             iif(json_extract(schedule.body, '$.persistent'), 'yes', 'no') AS persistent,
             json_extract(schedule.body, '$.overlap')   AS overlap,
             json_extract(schedule.body, '$.input')     AS input,
-            json_extract(schedule.body, '$.summary')   AS summary,
+            schedule.summary                           AS summary,
             schedule.problem                           AS problem
 FROM        schedule;
 COMMIT;

@@ -195,6 +195,34 @@ import Testing
         }
     }
 
+    /// A retry and `--in`, each of a minute: they start a minute later, whatever is done to the clock.
+    @Test(arguments: [60, 3600, 86_400, -60, -3600, -86_400])
+    func p8AWaitEndsWhenItsTimeHasPassedWhateverIsDoneToTheClock(_ seconds: Int) async throws {
+        let thrice = RetryPolicy(attempts: 2, delay: .constant(.seconds(60)))
+        try await RunnerHarness.withStore(
+            [RunnerHarness.scripted(retry: thrice)], run: { _, _ throws(TestFailure) in throw TestFailure() }
+        ) { harness in
+            try await harness.running { runner in
+                let retried = try await harness.enqueue(harness.job())
+                try await harness.wait(runner, for: retried, in: [.scheduled])
+                let waiting = try await harness.enqueue(harness.job(wait: .seconds(60)))
+                #expect(await runner.proveProgress())
+                harness.wall.advance(by: .seconds(20))
+                harness.wall.jump(to: harness.wall.now + .seconds(seconds))
+                #expect(await runner.proveProgress())
+                // The end of the wait on the clock as it is now; nothing has started.
+                #expect(harness.wall.armed == [harness.wall.now + .seconds(40)])
+                for job in [retried, waiting] {
+                    #expect(try await harness.store.job(job)?.state == .scheduled)
+                    #expect(try await harness.store.job(job)?.dueAt == harness.wall.now + .seconds(40))
+                }
+                harness.wall.advance(by: .seconds(40))
+                try await harness.wait(runner, for: retried, in: [.failed])
+                try await harness.waitForTry(1, of: waiting, runner)
+            }
+        }
+    }
+
     @Test func p10IdleRunnerTurnsForNothingAndSetsNoAlarm() async throws {
         try await RunnerHarness.withStore([RunnerHarness.scripted(timeout: .seconds(30))]) { harness in
             try await harness.running { runner in

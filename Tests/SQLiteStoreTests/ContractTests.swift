@@ -8,7 +8,7 @@ import Testing
     func keepsThePromise(_ check: Check) async throws {
         let directory = try TemporaryDirectory()
         let source = StoreSource(
-            open: { try directory.open() },
+            open: { clock in try directory.open(clock: clock) },
             end: { store in await (store as! SQLiteJobStore).close() })
         try await check.run(source)
     }

@@ -37,7 +37,7 @@ import Testing
     private func enqueue(
         _ count: Int, _ writer: Writer, dueAt: Timestamp? = nil, after dependencies: [NewDependency] = []
     ) throws {
-        let job = NewJob(definition: DefinitionID(1), dueAt: dueAt, dependencies: dependencies)
+        let job = NewJob(definition: DefinitionID(1), start: dueAt.map { .at($0) } ?? .now, dependencies: dependencies)
         let outcomes = try writer.enqueue(
             [NewGraph(isGraph: true, jobs: Array(repeating: job, count: count))], now: Self.now)
         guard case .enqueued = outcomes[0] else { throw Unexpected(description: "\(outcomes)") }

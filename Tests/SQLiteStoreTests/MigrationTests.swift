@@ -46,7 +46,7 @@ import Testing
 
     private func write(_ fixture: URL) async throws {
         let directory = try TemporaryDirectory()
-        let store = try directory.open(StoreOptions(walBytes: 0))
+        let store = try directory.open(StoreOptions(walBytes: 0), clock: ViewTests.clock)
         try await ViewTests.populate(store)
         await store.close()
         try FileManager.default.createDirectory(at: Self.fixtures, withIntermediateDirectories: true)
@@ -181,7 +181,7 @@ import Testing
         #expect(try connection.integer("SELECT count(*) FROM result") == 3)
         try connection.execute("BEGIN")
         try connection.execute("PRAGMA foreign_keys = OFF")
-        try Migration.m002.run(on: connection)
+        try Migration(version: 2, steps: [.rebuild(Migration.job)]).run(on: connection)
         #expect(try connection.integer("SELECT count(*) FROM job") == 10)
         #expect(try connection.integer("SELECT count(*) FROM result") == 0)
         try connection.execute("ROLLBACK")

@@ -32,7 +32,9 @@ import Testing
         Plan("start", ClaimStatements.startSQL, [byNumber]),
         Plan("input", ClaimStatements.inputSQL, ["SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?)"]),
         Plan("nextDue", ClaimStatements.nextDueSQL, ["SCAN job USING INDEX job_due"]),
+        Plan("nextWait", ClaimStatements.nextWaitSQL, ["SEARCH job USING INDEX job_wait (steady_ms>?)"]),
         Plan("due", ClaimStatements.dueSQL, ["SEARCH job USING INDEX job_due (due_ms<?)"]),
+        Plan("waited", ClaimStatements.waitedSQL, ["SEARCH job USING INDEX job_wait (steady_ms<?)"]),
         Plan("nextSchedule", ScheduleReads.nextSQL, ["SEARCH schedule USING COVERING INDEX schedule_next (next_ms>?)"]),
         Plan("dueSchedules", ScheduleReads.dueSQL, ["SEARCH schedule USING INDEX schedule_next (next_ms<?)"]),
         Plan("moveSchedule", ScheduleStatements.moveSQL, ["SEARCH schedule USING PRIMARY KEY (name=?)"]),
@@ -140,7 +142,8 @@ import Testing
             [
                 byNumber, "SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)",
                 "SEARCH queue USING INTEGER PRIMARY KEY (rowid=?)",
-                "SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN",
+                "SEARCH job_input USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN", "SCALAR SUBQUERY",
+                "SEARCH clock USING INTEGER PRIMARY KEY (rowid=?)",
             ]),
         Plan(
             "edges", GraphStatements.edgesSQL,

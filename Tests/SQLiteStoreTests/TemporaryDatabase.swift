@@ -25,7 +25,16 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    func open(_ options: StoreOptions = StoreOptions()) throws -> SQLiteJobStore {
-        try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: database), options: options)
+    func open(
+        _ options: StoreOptions = StoreOptions(), clock: any StoreClock = SystemStoreClock()
+    ) throws -> SQLiteJobStore {
+        try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: database), options: options, clock: clock)
     }
+}
+
+/// Clocks that stand still, as the moment does that these tests give to every request.
+struct StoppedClock: StoreClock {
+    let wall: Timestamp
+    var boot: String { "the only one" }
+    var sinceBoot: Duration { .seconds(1000) }
 }

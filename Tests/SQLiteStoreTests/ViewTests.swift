@@ -23,6 +23,8 @@ import Testing
         return text
     }
 
+    static let clock = StoppedClock(wall: Timestamp(milliseconds: 1_750_000_000_123))
+
     /// A graph with a job in every state that a graph can show, and lone jobs that wait for other reasons.
     static func populate(_ store: SQLiteJobStore) async throws {
         var now = Timestamp(milliseconds: 1_750_000_000_123)
@@ -58,7 +60,7 @@ import Testing
         ) -> NewJob {
             NewJob(
                 definition: fetch, node: node, input: input.map { JSONText(trusted: Array($0.utf8)) }, queue: queue,
-                dueAt: dueAt, dependencies: after)
+                start: dueAt.map { .at($0) } ?? .now, dependencies: after)
         }
         _ = try await store.enqueue(
             [
@@ -85,7 +87,7 @@ import Testing
                     lease: claimed[0].lease, ending: .succeeded(JSONText(trusted: Array("{\"bytes\":12}".utf8))),
                     connections: connections(now)),
                 AttemptEnd(lease: claimed[1].lease, ending: .failed(failure)),
-                AttemptEnd(lease: claimed[2].lease, ending: .retry(failure, timedOut: true, at: now + .seconds(60))),
+                AttemptEnd(lease: claimed[2].lease, ending: .retry(failure, timedOut: true, after: .seconds(60))),
             ], claim: nil, now: now)
         _ = try await store.enqueue(
             [NewGraph(isGraph: false, jobs: [job(queue: "net"), job(queue: "net"), job(queue: "mail"), job()])],
@@ -113,7 +115,7 @@ import Testing
 
     @Test func connectionsAreArraysAndAreReadOneByOne() async throws {
         let directory = try TemporaryDirectory()
-        let store = try directory.open()
+        let store = try directory.open(clock: Self.clock)
         try await Self.populate(store)
         let found = try rows(
             """
@@ -146,7 +148,7 @@ import Testing
     @Test(arguments: ["jobs", "results", "attempts", "queues", "graphs", "waiting", "definitions", "schedules"])
     func readsWell(_ view: String) async throws {
         let directory = try TemporaryDirectory()
-        let store = try directory.open()
+        let store = try directory.open(clock: Self.clock)
         try await Self.populate(store)
         let sql: StaticString =
             switch view {

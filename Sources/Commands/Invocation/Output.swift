@@ -34,9 +34,10 @@ public final class Output: Sendable {
         for line in table.lines(width: width) { try self.line(line) }
     }
 
-    /// One JSON value as a line: verbatim, but on a terminal with every dangerous character of its strings escaped.
+    /// One JSON value as a line, with every dangerous character of its strings as a `\u` escape: the same value, also on a
+    /// terminal that it reaches by way of a file or a pager.
     func json(_ text: JSONText) throws {
-        try write(bytes: isTerminal ? TerminalText.safe(json: text.bytes) : text.bytes)
+        try write(bytes: TerminalText.safe(json: text.bytes))
         try write("\n")
     }
 

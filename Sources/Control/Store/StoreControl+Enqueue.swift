@@ -68,7 +68,7 @@ extension StoreControl {
             }
             let problem: ControlProblem
             do throws(RequestProblem) {
-                var graph = try catalog.plan(submission, kindsOfJobs: kinds, now: moment)
+                var graph = try catalog.plan(submission, kindsOfJobs: kinds)
                 graph.key = submission.keyByContent
                 batchedJobs += graph.jobs.count - expectedJobs
                 if let spoolUsers { held.append((place, spoolUsers.hold(graph))) }

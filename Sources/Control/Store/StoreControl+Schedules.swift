@@ -28,6 +28,8 @@ extension StoreControl {
         let local = Zone.local()
         return records.map { record in
             var completed = record
+            // Only for whoever fires it.
+            completed.sinceLast = .zero
             completed.problem =
                 record.unreadable == nil
                 ? problems[record.schedule.name] ?? record.problem : Self.storedProblem(of: record)
@@ -81,7 +83,7 @@ extension StoreControl {
         let catalog = try await currentCatalog.read()
         let graph: NewGraph
         do throws(RequestProblem) {
-            graph = try catalog.plan(schedule.submission, now: now())
+            graph = try catalog.plan(schedule.submission)
         } catch {
             return .refused(sentence(error.description))
         }

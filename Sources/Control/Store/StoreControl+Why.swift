@@ -24,7 +24,7 @@ extension StoreControl {
         }
         if job.state == .scheduled || job.state == .blocked, let dueAt = job.dueAt, dueAt > now() {
             let last = try await store.attempts(of: job.id).last
-            if let last, let failure = last.failure, last.retryAt == dueAt {
+            if let last, let failure = last.failure, last.retryAt != nil {
                 reasons.append(.retry(until: dueAt, afterCode: failure.code))
             } else {
                 reasons.append(.time(until: dueAt))

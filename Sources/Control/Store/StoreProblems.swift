@@ -21,7 +21,8 @@ extension ControlProblem {
             case .badInput, .unknownParameter, .givenTwice, .tooManyArguments, .badArgument, .inputForJobs:
                 .invalidInput
             case .tooManyJobs: .tooLarge
-            case .noJobs, .graphDefinition, .badGraph, .badGraphName, .badKey, .waitOutOfRange: .invalidRequest
+            case .noJobs, .graphDefinition, .badGraph, .badGraphName, .badKey, .hiddenCharacter, .waitOutOfRange:
+                .invalidRequest
             }
         self.init(code, sentence(problem.description))
     }
@@ -41,6 +42,8 @@ extension ControlProblem {
         case .unknownDefinition(let id):
             self.init(
                 .unknownDefinition, "Revision \(id.rawValue) of a definition has just gone. Send the request again.")
+        case .hiddenCharacter(let character, let field):
+            self.init(.invalidRequest, sentence("\(field) holds \(character); leave it out"))
         case .cycle(let index):
             self.init(
                 .invalidRequest, "The dependencies form a cycle through job #\(index + 1). Remove one of its edges.")

@@ -65,7 +65,7 @@ final class DefinitionKeeper: Sendable {
                 code: JobFailure.Code.invalidOutput, message: "the job it asks for cannot be planned: \(error)")
         }
         do throws(RequestProblem) {
-            return try catalog.plan(child, now: wallClock())
+            return try catalog.plan(child)
         } catch {
             throw JobFailure(code: JobFailure.Code.invalidOutput, message: "the job it asks for is refused: \(error)")
         }

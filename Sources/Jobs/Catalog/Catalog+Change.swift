@@ -43,6 +43,7 @@ extension Catalog {
                 problems.append(.init(.schedule(schedule.name), reason))
             }
             if !Names.isName(schedule.name) { report(.badName) }
+            if let hidden = schedule.summary.flatMap({ HiddenCharacter(in: $0) }) { report(.hiddenInSummary(hidden)) }
             if !names.insert(schedule.name).inserted { report(.duplicate) }
             if all.insert(schedule.name).inserted, all.count > Schedule.maxCount {
                 report(.tooManySchedules)

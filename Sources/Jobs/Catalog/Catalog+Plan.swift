@@ -7,32 +7,23 @@ extension Catalog {
     /// - Parameters:
     ///   - kindsOfJobs: The kinds of existing jobs that the submission depends on. A job that is not in it is taken to
     ///     give whatever is missing.
-    ///   - now: The moment from which a wait counts.
     public func plan(
-        _ submission: Submission, kindsOfJobs: [JobID: String] = [:], now: Timestamp
+        _ submission: Submission, kindsOfJobs: [JobID: String] = [:]
     ) throws(RequestProblem) -> NewGraph {
-        try plan(submission, kindsOfJobs: kindsOfJobs, now: now, makesQueues: false)
+        try plan(submission, kindsOfJobs: kindsOfJobs, makesQueues: false)
     }
 
     private func plan(
-        _ submission: Submission, kindsOfJobs: [JobID: String], now: Timestamp, makesQueues: Bool
+        _ submission: Submission, kindsOfJobs: [JobID: String], makesQueues: Bool
     ) throws(RequestProblem) -> NewGraph {
         if case .after(let wait) = submission.start, wait < .zero || wait > Submission.longestWait {
             throw .waitOutOfRange
         }
-        let start: Timestamp? =
-            switch submission.start {
-            case .now: nil
-            case .at(let moment): moment
-            case .after(let wait): now + wait
-            }
-        if let key = submission.key, !(1...Submission.maxNameBytes).contains(key.utf8.count) {
-            throw .badKey(bytes: key.utf8.count)
-        }
+        if let key = submission.key { try Submission.check(key: key) }
         let (jobs, name, isGraph) = try requests(of: submission)
         guard jobs.count <= Submission.maxJobs else { throw .tooManyJobs(jobs.count) }
         var planner = Planner(
-            catalog: self, requests: jobs, start: start, kindsOfJobs: kindsOfJobs,
+            catalog: self, requests: jobs, start: submission.start, kindsOfJobs: kindsOfJobs,
             existing: submission.after.map { NewDependency(on: .existing($0.job), condition: $0.condition) },
             isLone: jobs.count == 1 && !isGraph, makesQueues: makesQueues)
         return NewGraph(
@@ -48,7 +39,7 @@ extension Catalog {
         do throws(RequestProblem) {
             let (jobs, _, isGraph) = try requests(of: submission)
             var planner = Planner(
-                catalog: self, requests: jobs, start: nil, kindsOfJobs: [:], existing: [],
+                catalog: self, requests: jobs, start: .now, kindsOfJobs: [:], existing: [],
                 isLone: jobs.count == 1 && !isGraph, makesQueues: false)
             let found = unknown + planner.problems()
             // What is missing may be what was given under another name.
@@ -72,11 +63,11 @@ extension Catalog {
     }
 
     /// Plans a job that a running job asks for. The store makes its queue where there is none.
-    public func plan(_ child: ChildJob, now: Timestamp) throws(RequestProblem) -> NewGraph {
+    public func plan(_ child: ChildJob) throws(RequestProblem) -> NewGraph {
         try plan(
             Submission(
                 .definition(child.definition), input: child.input, queue: child.queue, priority: child.priority),
-            kindsOfJobs: [:], now: now, makesQueues: true)
+            kindsOfJobs: [:], makesQueues: true)
     }
 
     private func requests(
@@ -87,6 +78,9 @@ extension Catalog {
             if submission.input != nil { throw .inputForJobs }
             if let name, !(1...Submission.maxNameBytes).contains(name.utf8.count) {
                 throw .badGraphName(bytes: name.utf8.count)
+            }
+            if let hidden = name.flatMap({ HiddenCharacter(in: $0) }) {
+                throw .hiddenCharacter(hidden, field: "the graph's name")
             }
             if submission.queue != nil || submission.priority != nil {
                 for index in jobs.indices {
@@ -176,5 +170,13 @@ extension RequestProblem {
         case .badInput(.missingField, _), .badGraph(.doesNotFit): true
         default: false
         }
+    }
+}
+
+extension Submission {
+    /// Whether a text can be an idempotency key.
+    package static func check(key: String) throws(RequestProblem) {
+        guard (1...maxNameBytes).contains(key.utf8.count) else { throw .badKey(bytes: key.utf8.count) }
+        if let hidden = HiddenCharacter(in: key) { throw .hiddenCharacter(hidden, field: "the key") }
     }
 }

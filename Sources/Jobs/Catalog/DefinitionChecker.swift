@@ -21,6 +21,9 @@ struct DefinitionChecker {
         let definition = stored.definition
         var problems: [Reason] = []
         if !Names.isName(definition.name) { problems.append(.badName) }
+        if let hidden = definition.summary.flatMap({ HiddenCharacter(in: $0) }) {
+            problems.append(.hiddenInSummary(hidden))
+        }
         if !queueNames.contains(definition.queue) {
             problems.append(.unknownQueue(definition.queue, known: queueNames.sorted()))
         }
@@ -43,6 +46,7 @@ struct DefinitionChecker {
     func check(_ graph: GraphDefinition) -> [Reason] {
         var problems: [Reason] = []
         if !Names.isName(graph.name) { problems.append(.badName) }
+        if let hidden = graph.summary.flatMap({ HiddenCharacter(in: $0) }) { problems.append(.hiddenInSummary(hidden)) }
         if definitionNames.contains(graph.name) { problems.append(.duplicate) }
         if graph.nodes.isEmpty { problems.append(.noNodes) }
         var present: [Set<String>] = []

@@ -2,6 +2,7 @@ extension DefinitionProblem.Reason {
     /// Where it stands beneath its subject, as in a document: `retry.attempts` as two names. Empty for the subject itself.
     public var place: [String] {
         switch self {
+        case .hiddenInSummary: ["summary"]
         case .limitOutOfRange: ["limit"]
         case .weightOutOfRange: ["weight"]
         case .unknownKind: ["kind"]

@@ -3,7 +3,7 @@ struct Planner {
     let catalog: Catalog
     let requests: [JobRequest]
     /// For jobs that wait for no other job of the graph, and say no time of their own.
-    let start: Timestamp?
+    let start: Submission.Start
     let kindsOfJobs: [JobID: String]
     /// What such jobs wait for besides.
     let existing: [NewDependency]
@@ -14,7 +14,7 @@ struct Planner {
     private var entries: [Catalog.DefinitionEntry] = []
 
     init(
-        catalog: Catalog, requests: [JobRequest], start: Timestamp?, kindsOfJobs: [JobID: String],
+        catalog: Catalog, requests: [JobRequest], start: Submission.Start, kindsOfJobs: [JobID: String],
         existing: [NewDependency], isLone: Bool, makesQueues: Bool
     ) {
         self.catalog = catalog
@@ -121,7 +121,8 @@ struct Planner {
         let isRoot = !dependencies.contains { if case .new = $0.job { true } else { false } }
         return NewJob(
             definition: entries[index].stored.id, node: request.node, input: request.input, queue: queue,
-            priority: request.priority ?? definition.priority, dueAt: request.startAt ?? (isRoot ? start : nil),
+            priority: request.priority ?? definition.priority,
+            start: request.startAt.map { .at($0) } ?? (isRoot ? start : .now),
             dependencies: dependencies)
     }
 

@@ -16,6 +16,8 @@ public enum RequestProblem: Error, Hashable, Sendable {
     case inputForJobs
     case badGraphName(bytes: Int)
     case badKey(bytes: Int)
+    /// `field` says what holds it: "the key".
+    case hiddenCharacter(HiddenCharacter, field: String)
     case waitOutOfRange
     /// For a graph definition: neither a parameter nor a `node.field`.
     case unknownParameter(String, graph: String, known: [String])
@@ -51,6 +53,8 @@ extension RequestProblem: CustomStringConvertible {
             "the graph's name has \(bytes) bytes; give 1 to \(Submission.maxNameBytes)"
         case .badKey(let bytes):
             "the key has \(bytes) bytes; give 1 to \(Submission.maxNameBytes)"
+        case .hiddenCharacter(let character, let field):
+            "\(field) holds \(character); leave it out"
         case .waitOutOfRange:
             "the wait must be between 0s and 36500d"
         case .unknownParameter(let name, let graph, let known):

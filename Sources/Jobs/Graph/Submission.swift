@@ -23,7 +23,16 @@ public struct Submission: Sendable, Hashable {
     public enum Start: Sendable, Hashable {
         case now
         case at(Timestamp)
+        /// Lasts as long whatever happens to the wall clock; `at` follows the calendar.
         case after(Duration)
+
+        public func isLater(than now: Timestamp) -> Bool {
+            switch self {
+            case .now: false
+            case .at(let moment): moment > now
+            case .after(let wait): wait > .zero
+            }
+        }
     }
 
     public struct ExistingDependency: Sendable, Hashable {

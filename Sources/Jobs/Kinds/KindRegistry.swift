@@ -9,6 +9,9 @@ public struct KindRegistry: Sendable {
             let runnable = RunnableKind(kind)
             let name = runnable.description.name
             guard Names.isName(name) else { throw .notAName(name) }
+            if let hidden = HiddenCharacter(in: runnable.description.summary) {
+                throw .hiddenInSummary(of: name, hidden)
+            }
             guard byName.updateValue(runnable, forKey: name) == nil else { throw .duplicate(name) }
         }
         self.kinds = byName
@@ -26,12 +29,15 @@ public struct KindRegistry: Sendable {
 public enum KindRegistryError: Error, Sendable, Hashable, CustomStringConvertible {
     case duplicate(String)
     case notAName(String)
+    case hiddenInSummary(of: String, HiddenCharacter)
 
     public var description: String {
         switch self {
         case .duplicate(let name): "two kinds are called \"\(name)\"; rename one"
         case .notAName(let name):
             "\"\(name)\" cannot name a kind: \(Names.nameRule)"
+        case .hiddenInSummary(let name, let character):
+            "the summary of kind \"\(name)\" holds \(character); leave it out"
         }
     }
 }

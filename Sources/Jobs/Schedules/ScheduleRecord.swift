@@ -21,11 +21,13 @@ public struct ScheduleRecord: Hashable, Sendable {
     public var problem: String?
     /// Why the stored row cannot be read; `schedule` then has a name and no times.
     public var unreadable: String?
+    /// How long ago it was fired, left out, written or resumed, whatever was done to the wall clock since.
+    public var sinceLast: Duration
 
     public init(
         schedule: Schedule, revision: Int, updatedAt: Timestamp, after: Timestamp, nextAt: Timestamp? = nil,
         pausedAt: Timestamp? = nil, lastAt: Timestamp? = nil, lastJob: JobID? = nil, lastGraph: GraphID? = nil,
-        skippedAt: Timestamp? = nil, problem: String? = nil, unreadable: String? = nil
+        skippedAt: Timestamp? = nil, problem: String? = nil, unreadable: String? = nil, sinceLast: Duration = .zero
     ) {
         self.schedule = schedule
         self.revision = revision
@@ -39,6 +41,7 @@ public struct ScheduleRecord: Hashable, Sendable {
         self.skippedAt = skippedAt
         self.problem = problem
         self.unreadable = unreadable
+        self.sinceLast = sinceLast
     }
 }
 

@@ -40,8 +40,9 @@ public struct AttemptEnd: Sendable, Hashable {
         case succeeded(JSONText, children: [NewGraph] = [])
         /// Final.
         case failed(JobFailure, timedOut: Bool = false)
-        /// Uses up a try; the job is scheduled again, or cancelled if that was asked for meanwhile.
-        case retry(JobFailure, timedOut: Bool = false, at: Timestamp)
+        /// Uses up a try; the job is scheduled again, or cancelled if that was asked for meanwhile. The wait lasts as long
+        /// whatever happens to the wall clock.
+        case retry(JobFailure, timedOut: Bool = false, after: Duration)
         /// Final: the attempt stopped because cancellation was asked for.
         case cancelled
         /// The job is ready again and has used up no try, or is cancelled if that was asked for meanwhile.

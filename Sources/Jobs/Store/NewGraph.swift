@@ -22,15 +22,15 @@ public struct NewJob: Sendable, Hashable {
     public var input: JSONText?
     public var queue: String
     public var priority: Priority
-    /// Not before this moment; nil for at once.
-    public var dueAt: Timestamp?
+    /// Not before this; a wait counts from the enqueue.
+    public var start: Submission.Start
     /// In declared order, which is the order of input binding.
     public var dependencies: [NewDependency]
     public var repeats: JobID?
 
     public init(
         definition: DefinitionID, node: String? = nil, input: JSONText? = nil,
-        queue: String = QueueSettings.defaultName, priority: Priority = .normal, dueAt: Timestamp? = nil,
+        queue: String = QueueSettings.defaultName, priority: Priority = .normal, start: Submission.Start = .now,
         dependencies: [NewDependency] = [], repeats: JobID? = nil
     ) {
         self.definition = definition
@@ -38,7 +38,7 @@ public struct NewJob: Sendable, Hashable {
         self.input = input
         self.queue = queue
         self.priority = priority
-        self.dueAt = dueAt
+        self.start = start
         self.dependencies = dependencies
         self.repeats = repeats
     }
@@ -101,6 +101,8 @@ public enum EnqueueRefusal: Error, Sendable, Hashable {
     case unknownDependency(JobID)
     case unknownQueue(String)
     case unknownDefinition(DefinitionID)
+    /// `field` says what holds it: "the key".
+    case hiddenCharacter(HiddenCharacter, field: String)
     /// The dependencies among the jobs form a cycle through this index.
     case cycle(through: Int)
 }

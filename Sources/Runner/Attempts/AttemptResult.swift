@@ -39,8 +39,7 @@ extension AttemptEnd.Ending {
     ///   - tries: Used up before this attempt.
     ///   - random: Evenly drawn from `0..<1`.
     init(
-        _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, now: Timestamp,
-        random: Double
+        _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, random: Double
     ) {
         let failedTry: FailedTry
         var timedOut = false
@@ -70,7 +69,7 @@ extension AttemptEnd.Ending {
             afterTry: tries + 1, code: failedTry.failure.code, isRetryable: failedTry.isRetryable,
             retryAfter: failedTry.retryAfter, random: random)
         switch decision {
-        case .retry(let wait): self = .retry(failedTry.failure, timedOut: timedOut, at: now + wait)
+        case .retry(let wait): self = .retry(failedTry.failure, timedOut: timedOut, after: wait)
         case .stop: self = .failed(failedTry.failure, timedOut: timedOut)
         }
     }

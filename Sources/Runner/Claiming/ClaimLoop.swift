@@ -16,13 +16,13 @@ struct ClaimLoop {
         /// A job is scheduled for this moment.
         case due(Timestamp)
         case wallAlarm(Timestamp)
-        case uptimeAlarm(at: Timestamp, random: Double)
+        case uptimeAlarm(random: Double)
         /// The answer to the turn taken, with an attempt for each claimed job.
         case exchanged(Exchange, [RunningAttempt])
         case exchangeFailed(StoreError)
         /// The store failed in a way that only a new start can mend.
         case storeFailed(StoreError)
-        case attemptEnded(RunningAttempt, AttemptResult, at: Timestamp, random: Double)
+        case attemptEnded(RunningAttempt, AttemptResult, random: Double)
         case cancelRequested(JobID)
         case proofWanted(Signal)
         case settings(RunnerSettings)
@@ -181,12 +181,12 @@ extension ClaimLoop {
         case .wake: mayClaim = true
         case .due(let moment): noteDue(moment)
         case .wallAlarm(let moment): wallAlarmRang(moment)
-        case .uptimeAlarm(let moment, let random): uptimeAlarmRang(now, moment, random, &actions)
+        case .uptimeAlarm(let random): uptimeAlarmRang(now, random, &actions)
         case .exchanged(let answer, let claimed): exchanged(answer, claimed, now, &actions)
         case .exchangeFailed(let error): exchangeFailed(error, now, &actions)
         case .storeFailed(let error): fail(error, &actions)
-        case .attemptEnded(let attempt, let result, let moment, let random):
-            attemptEnded(attempt, result, now, moment, random, &actions)
+        case .attemptEnded(let attempt, let result, let random):
+            attemptEnded(attempt, result, now, random, &actions)
         case .cancelRequested(let job): cancel(job, now, &actions)
         case .proofWanted(let proof): proofs.append(proof)
         case .settings(let settings):
@@ -201,7 +201,7 @@ extension ClaimLoop {
 
     private func handleAfterEnd(_ event: Event) -> [Action] {
         switch event {
-        case .attemptEnded(let attempt, _, _, _): [.dropLateEnd(attempt)]
+        case .attemptEnded(let attempt, _, _): [.dropLateEnd(attempt)]
         case .proofWanted(let proof): [.prove([proof], false)]
         default: []
         }
@@ -215,21 +215,21 @@ extension ClaimLoop {
     }
 
     private mutating func wallAlarmRang(_ now: Timestamp) {
-        // Rung early, the clock was set; the alarm stays as it was. (P8)
-        guard let dueAt, dueAt <= now else { return }
-        self.dueAt = nil
+        // Rung early, the clock was set: the store says where the waits that are under way end on it now. (P8)
+        guard let dueAt else { return }
+        if dueAt <= now { self.dueAt = nil }
         mayClaim = true
     }
 
     private mutating func uptimeAlarmRang(
-        _ now: Duration, _ moment: Timestamp, _ random: Double, _ actions: inout [Action]
+        _ now: Duration, _ random: Double, _ actions: inout [Action]
     ) {
         while let lease = deadlines.popDue(now) {
             guard let running = attempts[lease], !running.isAbandoned else { continue }
             if running.stop == nil, let timeout = running.attempt.definition.definition.timeout {
                 stop(lease, .timedOut(after: timeout), now, &actions)
             } else if let abandonAt = running.abandonAt, abandonAt <= now {
-                abandon(lease, now, moment, random, &actions)
+                abandon(lease, now, random, &actions)
             }
         }
         if let retryAt = backoff.retryAt, retryAt <= now { backoff.retryAt = nil }
@@ -294,7 +294,7 @@ extension ClaimLoop {
     }
 
     private mutating func attemptEnded(
-        _ attempt: RunningAttempt, _ result: AttemptResult, _ now: Duration, _ moment: Timestamp, _ random: Double,
+        _ attempt: RunningAttempt, _ result: AttemptResult, _ now: Duration, _ random: Double,
         _ actions: inout [Action]
     ) {
         guard let running = attempts.removeValue(forKey: attempt.lease) else {
@@ -307,18 +307,17 @@ extension ClaimLoop {
             actions.append(.dropLateEnd(attempt))
             return
         }
-        recordEnd(of: running, result, now, moment, random)
+        recordEnd(of: running, result, now, random)
     }
 
     private mutating func recordEnd(
-        of running: Running, _ result: AttemptResult, _ now: Duration, _ moment: Timestamp, _ random: Double
+        of running: Running, _ result: AttemptResult, _ now: Duration, _ random: Double
     ) {
         let attempt = running.attempt
         let ending = AttemptEnd.Ending(
-            result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, now: moment,
-            random: random)
+            result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, random: random)
         var ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
-        if case .retry(_, _, let retryAt) = ending { ended.wait = max(retryAt - moment, .zero) }
+        if case .retry(_, _, let wait) = ending { ended.wait = wait }
         ends.append(ended)
     }
 
@@ -337,12 +336,12 @@ extension ClaimLoop {
     }
 
     private mutating func abandon(
-        _ lease: Lease, _ now: Duration, _ moment: Timestamp, _ random: Double, _ actions: inout [Action]
+        _ lease: Lease, _ now: Duration, _ random: Double, _ actions: inout [Action]
     ) {
         guard let running = attempts[lease], let reason = running.stop else { return }
         attempts[lease]?.isAbandoned = true
         abandonedCount += 1
-        recordEnd(of: running, .notRun, now, moment, random)
+        recordEnd(of: running, .notRun, now, random)
         actions.append(.abandon(running.attempt, reason))
     }
 

@@ -182,7 +182,7 @@ public final class Scheduler: Sendable {
                 }
                 continue
             }
-            let plan = rule.plan(after: record.after, now: clock.now, occasion)
+            let plan = rule.plan(after: record.after, now: clock.now, sinceLast: record.sinceLast, occasion)
             let isMended = record.problem?.hasPrefix(Self.noTimes) ?? false
             if plan.nextAt != record.nextAt || plan.after != record.after || isMended {
                 var timing = ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt)
@@ -248,8 +248,8 @@ public final class Scheduler: Sendable {
         let last = max(record.lastAt ?? record.updatedAt, record.skippedAt ?? record.updatedAt, record.updatedAt)
         let moment = clock.now
         // S4
-        if !rule.isLate(since: last, now: moment) {
-            let plan = rule.plan(leavingOutUntil: moment)
+        if !rule.isLate(time, since: last, now: moment, sinceLast: record.sinceLast) {
+            let plan = rule.plan(leavingOutUntil: moment, last: last, sinceLast: record.sinceLast)
             return try await store.plan([ScheduleTiming(record, after: plan.after, nextAt: plan.nextAt)])
         }
         let work = try await work(record.schedule)

@@ -21,7 +21,7 @@ extension Writer {
         claimed.reserveCapacity(request.slots)
         let given = shares.divide(request.slots, among: lanes)
         for (lane, slots) in zip(lanes, given) where slots > 0 {
-            for job in try select(slots, from: lane.key, ageing: request.ageing, now: now) {
+            for job in try select(slots, from: lane.key, ageing: request.ageing) {
                 try start(job, queue: lane.key, now: now, into: &claimed)
             }
         }
@@ -48,10 +48,12 @@ extension Writer {
     }
 
     /// The best jobs of one queue. Reads the heads of the five priorities and one row for each job taken, however many
-    /// others there are (P9).
+    /// others there are (P9). How long they have been ready is measured on the steady scale, so that a clock that was set
+    /// back keeps nobody from ageing.
     private func select(
-        _ slots: Int, from queue: Int, ageing: Duration, now: Timestamp
+        _ slots: Int, from queue: Int, ageing: Duration
     ) throws(SQLiteError) -> [ReadyJob] {
+        let now = Timestamp(milliseconds: steady.now)
         var heads: [ReadyJob?] = []
         heads.reserveCapacity(claiming.ready.count)
         for cursor in claiming.ready { heads.append(try cursor.first(queue: memory.queues[queue].id)) }
@@ -111,6 +113,7 @@ extension Writer {
 /// A row of the ready index, as far as a claim needs it.
 struct ReadyJob {
     let id: Int64
+    /// On the steady scale.
     let readySince: Timestamp
     let attempt: Int
     let tries: Int

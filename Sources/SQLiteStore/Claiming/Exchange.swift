@@ -6,10 +6,11 @@ extension Writer {
         var finished: [FinishResult] = []
         finished.reserveCapacity(ends.count)
         for end in ends { finished.append(try finish(end, now: now)) }
-        var nextDueAt = try self.nextDueAt()
+        steady.notes(wall: now)
+        var nextDueAt = try self.nextDueAt(now: now)
         if let dueAt = nextDueAt, dueAt <= now {
             try promoteDue(now: now)
-            nextDueAt = try self.nextDueAt()
+            nextDueAt = try self.nextDueAt(now: now)
         }
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
         // What a trial keeps waiting may start then, though no job became due.
@@ -17,10 +18,13 @@ extension Writer {
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
 
-    private func nextDueAt() throws(SQLiteError) -> Timestamp? {
+    /// The earlier of the next moment of the calendar and the end of the next wait, as the wall clock shows it now.
+    private func nextDueAt(now: Timestamp) throws(SQLiteError) -> Timestamp? {
         if memory.scheduled == 0 { return nil }
-        defer { claiming.nextDue.reset() }
-        return try claiming.nextDue.step() ? claiming.nextDue.timestamp(0) : nil
+        let dueAt = try claiming.nextDue.first()
+        guard let waitEnd = try claiming.nextWait.first() else { return dueAt }
+        let waitEndsAt = now + .milliseconds(waitEnd.milliseconds - steady.now)
+        return dueAt.map { min($0, waitEndsAt) } ?? waitEndsAt
     }
 
     /// Makes jobs ready whose time has come, a bounded number; the rest still counts as next due.
@@ -32,16 +36,21 @@ extension Writer {
             let attempt: Int
         }
         var due: [Due] = []
-        claiming.due.bind(1, now.milliseconds)
-        while try claiming.due.step() {
-            due.append(
-                Due(
-                    job: claiming.due.integer(0), queue: memory.queueIndex(id: claiming.due.integer(1)),
-                    graph: claiming.due.optionalInteger(2).map(GraphID.init(_:)), attempt: Int(claiming.due.integer(3)))
-            )
+        func collect(_ statement: borrowing Statement, until end: Int64) throws(SQLiteError) {
+            statement.bind(1, end)
+            while try statement.step() {
+                due.append(
+                    Due(
+                        job: statement.integer(0), queue: memory.queueIndex(id: statement.integer(1)),
+                        graph: statement.optionalInteger(2).map(GraphID.init(_:)), attempt: Int(statement.integer(3))))
+            }
         }
+        try collect(claiming.due, until: now.milliseconds)
+        try collect(claiming.waited, until: steady.now)
         for job in due {
             claiming.promote.bind(1, job.job)
+            claiming.promote.bind(2, steady.now)
+            claiming.promote.bind(3, now.milliseconds)
             try claiming.promote.run()
             count(queue: job.queue, graph: job.graph, from: .scheduled, to: .ready, now: now)
             note(JobID(job.job), graph: job.graph, state: .ready, attempt: job.attempt)
@@ -54,33 +63,52 @@ struct ClaimStatements: ~Copyable {
         SELECT   due_ms
         FROM     job INDEXED BY job_due
         WHERE    state = 1
+        AND      steady_ms IS NULL
         ORDER BY due_ms
+        LIMIT    1
+        """
+    static let nextWaitSQL: StaticString = """
+        SELECT   steady_ms
+        FROM     job INDEXED BY job_wait
+        WHERE    state = 1
+        AND      steady_ms IS NOT NULL
+        ORDER BY steady_ms
         LIMIT    1
         """
     static let dueSQL: StaticString = """
         SELECT   id, queue_id, graph_id, attempt
         FROM     job INDEXED BY job_due
         WHERE    state = 1
+        AND      steady_ms IS NULL
         AND      due_ms <= :now
         ORDER BY due_ms
         LIMIT    1000
         """
+    static let waitedSQL: StaticString = """
+        SELECT   id, queue_id, graph_id, attempt
+        FROM     job INDEXED BY job_wait
+        WHERE    state = 1
+        AND      steady_ms <= :now
+        ORDER BY steady_ms
+        LIMIT    1000
+        """
+    /// A moment of the calendar that passed while nobody looked counts from when it passed.
     static let promoteSQL: StaticString = """
         UPDATE job
-        SET    state = 2
-        WHERE  id = :job
+        SET    state = 2, steady_ms = coalesce(steady_ms, ?2 - max(0, ?3 - due_ms))
+        WHERE  id = ?1
         AND    state = 1
         """
     static let readySQL: StaticString = """
-        SELECT   id, due_ms, attempt, tries, definition_id, graph_id, dependencies
+        SELECT   id, steady_ms, attempt, tries, definition_id, graph_id, dependencies
         FROM     job INDEXED BY job_ready
         WHERE    state = 2
         AND      queue_id = :queue
         AND      priority = :priority
-        ORDER BY due_ms, id
+        ORDER BY steady_ms, id
         """
     static let readyJobSQL: StaticString = """
-        SELECT id, due_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id
+        SELECT id, steady_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id
         FROM   job
         WHERE  id = :job
         AND    state = 2
@@ -94,7 +122,9 @@ struct ClaimStatements: ~Copyable {
     static let inputSQL: StaticString = "SELECT input FROM job_input WHERE job_id = :job"
 
     let nextDue: Statement
+    let nextWait: Statement
     let due: Statement
+    let waited: Statement
     let promote: Statement
     /// One for each priority, the highest first.
     let ready: [ReadyCursor]
@@ -104,7 +134,9 @@ struct ClaimStatements: ~Copyable {
 
     init(_ connection: Connection) {
         nextDue = connection.prepare(Self.nextDueSQL)
+        nextWait = connection.prepare(Self.nextWaitSQL)
         due = connection.prepare(Self.dueSQL)
+        waited = connection.prepare(Self.waitedSQL)
         promote = connection.prepare(Self.promoteSQL)
         var cursors: [ReadyCursor] = []
         for priority in Priority.allCases.sorted(by: >) {
@@ -114,5 +146,13 @@ struct ClaimStatements: ~Copyable {
         readyJob = connection.prepare(Self.readyJobSQL)
         start = connection.prepare(Self.startSQL)
         input = connection.prepare(Self.inputSQL)
+    }
+}
+
+extension Statement {
+    /// The moment that a statement gives, if it gives a row.
+    fileprivate borrowing func first() throws(SQLiteError) -> Timestamp? {
+        defer { reset() }
+        return try step() ? timestamp(0) : nil
     }
 }

@@ -27,6 +27,7 @@ extension Writer {
     /// Decides everything without writing anything, so that a refusal leaves no trace.
     func decide(_ graph: NewGraph, now: Timestamp) throws(SQLiteError) -> EnqueueDecision {
         precondition(!graph.jobs.isEmpty, "a graph has at least one job")
+        if let refusal = graph.hiddenText { return .answered(.refused(refusal)) }
         if let key = graph.key, let outcome = try enqueueing.keys.outcome(of: key) { return .answered(outcome) }
         do throws(PlanFailure) {
             let queues = try queues(of: graph)
@@ -167,11 +168,16 @@ extension Writer {
         _ job: NewJob, id: Int64, graph: GraphID?, _ start: GraphPlan.Start, dependencies: Int, queue: Int,
         now: Timestamp
     ) throws(SQLiteError) {
-        let dueAt: Timestamp? =
-            switch start.state {
-            case .ready: now
-            default: job.dueAt
-            }
+        var dueAt: Timestamp?
+        var steadyMs: Int64?
+        switch (start.state, job.start) {
+        case (.ready, _): (dueAt, steadyMs) = (now, steady.now)
+        case (_, .now): break
+        case (_, .at(let moment)): dueAt = moment
+        case (_, .after(let wait)):
+            (dueAt, steadyMs) = (now + wait, steady.now + wait.milliseconds)
+            steady.notesWait(now: now)
+        }
         enqueueing.insertJob.bind(1, id)
         enqueueing.insertJob.bind(2, start.state.rawValue)
         enqueueing.insertJob.bind(3, memory.queues[queue].id)
@@ -185,6 +191,7 @@ extension Writer {
         enqueueing.insertJob.bind(11, dueAt?.milliseconds)
         enqueueing.insertJob.bind(12, start.state == .skipped ? now.milliseconds : nil)
         enqueueing.insertJob.bind(13, job.repeats?.rawValue)
+        enqueueing.insertJob.bind(14, steadyMs)
         try enqueueing.insertJob.run()
         memory.count(queue: queue) { $0[start.state] += 1 }
         note(
@@ -203,9 +210,9 @@ struct EnqueueStatements: ~Copyable {
         """
     static let insertJobSQL: StaticString = """
         INSERT INTO job (id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
-                         dependencies, pending, enqueued_ms, due_ms, finished_ms, repeats_id)
+                         dependencies, pending, enqueued_ms, due_ms, finished_ms, repeats_id, steady_ms)
         VALUES (:id, :state, :queue, :priority, :definition, :graph, :node, 0, 0, 0,
-                :dependencies, :pending, :now, :due, :finished, :repeats)
+                :dependencies, :pending, :now, :due, :finished, :repeats, :steady)
         """
     static let insertInputSQL: StaticString = "INSERT INTO job_input (job_id, input) VALUES (:job, :input)"
     static let insertDependencySQL: StaticString = """
@@ -233,5 +240,21 @@ struct EnqueueStatements: ~Copyable {
         insertInput = connection.prepare(Self.insertInputSQL)
         insertDependency = connection.prepare(Self.insertDependencySQL)
         insertKey = connection.prepare(Self.insertKeySQL)
+    }
+}
+
+extension NewGraph {
+    /// Refuses names that do not show, which the schema refuses without saying which.
+    var hiddenText: EnqueueRefusal? {
+        if let hidden = name.flatMap({ HiddenCharacter(in: $0) }) {
+            return .hiddenCharacter(hidden, field: "the graph's name")
+        }
+        if let hidden = key.flatMap({ HiddenCharacter(in: $0.name) }) {
+            return .hiddenCharacter(hidden, field: "the key")
+        }
+        for node in jobs.lazy.compactMap(\.node) {
+            if let hidden = HiddenCharacter(in: node) { return .hiddenCharacter(hidden, field: "the node's name") }
+        }
+        return nil
     }
 }

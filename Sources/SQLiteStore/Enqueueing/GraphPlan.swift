@@ -45,7 +45,7 @@ struct GraphPlan {
                     .skipped
                 } else if start.pending > 0 {
                     .blocked
-                } else if let dueAt = jobs[index].dueAt, dueAt > now {
+                } else if jobs[index].start.isLater(than: now) {
                     .scheduled
                 } else {
                     .ready

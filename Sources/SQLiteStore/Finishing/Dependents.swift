@@ -53,20 +53,23 @@ extension Writer {
         let dueAt = settling.blocked.timestamp(1)
         let queue = memory.queueIndex(id: settling.blocked.integer(2))
         let graph = settling.blocked.optionalInteger(3).map(GraphID.init(_:))
+        let waitEnd = settling.blocked.optionalInteger(4)
         settling.blocked.reset()
         if pending > 1 {
             settling.takeDependency.bind(1, job.rawValue)
             try settling.takeDependency.run()
             return
         }
-        let isDue = dueAt.map { $0 <= now } ?? true
+        let isDue = waitEnd.map { $0 <= steady.now } ?? dueAt.map { $0 <= now } ?? true
         let state: JobState = isDue ? .ready : .scheduled
         settling.unblock.bind(1, job.rawValue)
         settling.unblock.bind(2, state.rawValue)
         settling.unblock.bind(3, (isDue ? now : dueAt ?? now).milliseconds)
+        settling.unblock.bind(4, isDue ? steady.now : waitEnd)
         try settling.unblock.run()
         count(queue: queue, graph: graph, from: .blocked, to: state, now: now)
-        note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : dueAt)
+        let endsAt = waitEnd.map { now + .milliseconds($0 - steady.now) } ?? dueAt
+        note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 
     /// False when the job is not blocked any more.
@@ -129,7 +132,7 @@ struct SettleStatements: ~Copyable {
         """
     static let forgetSQL: StaticString = "DELETE FROM settling WHERE job_id = :job"
     static let blockedSQL: StaticString = """
-        SELECT pending, due_ms, queue_id, graph_id
+        SELECT pending, due_ms, queue_id, graph_id, steady_ms
         FROM   job
         WHERE  id = :job
         AND    state = 0
@@ -142,7 +145,7 @@ struct SettleStatements: ~Copyable {
         """
     static let unblockSQL: StaticString = """
         UPDATE job
-        SET    state = ?2, pending = 0, due_ms = ?3
+        SET    state = ?2, pending = 0, due_ms = ?3, steady_ms = ?4
         WHERE  id = ?1
         AND    state = 0
         """

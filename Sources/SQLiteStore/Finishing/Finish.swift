@@ -34,23 +34,25 @@ extension Writer {
         case .failed(let failure, let timedOut):
             attempt = EndedAttempt(timedOut ? .timedOut : .failed, failure)
             next = .final(.failed, failure)
-        case .retry(let failure, let timedOut, let at):
+        case .retry(let failure, let timedOut, let wait):
             attempt = EndedAttempt(
-                timedOut ? .timedOut : .failed, failure, retryAt: running.isCancelRequested ? nil : at)
+                timedOut ? .timedOut : .failed, failure, retryAt: running.isCancelRequested ? nil : now + wait)
             next =
-                running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .again(at: at, usesTry: true)
+                running.isCancelRequested
+                ? .final(.cancelled, .cancelledWhileRunning) : .again(after: wait, usesTry: true)
         case .cancelled:
             attempt = EndedAttempt(.cancelled, .cancelledWhileRunning)
             next = .final(.cancelled, .cancelledWhileRunning)
         case .interrupted:
             attempt = EndedAttempt(.interrupted, .interrupted)
             next =
-                running.isCancelRequested ? .final(.cancelled, .cancelledWhileRunning) : .again(at: now, usesTry: false)
+                running.isCancelRequested
+                ? .final(.cancelled, .cancelledWhileRunning) : .again(after: .zero, usesTry: false)
         }
         guard try close(lease, running, attempt, as: next, connections: end.connections, now: now) else {
             return .leaseLost
         }
-        return .recorded(next.state(now: now))
+        return .recorded(next.state)
     }
 
     struct EndedAttempt {
@@ -69,13 +71,13 @@ extension Writer {
     enum Next {
         case succeeded(JSONText)
         case final(Outcome, JobFailure)
-        case again(at: Timestamp, usesTry: Bool, isRescue: Bool = false)
+        case again(after: Duration, usesTry: Bool, isRescue: Bool = false)
 
-        func state(now: Timestamp) -> JobState {
+        var state: JobState {
             switch self {
             case .succeeded: .succeeded
             case .final(let outcome, _): outcome.state
-            case .again(let at, _, _): at > now ? .scheduled : .ready
+            case .again(let wait, _, _): wait > .zero ? .scheduled : .ready
             }
         }
     }
@@ -86,7 +88,7 @@ extension Writer {
         now: Timestamp
     ) throws(SQLiteError) -> Bool {
         let job = lease.job
-        let state = next.state(now: now)
+        let state = next.state
         var dueAt: Timestamp?
         switch next {
         case .succeeded, .final:
@@ -95,15 +97,20 @@ extension Writer {
             finishing.endJob.bind(3, state.rawValue)
             finishing.endJob.bind(4, now.milliseconds)
             guard try finishing.endJob.runCountingChanges() == 1 else { return false }
-        case .again(let at, let usesTry, let isRescue):
+        case .again(let wait, let usesTry, let isRescue):
+            let at = now + wait
             finishing.returnJob.bind(1, job.rawValue)
             finishing.returnJob.bind(2, lease.attempt)
             finishing.returnJob.bind(3, state.rawValue)
             finishing.returnJob.bind(4, at.milliseconds)
             finishing.returnJob.bind(5, usesTry ? 1 : 0)
             finishing.returnJob.bind(6, isRescue ? 1 : 0)
+            finishing.returnJob.bind(7, steady.now + wait.milliseconds)
             guard try finishing.returnJob.runCountingChanges() == 1 else { return false }
-            if state == .scheduled { dueAt = at }
+            if state == .scheduled {
+                dueAt = at
+                steady.notesWait(now: now)
+            }
         }
         memory.running[job] = nil
         if !trials.isEmpty { trials.ended(job) }
@@ -195,7 +202,8 @@ struct FinishStatements: ~Copyable {
     /// A job that used up no try keeps its place among the ready ones.
     static let returnJobSQL: StaticString = """
         UPDATE job
-        SET    state = ?3, due_ms = iif(?5, ?4, due_ms), tries = tries + ?5, rescues = rescues + ?6
+        SET    state = ?3, due_ms = iif(?5, ?4, due_ms), steady_ms = iif(?5, ?7, steady_ms), tries = tries + ?5,
+               rescues = rescues + ?6
         WHERE  id = ?1
         AND    state = 3
         AND    attempt = ?2

@@ -10,6 +10,8 @@ struct Migration: Sendable {
     }
 
     let version: Int64
+    /// Views that change, by name. The others are created again as they are.
+    var views: [String: StaticString] = [:]
     let steps: [Step]
 
     static let all: [Migration] = [.m001, .m002, .m003]
@@ -22,6 +24,7 @@ struct Migration: Sendable {
 
     /// Runs in the caller's transaction, with foreign keys off.
     func run(on connection: Connection) throws(SQLiteError) {
+        let kept = try takeViews(of: connection)
         for step in steps {
             switch step {
             case .sql(let script): try connection.execute(script)
@@ -29,5 +32,23 @@ struct Migration: Sendable {
             case .swift(let change): try change(connection)
             }
         }
+        for view in kept {
+            if let changed = views[view.name] {
+                try connection.execute(changed)
+            } else {
+                try connection.execute(text: view.sql)
+            }
+        }
+    }
+
+    /// A table cannot be renamed while a view refers to its old name, also a view of somebody else.
+    private func takeViews(of connection: Connection) throws(SQLiteError) -> [(name: String, sql: String)] {
+        let statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid")
+        var views: [(name: String, sql: String)] = []
+        while try statement.step() { views.append((statement.string(0), statement.string(1))) }
+        for view in views {
+            try connection.execute(text: "DROP VIEW \"\(view.name.replacing("\"", with: "\"\""))\"")
+        }
+        return views
     }
 }

@@ -1,20 +1,82 @@
 extension Migration {
-    /// Cheaper CHECKs on `job`: `state IN (3, 4, 5)` built a temporary b-tree in every statement, a third of its cost.
-    static let m002 = Migration(version: 2, steps: [.sql(dropViews), .rebuild(job), .sql(views)])
+    /// Waits on a clock that nobody sets, names without characters that do not show, and cheaper CHECKs on `job`: `state IN (3, 4, 5)` built a temporary b-tree in every
+    /// statement, a third of its cost.
+    static let m002 = Migration(
+        version: 2,
+        views: ["jobs": jobsView, "waiting": waitingView, "definitions": definitionsView, "schedules": schedulesView],
+        steps: [
+            .swift(showHiddenText), .rebuild(queue), .rebuild(definition), .rebuild(graphDefinition),
+            .rebuild(schedule),
+            .rebuild(graph), .rebuild(job), .rebuild(idempotency), .rebuild(kind), .sql(clock),
+        ])
 
-    /// A table cannot be renamed while a view refers to its old name.
-    private static let dropViews: StaticString = """
-        DROP VIEW jobs;
-        DROP VIEW results;
-        DROP VIEW attempts;
-        DROP VIEW queues;
-        DROP VIEW graphs;
-        DROP VIEW waiting;
-        DROP VIEW definitions;
-        DROP VIEW schedules;
+    /// Until now every wait was written as a moment of the wall clock, so the new scale begins as that clock.
+    private static let clock: StaticString = """
+        ALTER TABLE tally ADD COLUMN steady_ms INTEGER NOT NULL DEFAULT 0;
+
+        -- The scale of every steady_ms: milliseconds that pass whatever happens to the wall clock. It was origin_ms at
+        -- the boot, and the wall clock showed skew_ms more when that last changed.
+        CREATE TABLE clock (
+            id        INTEGER PRIMARY KEY,
+            boot      TEXT NOT NULL,
+            origin_ms INTEGER NOT NULL,
+            skew_ms   INTEGER NOT NULL,
+            CONSTRAINT clock_has_one_row CHECK (id = 1)
+        ) STRICT;
+        INSERT INTO clock (id, boot, origin_ms, skew_ms) VALUES (1, '', 0, 0);
         """
 
-    private static let job = TableRebuild(
+    private static let schedule = TableRebuild(
+        table: "schedule",
+        create: """
+            DROP INDEX schedule_next;
+
+            -- Its next time is the first after after_ms, which the daemon computes from its calendar and zone. At steady_ms
+            -- it was last fired, left out, written or resumed.
+            CREATE TABLE new_schedule (
+                name          TEXT PRIMARY KEY,
+                revision      INTEGER NOT NULL,
+                body          TEXT NOT NULL,
+                updated_ms    INTEGER NOT NULL,
+                after_ms      INTEGER NOT NULL,
+                next_ms       INTEGER,
+                paused_ms     INTEGER,
+                last_ms       INTEGER,
+                last_job_id   INTEGER,
+                last_graph_id INTEGER,
+                skipped_ms    INTEGER,
+                problem       TEXT,
+                steady_ms     INTEGER NOT NULL,
+                summary       TEXT,
+                CONSTRAINT schedule_name_shows CHECK (
+                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT schedule_summary_shows CHECK (
+                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT schedule_revision CHECK (revision >= 1),
+                CONSTRAINT schedule_next CHECK (next_ms > after_ms),
+                CONSTRAINT schedule_without_next_when_paused CHECK (paused_ms IS NULL OR next_ms IS NULL),
+                CONSTRAINT schedule_last CHECK (last_ms IS NULL OR last_job_id IS NOT NULL),
+                CONSTRAINT schedule_last_graph CHECK (last_graph_id IS NULL OR last_job_id IS NOT NULL)
+            ) STRICT, WITHOUT ROWID;
+
+            CREATE INDEX schedule_next ON new_schedule (next_ms) WHERE next_ms IS NOT NULL;
+            """,
+        copy: """
+            INSERT INTO new_schedule (name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id,
+                                      last_graph_id, skipped_ms, problem, steady_ms, summary)
+            SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id,
+                     last_graph_id, skipped_ms, problem, max(updated_ms, coalesce(last_ms, 0), coalesce(skipped_ms, 0)),
+                     iif(json_valid(body), body ->> 'summary', NULL)
+            FROM     schedule
+            """)
+
+    static let job = TableRebuild(
         table: "job",
         create: """
             DROP INDEX job_ready;
@@ -23,7 +85,9 @@ extension Migration {
             DROP INDEX job_unsuccessful;
             DROP INDEX job_graph;
 
-            -- Small, since every transition writes the whole row; inputs and results are in tables of their own.
+            -- Small, since every transition writes the whole row; inputs and results are in tables of their own. due_ms is
+            -- a moment of the wall clock, steady_ms one of the scale of table clock: the end of a wait that was asked for as
+            -- a duration, and, once the job is ready, since when.
             CREATE TABLE new_job (
                 id            INTEGER PRIMARY KEY,
                 state         INTEGER NOT NULL,
@@ -39,10 +103,16 @@ extension Migration {
                 pending       INTEGER NOT NULL,
                 enqueued_ms   INTEGER NOT NULL,
                 due_ms        INTEGER,
+                steady_ms     INTEGER,
                 started_ms    INTEGER,
                 finished_ms   INTEGER,
                 cancel_ms     INTEGER,
                 repeats_id    INTEGER,
+                CONSTRAINT job_node_shows CHECK (
+                    instr(node, char(0)) = 0 AND (node NOT GLOB '*[^ -~]*' OR node NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
                 CONSTRAINT job_state CHECK (state BETWEEN 0 AND 7),
                 CONSTRAINT job_priority CHECK (priority BETWEEN -2 AND 2),
                 CONSTRAINT job_started_with_its_first_attempt CHECK ((attempt = 0) = (started_ms IS NULL)),
@@ -52,22 +122,27 @@ extension Migration {
                     CASE state WHEN 0 THEN pending > 0 WHEN 6 THEN pending >= 0 WHEN 7 THEN pending >= 0 ELSE pending = 0 END
                     AND pending <= dependencies),
                 CONSTRAINT job_due_when_waiting CHECK (state NOT BETWEEN 1 AND 2 OR due_ms IS NOT NULL),
+                CONSTRAINT job_steady_when_ready CHECK (state <> 2 OR steady_ms IS NOT NULL),
                 CONSTRAINT job_ran CHECK (
                     CASE WHEN state BETWEEN 3 AND 5 THEN attempt > 0 WHEN state = 7 THEN attempt = 0 ELSE 1 END)
             ) STRICT;
 
             -- Each ends with the job's number. Jobs that succeeded are only in the index of their graph.
-            CREATE INDEX job_ready ON new_job (queue_id, priority, due_ms) WHERE state = 2;
-            CREATE INDEX job_due ON new_job (due_ms) WHERE state = 1;
+            CREATE INDEX job_ready ON new_job (queue_id, priority, steady_ms) WHERE state = 2;
+            CREATE INDEX job_due ON new_job (due_ms) WHERE state = 1 AND steady_ms IS NULL;
+            CREATE INDEX job_wait ON new_job (steady_ms) WHERE state = 1 AND steady_ms IS NOT NULL;
             CREATE INDEX job_open ON new_job (state) WHERE state < 4;
             CREATE INDEX job_unsuccessful ON new_job (state) WHERE state >= 5;
             CREATE INDEX job_graph ON new_job (graph_id) WHERE graph_id IS NOT NULL;
             """,
         copy: """
             INSERT INTO new_job (id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
-                                 dependencies, pending, enqueued_ms, due_ms, started_ms, finished_ms, cancel_ms, repeats_id)
+                                 dependencies, pending, enqueued_ms, due_ms, steady_ms, started_ms, finished_ms, cancel_ms,
+                                 repeats_id)
             SELECT   id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
-                     dependencies, pending, enqueued_ms, due_ms, started_ms, finished_ms, cancel_ms, repeats_id
+                     dependencies, pending, enqueued_ms, due_ms,
+                     -- A scheduled job that has run waits for its next try; one that runs may become ready again.
+                     CASE WHEN state BETWEEN 2 AND 3 OR (state = 1 AND attempt > 0) THEN due_ms END, started_ms, finished_ms, cancel_ms, repeats_id
             FROM     job NOT INDEXED
             ORDER BY id
             """)

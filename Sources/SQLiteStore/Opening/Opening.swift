@@ -7,12 +7,16 @@ struct Opening {
     let location: DatabaseLocation
     let lock: DatabaseLock
     let options: StoreOptions
+    let clock: any StoreClock
 
-    init(_ lock: DatabaseLock, _ options: StoreOptions) throws(StoreOpenError) {
+    init(
+        _ lock: DatabaseLock, _ options: StoreOptions, _ clock: any StoreClock = SystemStoreClock()
+    ) throws(StoreOpenError) {
         precondition(lock.isHeld, "the lock was released")
         location = try DatabaseLocation(lock.databasePath)
         self.lock = lock
         self.options = options
+        self.clock = clock
     }
 
     /// Opens the connection that writes, and with it whatever else `body` opens.
@@ -44,7 +48,7 @@ struct Opening {
     /// For one connection alone.
     func writer() throws(StoreOpenError) -> Writer {
         try open { (connection) throws(StoreOpenError) in
-            try mappingErrors { () throws(SQLiteError) in try Writer(connection, lock: lock) }
+            try mappingErrors { () throws(SQLiteError) in try Writer(connection, lock: lock, clock: clock) }
         }
     }
 

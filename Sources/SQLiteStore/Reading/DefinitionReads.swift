@@ -88,6 +88,25 @@ struct DefinitionStatements: ~Copyable {
         WHERE    removed_ms IS NULL
         ORDER BY name
         """
+    /// The earlier of the next moment of the calendar and the end of the next wait.
+    static let nextDueSQL: StaticString = """
+        SELECT min(due_ms)
+        FROM   (SELECT *
+                FROM   (SELECT   due_ms
+                        FROM     job INDEXED BY job_due
+                        WHERE    state = 1
+                        AND      steady_ms IS NULL
+                        ORDER BY due_ms
+                        LIMIT    1)
+                UNION ALL
+                SELECT *
+                FROM   (SELECT   steady_ms + (SELECT skew_ms FROM clock WHERE id = 1)
+                        FROM     job INDEXED BY job_wait
+                        WHERE    state = 1
+                        AND      steady_ms IS NOT NULL
+                        ORDER BY steady_ms
+                        LIMIT    1))
+        """
     static let countsSQL: StaticString = """
         SELECT sum(blocked), sum(scheduled), sum(ready), sum(running),
                sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
@@ -109,6 +128,6 @@ struct DefinitionStatements: ~Copyable {
         graphs = connection.prepare(Self.graphsSQL)
         queues = connection.prepare(Self.queuesSQL)
         counts = connection.prepare(Self.countsSQL)
-        nextDue = connection.prepare(ClaimStatements.nextDueSQL)
+        nextDue = connection.prepare(Self.nextDueSQL)
     }
 }

@@ -13,11 +13,15 @@ final class Reader {
     let schedules: ScheduleReads
     let keys: KeyLookup
     let pruning: PrunableStatements
+    private let clock: ClockStatements
+    private let storeClock: any StoreClock
     /// Read last: but for its problem a revision never changes.
     var knownDefinitions: [DefinitionID: StoredDefinition] = [:]
 
-    init(_ connection: Connection) throws(SQLiteError) {
+    init(_ connection: Connection, clock storeClock: any StoreClock) throws(SQLiteError) {
         self.connection = connection
+        self.storeClock = storeClock
+        clock = ClockStatements(connection)
         snapshots = SnapshotStatements(connection)
         records = RecordStatements(connection)
         neighbours = NeighbourStatements(connection)
@@ -28,6 +32,14 @@ final class Reader {
         keys = KeyLookup(connection)
         pruning = PrunableStatements(connection)
         try connection.checkPreparations()
+    }
+
+    /// The moment on the steady scale.
+    func steadyNow() throws(SQLiteError) -> Int64 {
+        var steady = SteadyClock(storeClock)
+        try clock.read(into: &steady)
+        steady.read()
+        return steady.now
     }
 
     /// Runs several statements on one state of the database.

@@ -65,8 +65,10 @@ struct RecordStatements: ~Copyable {
     static let jobSQL: StaticString = """
         SELECT    job.graph_id, job.node, definition.name, definition.revision, definition.kind, queue.name,
                   job.priority, job.state, job_input.input, job.attempt, job.tries, definition.max_attempts,
-                  job.rescues, job.pending, job.enqueued_ms, job.due_ms, job.started_ms, job.finished_ms,
-                  job.cancel_ms, job.repeats_id
+                  job.rescues, job.pending, job.enqueued_ms,
+                  iif(job.state < 2 AND job.steady_ms IS NOT NULL,
+                      job.steady_ms + (SELECT skew_ms FROM clock WHERE id = 1), job.due_ms),
+                  job.started_ms, job.finished_ms, job.cancel_ms, job.repeats_id
         FROM      job
         JOIN      definition ON definition.id = job.definition_id
         JOIN      queue ON queue.id = job.queue_id

@@ -16,7 +16,7 @@ extension Writer {
             } else if others == 0, crashes.alone >= maxRescues {
                 next = .final(.failed, .crashed(times: crashes.alone + 1))
             } else {
-                next = .again(at: now, usesTry: false, isRescue: true)
+                next = .again(after: .zero, usesTry: false, isRescue: true)
             }
             let lease = Lease(job: job, attempt: running.attempt)
             let attempt = EndedAttempt(.crashed, .crashed(beside: others))

@@ -25,6 +25,7 @@ extension Writer {
         guard let time = firing.timing.expected, try move(firing.timing), let record = try schedule(name) else {
             return .stale
         }
+        try mark(name)
         let graph: NewGraph
         switch firing.work {
         case .refused(let reason): return try refuse(name, reason)
@@ -74,6 +75,7 @@ extension Writer {
         case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."
         case .unknownDefinition: "Its definition has just gone."
         case .unknownDependency(let job): "There is no job \(job) to wait for."
+        case .hiddenCharacter(let character, let field): "The text of \(field) holds \(character)."
         case .cycle: "The dependencies form a cycle."
         case .keyUsedForAnotherRequest(let key): "The key \"\(key)\" was used for another request."
         }

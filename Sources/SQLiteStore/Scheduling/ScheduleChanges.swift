@@ -7,6 +7,8 @@ extension Writer {
         try scheduling.write.bind(1, schedule.name)
         try scheduling.write.bind(2, text: schedule.json.bytes)
         scheduling.write.bind(3, now.milliseconds)
+        scheduling.write.bind(4, steady.now)
+        try scheduling.write.bind(5, schedule.summary)
         try scheduling.write.run()
         schedulesChanged = true
     }
@@ -21,8 +23,18 @@ extension Writer {
     ) throws(SQLiteError) -> ScheduleRecord? {
         let changes =
             isPaused ? try set(scheduling.pause, name, now: now) : try set(scheduling.resume, name, now: now)
-        if changes > 0 { schedulesChanged = true }
+        if changes > 0 {
+            schedulesChanged = true
+            if !isPaused { try mark(name) }
+        }
         return try schedule(name)
+    }
+
+    /// From now on its times count as fired for; see ``ScheduleRecord/sinceLast``.
+    func mark(_ name: String) throws(SQLiteError) {
+        try scheduling.mark.bind(1, name)
+        scheduling.mark.bind(2, steady.now)
+        try scheduling.mark.run()
     }
 
     private func set(
@@ -37,14 +49,14 @@ extension Writer {
         try scheduling.one.bind(1, name)
         guard try scheduling.one.step() else { return nil }
         defer { scheduling.one.reset() }
-        return scheduling.one.schedule()
+        return scheduling.one.schedule(steadyNow: steady.now)
     }
 }
 
 extension Statement {
     /// Columns: name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
-    /// skipped_ms, problem.
-    func schedule() -> ScheduleRecord {
+    /// skipped_ms, problem, steady_ms.
+    func schedule(steadyNow: Int64) -> ScheduleRecord {
         let schedule: Schedule
         var unreadable: String?
         do throws(ShapeProblem) {
@@ -58,14 +70,15 @@ extension Statement {
             after: Timestamp(milliseconds: integer(4)), nextAt: timestamp(5), pausedAt: timestamp(6),
             lastAt: timestamp(7), lastJob: optionalInteger(8).map(JobID.init(_:)),
             lastGraph: optionalInteger(9).map(GraphID.init(_:)), skippedAt: timestamp(10),
-            problem: optionalString(11), unreadable: unreadable)
+            problem: optionalString(11), unreadable: unreadable,
+            sinceLast: .milliseconds(max(0, steadyNow - integer(12))))
     }
 }
 
 struct ScheduleStatements: ~Copyable {
     static let oneSQL: StaticString = """
         SELECT name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
-               skipped_ms, problem
+               skipped_ms, problem, steady_ms
         FROM   schedule
         WHERE  name = :name
         """
@@ -88,6 +101,7 @@ struct ScheduleStatements: ~Copyable {
     let pause: Statement
     let resume: Statement
     let move: Statement
+    let mark: Statement
     let openJob: Statement
     let openGraph: Statement
     let fired: Statement
@@ -100,10 +114,11 @@ struct ScheduleStatements: ~Copyable {
         count = connection.prepare("SELECT count(*) FROM schedule")
         write = connection.prepare(
             """
-            INSERT INTO schedule (name, revision, body, updated_ms, after_ms)
-            VALUES (?1, 1, ?2, ?3, ?3)
+            INSERT INTO schedule (name, revision, body, updated_ms, after_ms, steady_ms, summary)
+            VALUES (?1, 1, ?2, ?3, ?3, ?4, ?5)
             ON CONFLICT (name) DO UPDATE
-            SET    revision = revision + 1, body = ?2, updated_ms = ?3, after_ms = ?3, next_ms = NULL, problem = NULL
+            SET    revision = revision + 1, body = ?2, updated_ms = ?3, after_ms = ?3, next_ms = NULL, problem = NULL,
+                   steady_ms = ?4, summary = ?5
             """)
         remove = connection.prepare("DELETE FROM schedule WHERE name = :name")
         pause = connection.prepare(
@@ -121,6 +136,7 @@ struct ScheduleStatements: ~Copyable {
             AND    paused_ms IS NOT NULL
             """)
         move = connection.prepare(Self.moveSQL)
+        mark = connection.prepare("UPDATE schedule SET steady_ms = ?2 WHERE name = ?1")
         openJob = connection.prepare(Self.openJobSQL)
         openGraph = connection.prepare(Self.openGraphSQL)
         fired = connection.prepare(

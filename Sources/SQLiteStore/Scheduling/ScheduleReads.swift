@@ -3,23 +3,26 @@ import SQLite
 
 extension Reader {
     func allSchedules() throws(SQLiteError) -> [ScheduleRecord] {
+        let now = try steadyNow()
         var records: [ScheduleRecord] = []
-        while try schedules.all.step() { records.append(schedules.all.schedule()) }
+        while try schedules.all.step() { records.append(schedules.all.schedule(steadyNow: now)) }
         return records
     }
 
     func schedule(_ name: String) throws(SQLiteError) -> ScheduleRecord? {
+        let now = try steadyNow()
         try schedules.one.bind(1, name)
         guard try schedules.one.step() else { return nil }
         defer { schedules.one.reset() }
-        return schedules.one.schedule()
+        return schedules.one.schedule(steadyNow: now)
     }
 
     func schedules(due now: Timestamp, limit: Int) throws(SQLiteError) -> [ScheduleRecord] {
         var records: [ScheduleRecord] = []
+        let steadyNow = try steadyNow()
         schedules.due.bind(1, now.milliseconds)
         schedules.due.bind(2, limit)
-        while try schedules.due.step() { records.append(schedules.due.schedule()) }
+        while try schedules.due.step() { records.append(schedules.due.schedule(steadyNow: steadyNow)) }
         return records
     }
 
@@ -45,7 +48,7 @@ struct ScheduleReads: ~Copyable {
         """
     static let dueSQL: StaticString = """
         SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
-                 skipped_ms, problem
+                 skipped_ms, problem, steady_ms
         FROM     schedule INDEXED BY schedule_next
         WHERE    next_ms <= :now
         ORDER BY next_ms, name
@@ -53,7 +56,7 @@ struct ScheduleReads: ~Copyable {
         """
     static let allSQL: StaticString = """
         SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
-                 skipped_ms, problem
+                 skipped_ms, problem, steady_ms
         FROM     schedule
         ORDER BY name
         """

@@ -98,6 +98,7 @@ extension Writer {
         try settings.insertGraph.bind(1, graph.name)
         try settings.insertGraph.bind(2, text: graph.json.bytes)
         settings.insertGraph.bind(3, now.milliseconds)
+        try settings.insertGraph.bind(4, graph.summary)
         try settings.insertGraph.run()
         definitionsChanged = true
     }

@@ -100,8 +100,8 @@ struct SettingsStatements: ~Copyable {
             """)
         insertGraph = connection.prepare(
             """
-            INSERT INTO graph_definition (name, revision, body, updated_ms)
-            VALUES (?1, 1 + coalesce((SELECT max(revision) FROM graph_definition WHERE name = ?1), 0), ?2, ?3)
+            INSERT INTO graph_definition (name, revision, body, updated_ms, summary)
+            VALUES (?1, 1 + coalesce((SELECT max(revision) FROM graph_definition WHERE name = ?1), 0), ?2, ?3, ?4)
             """)
         retireGraph = connection.prepare(
             """

@@ -19,7 +19,7 @@ struct StagedPart {
         var input: JSONText?
         var queue: Int
         var priority: Int
-        var dueAt: Timestamp?
+        var start: Submission.Start
         var repeats: JobID?
         var dependencyCount: Int
     }
@@ -95,13 +95,13 @@ struct StagedPart {
 extension StagedPart.Job {
     fileprivate init?(_ bytes: inout ArraySlice<UInt8>) {
         guard let definition = bytes.popNumber(), let node = bytes.popText(), let input = bytes.popText(),
-            let queue = bytes.popNumber(), let priority = bytes.popNumber(), let dueAt = bytes.popOptionalNumber(),
+            let queue = bytes.popNumber(), let priority = bytes.popNumber(), let start = bytes.popStart(),
             let repeats = bytes.popOptionalNumber(), let dependencyCount = bytes.popNumber()
         else { return nil }
         self.init(
             definition: DefinitionID(Int64(definition)), node: node.bytes.map { String(decoding: $0, as: UTF8.self) },
             input: input.bytes.map { JSONText(trusted: $0) }, queue: queue, priority: priority,
-            dueAt: dueAt.number.map { Timestamp(milliseconds: Int64($0)) },
+            start: start,
             repeats: repeats.number.map { JobID(Int64($0)) }, dependencyCount: dependencyCount)
     }
 }
@@ -134,9 +134,21 @@ extension [UInt8] {
         append(text: job.input?.bytes)
         append(number: queue)
         append(number: job.priority.rawValue)
-        append(optional: job.dueAt?.milliseconds)
+        append(job.start)
         append(optional: job.repeats?.rawValue)
         append(number: job.dependencies.count)
+    }
+
+    fileprivate mutating func append(_ start: Submission.Start) {
+        switch start {
+        case .now: append(number: 0)
+        case .at(let moment):
+            append(number: 1)
+            append(number: Int(moment.milliseconds))
+        case .after(let wait):
+            append(number: 2)
+            append(number: Int(wait.milliseconds))
+        }
     }
 
     fileprivate mutating func append(_ dependency: NewDependency) {
@@ -170,6 +182,15 @@ extension ArraySlice<UInt8> {
         if count < 0 { return (nil, ()) }
         defer { removeFirst(count) }
         return (Array(prefix(count)), ())
+    }
+
+    fileprivate mutating func popStart() -> Submission.Start? {
+        switch popNumber() {
+        case 0: .now
+        case 1: popNumber().map { .at(Timestamp(milliseconds: Int64($0))) }
+        case 2: popNumber().map { .after(.milliseconds($0)) }
+        default: nil
+        }
     }
 
     fileprivate mutating func popOptionalNumber() -> (number: Int?, Void)? {

@@ -42,6 +42,7 @@ extension Writer {
     }
 
     private func answer(to summary: GraphSummary) throws(SQLiteError) -> EnqueueOutcome? {
+        if let refusal = summary.hiddenText { return .refused(refusal) }
         if let key = summary.key, let outcome = try enqueueing.keys.outcome(of: key) { return outcome }
         for definition in summary.definitions where !memory.definitions.contains(definition) {
             return .refused(.unknownDefinition(definition))
@@ -162,11 +163,13 @@ extension Writer {
         var start = GraphPlan.Start()
         start.pending = job.dependencyCount
         if job.dependencyCount == 0 {
-            start.state = job.dueAt.map { $0 > now } ?? false ? .scheduled : .ready
+            start.state = job.start.isLater(than: now) ? .scheduled : .ready
         }
         var new = NewJob(
             definition: job.definition, node: job.node, input: job.input,
-            priority: Priority(rawValue: job.priority) ?? .normal, dueAt: job.dueAt, repeats: job.repeats)
+            priority: Priority(rawValue: job.priority) ?? .normal,
+            // A wait counts from here: the moment of the acceptance is only known on the wall clock.
+            start: job.start, repeats: job.repeats)
         new.queue = memory.queues[job.queue].settings.name
         try insertJob(
             new, id: id.rawValue, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
@@ -198,8 +201,10 @@ struct GraphSummary: Sendable {
     let queues: [String: Int]
     /// Jobs outside that jobs of the graph depend on.
     let needed: [JobID]
+    let hiddenText: EnqueueRefusal?
 
     init(_ graph: NewGraph) {
+        hiddenText = graph.hiddenText
         name = graph.name
         key = graph.key
         jobs = graph.jobs.count

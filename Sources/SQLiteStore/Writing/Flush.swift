@@ -8,9 +8,11 @@ extension Writer {
             let queue = memory.queues[index]
             flushing.setTally.bind(1, queue.id)
             flushing.setTally.bind(counts: queue.tally, from: 2)
+            flushing.setTally.bind(10, steady.now)
             try flushing.setTally.run()
         }
         memory.talliesAreWritten()
+        if let change = steady.takeChange() { try clock.write(change) }
         for (graph, change) in graphChanges where !change.tally.isZero {
             flushing.addToGraph.bind(1, graph.rawValue)
             flushing.addToGraph.bind(2, change.at.milliseconds)
@@ -37,7 +39,7 @@ struct FlushStatements: ~Copyable {
     static let setTallySQL: StaticString = """
         UPDATE tally
         SET    blocked = ?2, scheduled = ?3, ready = ?4, running = ?5,
-               succeeded = ?6, failed = ?7, cancelled = ?8, skipped = ?9
+               succeeded = ?6, failed = ?7, cancelled = ?8, skipped = ?9, steady_ms = ?10
         WHERE  queue_id = ?1
         """
     static let addToGraphSQL: StaticString = """

@@ -27,6 +27,7 @@ extension Writer {
             memory.nextGraph = remembering.nextNumbers.integer(1)
         }
         try rememberLongWork(in: &memory)
+        try clock.read(into: &steady)
         self.memory = memory
     }
 

@@ -15,6 +15,7 @@ final class Writer {
     /// Of jobs that were running in several crashes. No row says it: a start finds out anew from the attempts.
     var trials = CrashTrials()
     private var trialsAtBegin = CrashTrials()
+    var steady: SteadyClock
 
     private let transactions: TransactionStatements
     let remembering: RememberStatements
@@ -50,6 +51,7 @@ final class Writer {
         lastNeeds += 1
         return lastNeeds
     }
+    let clock: ClockStatements
 
     // MARK: The running transaction
 
@@ -65,9 +67,10 @@ final class Writer {
     var definitionsChanged = false
     var schedulesChanged = false
 
-    init(_ connection: Connection, lock: DatabaseLock) throws(SQLiteError) {
+    init(_ connection: Connection, lock: DatabaseLock, clock storeClock: any StoreClock) throws(SQLiteError) {
         self.connection = connection
         self.lock = lock
+        steady = SteadyClock(storeClock)
         transactions = TransactionStatements(connection)
         remembering = RememberStatements(connection)
         flushing = FlushStatements(connection)
@@ -81,6 +84,7 @@ final class Writer {
         settings = SettingsStatements(connection)
         scheduling = ScheduleStatements(connection)
         writing = WritingStatements(connection)
+        clock = ClockStatements(connection)
         try connection.checkPreparations()
         try remember()
     }
@@ -93,6 +97,7 @@ final class Writer {
         earlierReports = reports
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
+        steady.read()
     }
 
     /// After an error it is unknown whether the transaction is stored.

@@ -30,7 +30,7 @@ struct TestServer: Sendable {
         // A leftover in the temporary directory harms nobody.
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let lock = try DatabaseLock.acquire(forDatabaseAt: directory + "/halyard.db")
-        let store = try SQLiteJobStore.open(lock, options: .brief)
+        let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: TestClock.start))
         try await prepare(store)
         let reports = ProgressReports()
         let hooks = DaemonHooks(
@@ -230,4 +230,11 @@ extension ProgressReports {
             if isOver { continuation.resume() }
         }
     }
+}
+
+/// Clocks that stand still, as the moment does that these tests give to every request.
+struct StoppedClock: StoreClock {
+    let wall: Timestamp
+    var boot: String { "the only one" }
+    var sinceBoot: Duration { .seconds(1000) }
 }

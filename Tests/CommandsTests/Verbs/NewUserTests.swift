@@ -110,7 +110,7 @@ import Testing
     @Test func onANarrowTerminalAMessageIsWrappedAndNotCut() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
-        try await shop.runReadyJobs { _ in .retry(Self.long, at: Samples.now + .seconds(30)) }
+        try await shop.runReadyJobs { _ in .retry(Self.long, after: .seconds(28)) }
         try Golden.expect(try await shop.run(["show", "1"], terminal: (80, 24)).output, "verbs/show-narrow.txt")
         // A job that is final has no next try.
         #expect(try await shop.run("show", "1").output.contains("next try in 30s"))
@@ -187,7 +187,7 @@ import Testing
         _ = try await shop.run("enqueue", "unfurl", "http://c/")
         _ = try await shop.run("enqueue", "unfurl", "http://d/", "--after", "3")
         try await shop.runReadyJobs { _ in .succeeded(JSONText(trusted: Array(#"{"url":"http://e/"}"#.utf8))) }
-        try await shop.runReadyJobs { $0 == JobID(2) ? .failed(Self.long) : .retry(Self.long, at: Samples.now) }
+        try await shop.runReadyJobs { $0 == JobID(2) ? .failed(Self.long) : .retry(Self.long, after: .zero) }
         let run = try await shop.run(
             ["prune", "--older-than", "1s", "--outcome", "succeeded", "--yes"], now: Samples.now + .seconds(60))
         #expect(run.output == "0 jobs deleted\n")

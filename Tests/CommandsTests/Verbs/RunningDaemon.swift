@@ -19,7 +19,7 @@ struct RunningDaemon: Sendable {
     /// The roots are the workshop's folder `roots`.
     static func with(_ shop: Workshop, _ body: @Sendable (RunningDaemon) async throws -> Void) async throws {
         let lock = try DatabaseLock.acquire(forDatabaseAt: shop.database)
-        let store = try SQLiteJobStore.open(lock, options: .brief)
+        let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: Samples.now))
         let reports = Reports()
         let reloads = Reloads()
         let roots = shop.directory.appending(path: "roots").path + "/"

@@ -40,7 +40,7 @@ final class Workshop: Sendable {
 
     func withStore<T>(_ work: (SQLiteJobStore) async throws -> T) async throws -> T {
         let lock = try DatabaseLock.acquire(forDatabaseAt: database)
-        let store = try SQLiteJobStore.open(lock, options: .brief)
+        let store = try SQLiteJobStore.open(lock, options: .brief, clock: StoppedClock(wall: Samples.now))
         let value: T
         do {
             value = try await work(store)
@@ -90,4 +90,11 @@ final class Workshop: Sendable {
         try standardInput.close()
         return Run(code: code, output: output.text, errors: errors.text.replacing(directory.path, with: "DIRECTORY"))
     }
+}
+
+/// Clocks that stand still, as the moment does that these tests give to every request.
+struct StoppedClock: StoreClock {
+    let wall: Timestamp
+    var boot: String { "the only one" }
+    var sinceBoot: Duration { .seconds(1000) }
 }

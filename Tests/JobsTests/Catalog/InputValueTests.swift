@@ -38,7 +38,7 @@ import Testing
             catalog("{}", node: input).problems.map(\.description) == ["graph \"g\": node \"a\": input: \(message)"])
         let submission = Submission(.definition("ask"), input: Fixtures.json(input))
         let refusal = #expect(throws: RequestProblem.self) {
-            try catalog(#"{"url":"http://h/","limit":1,"wait_ms":1}"#).plan(submission, now: Fixtures.now)
+            try catalog(#"{"url":"http://h/","limit":1,"wait_ms":1}"#).plan(submission)
         }
         #expect(refusal?.description == message)
     }

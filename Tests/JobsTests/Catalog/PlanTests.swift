@@ -4,11 +4,10 @@ import Testing
 
 @Suite struct PlanTests {
     private let catalog = Fixtures.catalog
-    private let now = Fixtures.now
     private func json(_ text: String) -> JSONText { Fixtures.json(text) }
 
     @Test func loneJobTakesWhatItsDefinitionSays() throws {
-        let plan = try catalog.plan(Submission(.definition("fetch"), input: json(#"{"url":"x"}"#)), now: now)
+        let plan = try catalog.plan(Submission(.definition("fetch"), input: json(#"{"url":"x"}"#)))
         #expect(
             plan
                 == NewGraph(
@@ -23,24 +22,24 @@ import Testing
     @Test func anInputTooLargeToStoreIsRefusedWithItsSizeAndTheLimit() {
         let input = json("{\"url\":\"\(String(repeating: "x", count: 1 << 20))\"}")
         let problem = #expect(throws: RequestProblem.self) {
-            try catalog.plan(Submission(.definition("fetch"), input: input), now: now)
+            try catalog.plan(Submission(.definition("fetch"), input: input))
         }
         #expect(problem == .badInput(.tooLarge(bytes: (1 << 20) + 10), job: nil))
         #expect(problem?.description.contains("1048586 bytes; at most 1048576 are stored") == true)
         let child = ChildJob(definition: "fetch", input: input)
-        #expect(throws: RequestProblem.self) { try catalog.plan(child, now: now) }
+        #expect(throws: RequestProblem.self) { try catalog.plan(child) }
     }
 
     @Test func whatIsAskedForWinsOverTheDefinition() throws {
         let submission = Submission(
             .definition("fetch"), input: json(#"{"url":"x"}"#), queue: "default", priority: .veryLow,
             after: [.init(job: JobID(7), condition: .finished)], start: .after(.seconds(5)), key: "k")
-        let plan = try catalog.plan(submission, now: now)
+        let plan = try catalog.plan(submission)
         #expect(
             plan.jobs == [
                 NewJob(
                     definition: DefinitionID(1), input: json(#"{"url":"x"}"#), queue: "default", priority: .veryLow,
-                    dueAt: now + .seconds(5),
+                    start: .after(.seconds(5)),
                     dependencies: [NewDependency(on: .existing(JobID(7)), condition: .finished)])
             ])
         #expect(plan.key == IdempotencyKey(name: "k", fingerprint: submission.fingerprint))
@@ -50,7 +49,7 @@ import Testing
         let submission = Submission(
             .definition("chain"), input: json(#"{"q":"swift","store.to":"there","fetch.limit":5}"#),
             after: [.init(job: JobID(9))], start: .at(Timestamp(milliseconds: 5)))
-        let plan = try catalog.plan(submission, now: now)
+        let plan = try catalog.plan(submission)
         #expect(
             plan
                 == NewGraph(
@@ -58,7 +57,8 @@ import Testing
                     jobs: [
                         NewJob(
                             definition: DefinitionID(2), node: "find", input: json(#"{"query":"swift"}"#),
-                            dueAt: Timestamp(milliseconds: 5), dependencies: [NewDependency(on: .existing(JobID(9)))]),
+                            start: .at(Timestamp(milliseconds: 5)),
+                            dependencies: [NewDependency(on: .existing(JobID(9)))]),
                         NewJob(
                             definition: DefinitionID(1), node: "fetch", input: json(#"{"limit":5}"#), queue: "slow",
                             priority: .high, dependencies: [NewDependency(on: .new(0))]),
@@ -68,8 +68,7 @@ import Testing
                     ]))
         let urgent = try catalog.plan(
             Submission(
-                .definition("chain"), input: json(#"{"q":"a","to":"b"}"#), queue: "default", priority: .veryHigh),
-            now: now)
+                .definition("chain"), input: json(#"{"q":"a","to":"b"}"#), queue: "default", priority: .veryHigh))
         #expect(urgent.jobs.map(\.queue) == ["default", "default", "default"])
         #expect(urgent.jobs.map(\.priority) == [.veryHigh, .veryHigh, .veryHigh])
     }
@@ -85,12 +84,12 @@ import Testing
         let plan = try catalog.plan(
             Submission(
                 .jobs(jobs, name: "mine"), queue: "default", priority: .low, after: [.init(job: JobID(4))],
-                start: .at(Timestamp(milliseconds: 2))), now: now)
+                start: .at(Timestamp(milliseconds: 2))))
         #expect(plan.name == "mine" && plan.isGraph)
         #expect(plan.jobs.map(\.node) == ["b", "a", nil])
         #expect(plan.jobs.map(\.queue) == ["default", "slow", "default"])
         #expect(plan.jobs.map(\.priority) == [.low, .low, .low])
-        #expect(plan.jobs.map { $0.dueAt?.milliseconds } == [nil, 2, 1])
+        #expect(plan.jobs.map(\.start) == [.now, .at(Timestamp(milliseconds: 2)), .at(Timestamp(milliseconds: 1))])
         #expect(
             plan.jobs.map(\.dependencies) == [
                 [NewDependency(on: .new(1))],
@@ -99,13 +98,13 @@ import Testing
                     NewDependency(on: .existing(JobID(4))),
                 ], [NewDependency(on: .existing(JobID(4)))],
             ])
-        let lone = try catalog.plan(Submission(.jobs([jobs[2]], name: nil)), now: now)
+        let lone = try catalog.plan(Submission(.jobs([jobs[2]], name: nil)))
         #expect(!lone.isGraph && lone.name == nil)
     }
 
     @Test func childIsPlannedLikeASubmission() throws {
         let plan = try catalog.plan(
-            ChildJob(definition: "find", input: json(#"{"query":"x"}"#), queue: "slow", priority: .high), now: now)
+            ChildJob(definition: "find", input: json(#"{"query":"x"}"#), queue: "slow", priority: .high))
         #expect(
             plan.jobs == [
                 NewJob(definition: DefinitionID(2), input: json(#"{"query":"x"}"#), queue: "slow", priority: .high)
@@ -117,18 +116,18 @@ import Testing
         func child(_ queue: String) -> ChildJob {
             ChildJob(definition: "find", input: json(#"{"query":"x"}"#), queue: queue)
         }
-        #expect(try catalog.plan(child("removed"), now: now).jobs.map(\.queue) == ["removed"])
-        #expect(throws: RequestProblem.self) { try catalog.plan(child("No Name"), now: now) }
+        #expect(try catalog.plan(child("removed")).jobs.map(\.queue) == ["removed"])
+        #expect(throws: RequestProblem.self) { try catalog.plan(child("No Name")) }
         let asked = Submission(.definition("find"), input: json(#"{"query":"x"}"#), queue: "removed")
-        #expect(throws: RequestProblem.self) { try catalog.plan(asked, now: now) }
+        #expect(throws: RequestProblem.self) { try catalog.plan(asked) }
     }
 
     @Test func kindOfAnExistingJobIsLookedAtWhereItIsKnown() throws {
         let submission = Submission(.definition("fetch"), after: [.init(job: JobID(5))])
-        #expect(throws: Never.self) { try catalog.plan(submission, now: now) }
-        #expect(throws: Never.self) { try catalog.plan(submission, kindsOfJobs: [JobID(5): "find"], now: now) }
+        #expect(throws: Never.self) { try catalog.plan(submission) }
+        #expect(throws: Never.self) { try catalog.plan(submission, kindsOfJobs: [JobID(5): "find"]) }
         let problem = #expect(throws: RequestProblem.self) {
-            try catalog.plan(submission, kindsOfJobs: [JobID(5): "store"], now: now)
+            try catalog.plan(submission, kindsOfJobs: [JobID(5): "store"])
         }
         #expect(
             problem?.description
@@ -140,7 +139,7 @@ import Testing
 
     private func refusal(_ submission: Submission) -> String? {
         do throws(RequestProblem) {
-            _ = try catalog.plan(submission, now: now)
+            _ = try catalog.plan(submission)
             return nil
         } catch {
             return error.description

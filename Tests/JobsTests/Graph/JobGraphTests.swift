@@ -59,7 +59,7 @@ import Testing
         let catalog = Catalog(
             DefinitionSet(
                 kinds: kinds, definitions: Fixtures.stored(kinds.map { Definition(name: $0.name, kind: $0.name) })))
-        #expect(try catalog.plan(graph.submission(), now: Fixtures.now).jobs.count == 4)
+        #expect(try catalog.plan(graph.submission()).jobs.count == 4)
     }
 
     @Test func handleOfAnotherGraphIsRefused() throws {

@@ -37,10 +37,11 @@ import Testing
         #expect(probe.after(.settings(RunnerSettings(slots: 5))) == "turn(claim 3)")
     }
 
-    @Test func clockSetBackKeepsTheAlarm() {
+    /// P8: where waits end on the new clock, only the store knows.
+    @Test func clockSetBackKeepsTheAlarmAndAsksTheStore() {
         var probe = LoopProbe()
         probe.turn(nextDueAt: LoopProbe.wall + .seconds(60))
-        #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(-3600))) == "wall +60000")
+        #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(-3600))) == "wall +60000, turn(claim 2)")
     }
 
     @Test func clockSetForwardClaimsWhatIsDue() {
@@ -87,7 +88,7 @@ import Testing
         #expect(probe.loop.snapshot(now: probe.now).unrecorded == 2)
         probe.now += .milliseconds(100)
         #expect(
-            probe.after(.uptimeAlarm(at: LoopProbe.wall, random: 0)) == "turn(1 succeeded, 2 succeeded, claim 2)")
+            probe.after(.uptimeAlarm(random: 0)) == "turn(1 succeeded, 2 succeeded, claim 2)")
         #expect(probe.after(.exchangeFailed(.diskFull(path: "x"))) == "uptime +200ms")
     }
 
@@ -98,7 +99,7 @@ import Testing
             _ = probe.loop.takeTurn()
             waits.append(probe.after(.exchangeFailed(.busy(waitedMilliseconds: 1))))
             if let moment = probe.loop.uptimeAlarmAt { probe.now = moment }
-            probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0))
+            probe.send(.uptimeAlarm(random: 0))
         }
         #expect(waits.first == "uptime +100ms")
         #expect(waits.suffix(2) == ["uptime +5s", "uptime +5s"])
@@ -120,9 +121,9 @@ import Testing
         var probe = LoopProbe(settings: RunnerSettings(slots: 1))
         probe.turn(claimed: [one])
         if let moment = probe.loop.uptimeAlarmAt { probe.now = moment }
-        probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0))
+        probe.send(.uptimeAlarm(random: 0))
         if let moment = probe.loop.uptimeAlarmAt { probe.now = moment }
-        probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0))
+        probe.send(.uptimeAlarm(random: 0))
         probe.turn(claimed: [])
         #expect(probe.loop.snapshot(now: probe.now).abandoned == 1)
         probe.send(.proofWanted(Signal()))
@@ -166,10 +167,10 @@ import Testing
         var probe = LoopProbe()
         probe.turn(claimed: [one])
         probe.now += .seconds(3)
-        #expect(probe.after(.uptimeAlarm(at: LoopProbe.wall, random: 0)) == "stop 1 timeout, uptime +5s")
+        #expect(probe.after(.uptimeAlarm(random: 0)) == "stop 1 timeout, uptime +5s")
         probe.now += .seconds(5)
         #expect(
-            probe.after(.uptimeAlarm(at: LoopProbe.wall, random: 0)) == "abandon 1, turn(1 retry timed_out +0, claim 1)"
+            probe.after(.uptimeAlarm(random: 0)) == "abandon 1, turn(1 retry timed_out +0, claim 1)"
         )
         #expect(probe.loop.snapshot(now: probe.now).abandoned == 1)
         #expect(probe.after(LoopProbe.exchange()) == "-")

@@ -110,7 +110,7 @@ private struct LoopModel {
             let lease = end.attempt.lease
             check(running.remove(lease) != nil, "I3: \(lease) ended twice")
             switch end.ending {
-            case .retry(_, _, let at): scheduled.append((lease.job.rawValue, lease.attempt + 1, at))
+            case .retry(_, _, let wait): scheduled.append((lease.job.rawValue, lease.attempt + 1, wall + wait))
             case .interrupted: ready.append((lease.job.rawValue, lease.attempt + 1))
             case .succeeded, .failed, .cancelled: break
             }
@@ -136,13 +136,13 @@ private struct LoopModel {
         let attempt = operations.remove(at: random.next(operations.count))
         let failure = FailedTry(JobFailure(code: "x", message: "x"), isRetryable: true)
         let result: AttemptResult = random.next(3) == 0 ? .threw(failure) : .returned(.emptyObject, children: [])
-        send(.attemptEnded(attempt, result, at: wall, random: 0.5))
+        send(.attemptEnded(attempt, result, random: 0.5))
     }
 
     mutating func advance(by duration: Duration) {
         now += duration
         if let moment = loop.wallAlarmAt, moment <= wall { send(.wallAlarm(wall)) }
-        if let moment = loop.uptimeAlarmAt, moment <= now { send(.uptimeAlarm(at: wall, random: 0.5)) }
+        if let moment = loop.uptimeAlarmAt, moment <= now { send(.uptimeAlarm(random: 0.5)) }
         // Rung, an alarm is later or silent: else the runner would spin.
         check((loop.uptimeAlarmAt ?? .seconds(1 << 40)) > now, "an alarm stays in the past")
     }

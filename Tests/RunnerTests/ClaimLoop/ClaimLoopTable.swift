@@ -49,7 +49,7 @@ import Testing
         Row(.fresh, .interrupt, "end, ended"),
         Row(.idle, .wake, "wall +5000, turn(claim 2)"),
         Row(.idle, .due, "wall +2000"),
-        Row(.idle, .wallAlarmEarly, "wall +5000"),
+        Row(.idle, .wallAlarmEarly, "wall +5000, turn(claim 2)"),
         Row(.idle, .wallAlarm, "turn(claim 2)"),
         Row(.idle, .uptimeAlarm, "wall +5000"),
         Row(.idle, .storeFailed, "end with error, ended"),

@@ -29,7 +29,7 @@ struct LoopProbe {
 
     static func ended(_ attempt: RunningAttempt, _ result: AttemptResult = .returned(.emptyObject, children: []))
         -> ClaimLoop.Event
-    { .attemptEnded(attempt, result, at: wall, random: 0.5) }
+    { .attemptEnded(attempt, result, random: 0.5) }
 
     @discardableResult
     mutating func send(_ event: ClaimLoop.Event) -> [String] {
@@ -62,7 +62,7 @@ struct LoopProbe {
         switch ending {
         case .succeeded: "succeeded"
         case .failed(let failure, let timedOut): timedOut ? "failed timed_out" : "failed \(failure.code)"
-        case .retry(let failure, _, let at): "retry \(failure.code) +\(at.milliseconds - wall.milliseconds)"
+        case .retry(let failure, _, let wait): "retry \(failure.code) +\(wait.milliseconds)"
         case .cancelled: "cancelled"
         case .interrupted: "interrupted"
         }
@@ -100,7 +100,7 @@ enum LoopState: String, CaseIterable {
             probe.turn(claimed: [one])
             probe.send(.cancelRequested(one.lease.job))
             probe.now += .seconds(5)
-            probe.send(.uptimeAlarm(at: LoopProbe.wall, random: 0.5))
+            probe.send(.uptimeAlarm(random: 0.5))
             probe.turn()
         case .backingOff:
             probe.turn(claimed: [one, two])
@@ -130,7 +130,7 @@ enum LoopEvent: String, CaseIterable {
         case .due: .due(LoopProbe.wall + .seconds(2))
         case .wallAlarmEarly: .wallAlarm(LoopProbe.wall)
         case .wallAlarm: .wallAlarm(LoopProbe.wall + .seconds(5))
-        case .uptimeAlarm: .uptimeAlarm(at: LoopProbe.wall, random: 0.5)
+        case .uptimeAlarm: .uptimeAlarm(random: 0.5)
         case .answered: LoopProbe.exchange(claimed: [two])
         case .refused: .exchangeFailed(.busy(waitedMilliseconds: 1))
         case .storeFailed: .storeFailed(.closed)

@@ -7,6 +7,8 @@ import Synchronization
 final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
     private struct State {
         var now: Moment
+        /// From where to where somebody set it.
+        var jumps: [(from: Moment, to: Moment)] = []
         var alarms: [ManualAlarm] = []
     }
 
@@ -63,6 +65,7 @@ final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
     /// Somebody sets the clock: every alarm that is set rings, due or not, and stays set unless it was due.
     func jump(to moment: Moment) {
         let alarms = state.withLock { state in
+            state.jumps.append((state.now, moment))
             state.now = moment
             return state.alarms
         }
@@ -72,6 +75,22 @@ final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
 
 extension ManualClock where Moment == Timestamp {
     func advance(by duration: Duration) { advance(to: now + duration) }
+
+    /// The time that passed, without what was only set.
+    var passed: Duration {
+        state.withLock { state in
+            state.jumps.reduce(.milliseconds(state.now.milliseconds)) { $0 - ($1.to - $1.from) }
+        }
+    }
+}
+
+/// The clocks of a machine whose wall clock is a manual one.
+struct ManualStoreClock: StoreClock {
+    let wallClock: ManualClock<Timestamp>
+
+    var boot: String { "the only one" }
+    var sinceBoot: Duration { wallClock.passed }
+    var wall: Timestamp { wallClock.now }
 }
 
 extension ManualClock where Moment == Duration {

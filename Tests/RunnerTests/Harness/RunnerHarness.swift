@@ -48,7 +48,8 @@ final class RunnerHarness: Sendable {
         kinds = try KindRegistry([Scripted(body: body), MakeLink(), ReadLinks()])
         let lock = try DatabaseLock.acquire(forDatabaseAt: directory.appending(path: "halyard.db").path)
         store = try SQLiteJobStore.open(
-            lock, options: StoreOptions(busyTimeout: .milliseconds(1), walBytes: 0, minimumFreeBytes: 0))
+            lock, options: StoreOptions(busyTimeout: .milliseconds(1), walBytes: 0, minimumFreeBytes: 0),
+            clock: ManualStoreClock(wallClock: wall))
         try await store.register(kinds.descriptions, now: wall.now)
         try await store.change(
             DefinitionChange(
@@ -72,11 +73,11 @@ final class RunnerHarness: Sendable {
 
     func job(
         _ definition: String = "scripted", input: String? = nil, queue: String = QueueSettings.defaultName,
-        priority: Priority = .normal, dueAt: Timestamp? = nil, after: [NewDependency] = []
+        priority: Priority = .normal, dueAt: Timestamp? = nil, wait: Duration? = nil, after: [NewDependency] = []
     ) throws -> NewJob {
         NewJob(
             definition: try id(definition), input: input.map { JSONText(trusted: Array($0.utf8)) }, queue: queue,
-            priority: priority, dueAt: dueAt, dependencies: after)
+            priority: priority, start: dueAt.map { .at($0) } ?? wait.map { .after($0) } ?? .now, dependencies: after)
     }
 
     @discardableResult

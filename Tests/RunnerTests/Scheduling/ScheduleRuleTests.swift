@@ -17,6 +17,8 @@ import Testing
         let now: Double
         let next: Double
         var missed: Double?
+        /// Hours since it fired last.
+        var passed = 0.0
         var testDescription: String { name }
     }
 
@@ -31,7 +33,15 @@ import Testing
             name: "S3: the last minute of several", occasion: .start, isPersistent: false, after: 0.5, now: 3.01,
             next: 3,
             missed: 1),
-        Case(name: "S4: an hour back", occasion: .running, isPersistent: false, after: 5, now: 4.2, next: 6),
+        Case(
+            name: "S4: just fired, an hour back", occasion: .running, isPersistent: false, after: 5, now: 4.2, next: 5),
+        Case(
+            name: "S4: just fired, ten minutes back", occasion: .running, isPersistent: false, after: 5, now: 4.9,
+            next: 6),
+        Case(
+            name: "S4: ten minutes back, half an hour later", occasion: .running, isPersistent: false, after: 5,
+            now: 4.9, next: 5, passed: 0.5),
+        Case(name: "S4: a day back", occasion: .running, isPersistent: false, after: 24, now: 0.2, next: 1),
         Case(name: "S4: a year back", occasion: .running, isPersistent: false, after: 8760, now: 4.2, next: 5),
         Case(
             name: "S4: a year back, at the start", occasion: .start, isPersistent: true, after: 8760, now: 4.2, next: 5),
@@ -42,7 +52,9 @@ import Testing
         func moment(_ hours: Double) -> Timestamp { Self.midnight + .milliseconds(Int64(hours * 3_600_000)) }
         let times = try CalendarTimes([CalendarExpression("hourly")], local: .utc)
         let plan = ScheduleRule(times: times, isPersistent: example.isPersistent)
-            .plan(after: moment(example.after), now: moment(example.now), example.occasion)
+            .plan(
+                after: moment(example.after), now: moment(example.now),
+                sinceLast: .milliseconds(Int64(example.passed * 3_600_000)), example.occasion)
         #expect(plan.nextAt == moment(example.next))
         #expect(plan.missedAt == example.missed.map(moment))
         #expect(plan.after < moment(example.next))
@@ -75,9 +87,40 @@ import Testing
     @Test func whatWasFiredForIsNotLateAgain() throws {
         let times = try CalendarTimes([CalendarExpression("hourly")], local: .utc)
         let rule = ScheduleRule(times: times, isPersistent: true)
-        #expect(!rule.isLate(since: Self.midnight, now: Self.midnight + .seconds(3599)))
-        #expect(rule.isLate(since: Self.midnight, now: Self.midnight + .seconds(3600)))
-        // The clock is wrong now.
-        #expect(rule.isLate(since: Self.midnight, now: Self.midnight + .seconds(-86_400 * 2)))
+        let yearBefore = Self.midnight + .seconds(-86_400 * 365)
+        func isLate(_ passed: Int) -> Bool {
+            rule.isLate(
+                yearBefore, since: Self.midnight, now: Self.midnight + .seconds(passed), sinceLast: .seconds(0))
+        }
+        #expect(!isLate(3599))
+        #expect(isLate(3600))
+        // The clock is wrong now, and an interval has passed.
+        #expect(
+            rule.isLate(yearBefore, since: Self.midnight, now: yearBefore, sinceLast: .seconds(3600)))
+    }
+
+    /// S4: the clock is set back by so much, five minutes after it fired for a time; what fires next comes neither sooner
+    /// than half an interval nor later than one and a half after it fired last.
+    @Test(arguments: ["minutely", "*:0/5", "hourly", "0/6:00", "daily", "Mon..Fri 09:00", "weekly"])
+    func aSetBackNeverDoublesNorFreezes(_ expression: String) throws {
+        let times = try CalendarTimes([CalendarExpression(expression)], local: .utc)
+        let rule = ScheduleRule(times: times, isPersistent: false)
+        for back in [60, 600, 3600, 7200, 43_200, 86_400, 7 * 86_400, 365 * 86_400] {
+            let fired = try #require(times.next(after: Self.midnight + .seconds(86_400)))
+            let after = rule.plan(firing: fired, now: fired).after
+            let now = fired + .seconds(300 - back)
+            let plan = rule.plan(after: after, now: now, sinceLast: .seconds(300), .running)
+            let next = try #require(plan.nextAt)
+            let waited = .seconds(300) + (next - now)
+            let interval = try #require(times.next(after: next)) - next
+            #expect(plan.after < next)
+            #expect(waited >= interval / 2, "\(expression), \(back) s back")
+            // Over a week-end the interval before is not the one after.
+            if !expression.hasPrefix("Mon..Fri") {
+                #expect(waited <= interval * 3 / 2 + .seconds(300), "\(expression), \(back) s back")
+            }
+            // S1
+            #expect(rule.plan(after: plan.after, now: now, sinceLast: .seconds(300), .running).nextAt == next)
+        }
     }
 }

@@ -37,21 +37,42 @@ import Testing
         }
     }
 
-    @Test func aClockThatIsSetBackRepeatsNothing() async throws {
+    @Test(arguments: [60, 3600, 86_400, 31_536_000])
+    func aClockThatIsSetBackFreezesNothing(_ seconds: Int) async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
             try await bench.scheduling { turns in
-                bench.clock.advance(to: bench.minute(5))
+                bench.clock.advance(to: bench.minute(1))
                 await turns.next()
-                bench.clock.jump(to: bench.minute(2))
+                let now = bench.minute(1) + .seconds(-seconds)
+                bench.clock.jump(to: now)
                 await turns.next()
-                #expect(bench.clock.armed == [bench.minute(6)])
-                // A year: what the clock said was wrong.
-                bench.clock.jump(to: bench.minute(-525_600))
+                // It goes on at the new clock's minutes.
+                for minute in 1...3 {
+                    #expect(bench.clock.armed == [now + .seconds(60 * minute)])
+                    bench.clock.advance(to: now + .seconds(60 * minute))
+                    await turns.next()
+                    try await bench.expectJobs(minute + 1)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [60, 3600, 36_000])
+    func aClockThatIsSetBackDoesNotRepeatTheDay(_ seconds: Int) async throws {
+        try await Bench.with([schedule("daily", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                let midnight = try #require(bench.clock.armed.first)
+                bench.clock.advance(to: midnight)
                 await turns.next()
-                #expect(bench.clock.armed == [bench.minute(-525_599)])
-                bench.clock.advance(to: bench.minute(-525_599))
+                try await bench.expectJobs(1)
+                bench.clock.jump(to: midnight + .seconds(-seconds))
                 await turns.next()
-                try await bench.expectJobs(2)
+                #expect(bench.clock.armed == [midnight + .seconds(86_400)])
+            }
+            // Nor does a restart.
+            try await bench.scheduling { _ in
+                let next = try #require(bench.clock.armed.first)
+                #expect(next > bench.clock.now + .seconds(86_400))
             }
         }
     }

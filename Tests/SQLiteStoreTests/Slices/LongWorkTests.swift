@@ -131,7 +131,7 @@ import Testing
     @Test func jobThatComesWhileDependentsAreReleasedWaitsForAllOfItsDependencies() async throws {
         let receipt = try await bench.enqueue(bench.fan(4000))
         let open = try await bench.enqueue(
-            NewGraph(isGraph: false, jobs: [NewJob(definition: bench.definition, dueAt: now + .seconds(60))]))
+            NewGraph(isGraph: false, jobs: [NewJob(definition: bench.definition, start: .at(now + .seconds(60)))]))
         try await bench.finishFirst(.succeeded(.emptyObject))
         let late = try await bench.enqueue(
             NewGraph(
@@ -230,7 +230,7 @@ import Testing
                 isGraph: false,
                 jobs: [
                     NewJob(
-                        definition: bench.definition, dueAt: now + .seconds(60),
+                        definition: bench.definition, start: .at(now + .seconds(60)),
                         dependencies: [NewDependency(on: .existing(receipt.jobs[2999]))])
                 ]))
         let step = try await bench.store.prune(bench.everything, below: nil, limit: 1000)

@@ -1,0 +1,149 @@
+import CalendarEvents
+import Jobs
+
+/// P8: what is done to the wall clock neither lengthens nor shortens a wait that was asked for as a duration.
+extension Check {
+    static let waiting: [Check] = [
+        Check("p8AWaitLastsAsLongWhateverIsDoneToTheClock") { source in
+            for isRetry in [true, false] {
+                for jump in jumps { try await expectOneMinute(source, isRetry: isRetry) { $0.clock.set(by: jump) } }
+            }
+        },
+        Check("p8AWaitLastsAsLongOverARestart") { source in
+            for isRetry in [true, false] {
+                for jump in jumps {
+                    try await expectOneMinute(source, isRetry: isRetry) { bench in
+                        bench.clock.set(by: jump)
+                        bench = try await bench.restarted()
+                        _ = try await bench.store.rescueOrphans(maxRescues: 3, now: bench.now)
+                    }
+                }
+            }
+        },
+        Check("p8TheTimeThatTheMachineWasOffCounts") { source in
+            try await expectOneMinute(source, isRetry: true) { bench in
+                bench.clock.restartMachine(after: .seconds(15))
+                bench = try await bench.restarted()
+                _ = try await bench.claim()
+                bench.clock.restartMachine(after: .zero)
+                bench = try await bench.restarted()
+            } remaining: {
+                .seconds(45 - 20)
+            }
+        },
+        Check("p8AMachineThatForgetsTheTimeLengthensNoWait") { source in
+            for jump in jumps where jump < .zero {
+                try await expectOneMinute(source, isRetry: true) { bench in
+                    bench.clock.restartMachine(after: jump)
+                    bench = try await bench.restarted()
+                } remaining: {
+                    // Nothing was seen after the wait began.
+                    .seconds(60)
+                }
+            }
+        },
+        Check("p8AMomentOfTheCalendarFollowsTheClock") { source in
+            for jump in jumps {
+                let bench = try await Workbench(source)
+                let dueAt = bench.now + .seconds(60)
+                let job = try await bench.enqueue(bench.job(dueAt: dueAt))
+                bench.clock.set(by: jump)
+                let isDue = bench.now >= dueAt
+                try expectEqual(try await bench.claim().map(\.lease.job), isDue ? [job] : [])
+                if !isDue {
+                    bench.advance(dueAt - bench.now)
+                    try expectEqual(try await bench.claim().map(\.lease.job), [job])
+                }
+                try await bench.end(Lease(job: job, attempt: 1), .succeeded(JSONText("1")))
+                try await source.end(bench.store)
+            }
+        },
+        Check("p8AWaitOfABlockedJobCountsFromItsEnqueue") { source in
+            for jump in jumps {
+                let bench = try await Workbench(source)
+                let pair = try await bench.enqueue(
+                    NewGraph(
+                        isGraph: true,
+                        jobs: [bench.job(), bench.job(after: [NewDependency(on: .new(0))], wait: .seconds(60))]))
+                bench.advance(.seconds(20))
+                bench.clock.set(by: jump)
+                try await bench.runOne()
+                try expectEqual(try await bench.state(pair.jobs[1]), .scheduled)
+                try expectEqual(try await bench.record(pair.jobs[1]).dueAt, bench.now + .seconds(40))
+                bench.advance(.milliseconds(39_999))
+                try expectEqual(try await bench.claim(), [])
+                bench.advance(.milliseconds(1))
+                try expectEqual(try await bench.runOne(), pair.jobs[1])
+                try await source.end(bench.store)
+            }
+        },
+        Check("p8JobsThatAreReadyKeepTheirOrderAndTheirAge") { source in
+            for jump in jumps {
+                let bench = try await Workbench(source)
+                let old = try await bench.enqueue(bench.job(priority: .low))
+                let first = try await bench.enqueue(bench.job())
+                bench.advance(.seconds(10))
+                bench.clock.set(by: jump)
+                let second = try await bench.enqueue(bench.job())
+                for (job, wait, ageing) in [(first, 0, 1000), (old, 90, 100), (second, 0, 100)] {
+                    bench.advance(.seconds(wait))
+                    let claimed = try await bench.claim(1, ageing: .seconds(ageing))
+                    try expectEqual(claimed.map(\.lease.job), [job])
+                    for claim in claimed { try await bench.end(claim.lease, .succeeded(JSONText("1"))) }
+                }
+                try await source.end(bench.store)
+            }
+        },
+        Check("p8TheTimeSinceAScheduleFiredIsNotTheClocks") { source in
+            for jump in jumps {
+                let bench = try await Workbench(source)
+                let schedule = Schedule(name: "it", calendar: [try CalendarExpression("daily")], definition: "step")
+                try await bench.store.change(DefinitionChange(schedules: [schedule]), now: bench.now)
+                bench.advance(.seconds(7))
+                bench.clock.set(by: jump)
+                try expectEqual(try await bench.store.schedule("it")?.sinceLast, .seconds(7))
+                let again = try await bench.restarted()
+                try expectEqual(try await again.store.schedules().map(\.sinceLast), [.seconds(7)])
+                _ = try await again.store.setPaused(true, schedule: "it", now: bench.now)
+                bench.advance(.seconds(7))
+                _ = try await again.store.setPaused(false, schedule: "it", now: bench.now)
+                try expectEqual(try await again.store.schedule("it")?.sinceLast, .zero)
+                try await again.store.change(DefinitionChange(scheduleRemovals: ["it"]), now: bench.now)
+                try await source.end(again.store)
+            }
+        },
+    ]
+}
+
+/// By how much somebody sets the clock.
+private let jumps: [Duration] = [60, 3600, 86_400].flatMap { [.seconds(-$0), .seconds($0)] }
+
+/// A wait of a minute, of which 20 seconds have passed when something happens, ends 40 seconds later.
+private func expectOneMinute(
+    _ source: StoreSource, isRetry: Bool, happens: (inout Workbench) async throws -> Void,
+    remaining: () -> Duration = { .seconds(40) }
+) async throws {
+    var bench = try await Workbench(source)
+    let job: JobID
+    if isRetry {
+        job = try await bench.enqueue(bench.job())
+        try await bench.runOne(.retry(.broken, after: .seconds(60)))
+    } else {
+        job = try await bench.enqueue(bench.job(wait: .seconds(60)))
+    }
+    try expectEqual(try await bench.record(job).dueAt, bench.now + .seconds(60))
+    bench.advance(.seconds(20))
+    try await happens(&bench)
+    let remaining = remaining()
+    let exchange = try await bench.store.exchange([], claim: ClaimRequest(slots: 9), now: bench.now)
+    try expectEqual(exchange.claimed, [])
+    try expectEqual(exchange.nextDueAt, bench.now + remaining)
+    // People see where it ends on the clock as it is now.
+    try expectEqual(try await bench.record(job).dueAt, bench.now + remaining)
+    try expectEqual(try await bench.store.nextDueAt(), bench.now + remaining)
+    bench.advance(remaining - .milliseconds(1))
+    try expectEqual(try await bench.claim(), [])
+    bench.advance(.milliseconds(1))
+    try expectEqual(try await bench.runOne(), job)
+    try await source.end(bench.store)
+}

@@ -1,0 +1,58 @@
+/// A character that does not show, or that changes how the text around it shows.
+///
+/// No text that people name things with may hold one: names of graphs, keys, summaries, and every other name by its own,
+/// narrower rule. Two names that look alike would be two things, and a terminal would obey what a name says.
+///
+/// These are control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, everything of width
+/// zero (the joiners, too), invisible letters and tags. Variation selectors are allowed: they choose
+/// between two pictures of the character before them. The schema repeats the rule as CHECKs.
+public struct HiddenCharacter: Hashable, Sendable {
+    public let scalar: Unicode.Scalar
+
+    /// The first one in a text; nil when all of it shows.
+    public init?(in text: some StringProtocol) {
+        // Nearly every name.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return nil }
+        guard let scalar = text.unicodeScalars.first(where: Self.isHidden) else { return nil }
+        self.scalar = scalar
+    }
+
+    static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        let value = scalar.value
+        return ranges.contains { $0.contains(value) }
+    }
+
+    private static let ranges: [ClosedRange<UInt32>] = [
+        0x00...0x1F, 0x7F...0x9F, 0xAD...0xAD, 0x34F...0x34F, 0x61C...0x61C, 0x115F...0x1160, 0x17B4...0x17B5,
+        0x180B...0x180F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0x3164...0x3164, 0xFDD0...0xFDEF,
+        0xFEFF...0xFEFF, 0xFFA0...0xFFA0, 0xFFF0...0xFFFB, 0xFFFE...0xFFFF, 0x1BCA0...0x1BCA3, 0x1D173...0x1D17A,
+        0xE0000...0xE0FFF,
+    ]
+}
+
+extension HiddenCharacter: CustomStringConvertible {
+    /// `U+001B, a control character`
+    public var description: String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        let code = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return "\(code), \(sort)"
+    }
+
+    private var sort: String {
+        switch scalar.value {
+        case 0x0A, 0x0D, 0x85, 0x2028, 0x2029: "a line break"
+        case 0x00...0x1F, 0x7F...0x9F: "a control character"
+        case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: "which changes the direction of the text"
+        default: "which does not show"
+        }
+    }
+}
+
+extension String {
+    /// With an underscore in place of each hidden character.
+    package var withoutHiddenCharacters: String {
+        var text = ""
+        for scalar in unicodeScalars { text.unicodeScalars.append(HiddenCharacter.isHidden(scalar) ? "_" : scalar) }
+        return text
+    }
+}

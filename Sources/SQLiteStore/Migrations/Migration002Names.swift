@@ -1,0 +1,208 @@
+extension Migration {
+    // One rule for text that people name things with, which `HiddenCharacter` states: a class of characters in each CHECK,
+    // looked at only where a text is not plain ASCII.
+
+    static let queue = TableRebuild(
+        table: "queue",
+        create: """
+            -- A removed one stays for the final jobs that refer to it.
+            CREATE TABLE new_queue (
+                id          INTEGER PRIMARY KEY,
+                name        TEXT NOT NULL,
+                concurrency INTEGER NOT NULL,
+                weight      INTEGER NOT NULL,
+                paused_ms   INTEGER,
+                removed_ms  INTEGER,
+                CONSTRAINT queue_name_shows CHECK (
+                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT queue_name UNIQUE (name),
+                CONSTRAINT queue_concurrency CHECK (concurrency BETWEEN 1 AND 10000),
+                CONSTRAINT queue_weight CHECK (weight BETWEEN 1 AND 1000)
+            ) STRICT;
+            """,
+        copy: """
+            INSERT INTO new_queue (id, name, concurrency, weight, paused_ms, removed_ms)
+            SELECT id, name, concurrency, weight, paused_ms, removed_ms
+            FROM   queue
+            """)
+
+    static let definition = TableRebuild(
+        table: "definition",
+        create: """
+            DROP INDEX definition_current;
+
+            -- One row for each revision; a removed or replaced one stays for the jobs that refer to it.
+            CREATE TABLE new_definition (
+                id           INTEGER PRIMARY KEY,
+                name         TEXT NOT NULL,
+                revision     INTEGER NOT NULL,
+                kind         TEXT NOT NULL,
+                summary      TEXT,
+                queue        TEXT NOT NULL,
+                priority     INTEGER NOT NULL,
+                retry        TEXT NOT NULL,
+                max_attempts INTEGER NOT NULL,
+                timeout_ms   INTEGER,
+                input        TEXT NOT NULL,
+                updated_ms   INTEGER NOT NULL,
+                replaced_ms  INTEGER,
+                problem      TEXT,
+                CONSTRAINT definition_name_shows CHECK (
+                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT definition_summary_shows CHECK (
+                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT definition_revision UNIQUE (name, revision),
+                CONSTRAINT definition_priority CHECK (priority BETWEEN -2 AND 2),
+                CONSTRAINT definition_attempts CHECK (max_attempts >= 1),
+                CONSTRAINT definition_timeout CHECK (timeout_ms > 0)
+            ) STRICT;
+
+            CREATE UNIQUE INDEX definition_current ON new_definition (name) WHERE replaced_ms IS NULL;
+            """,
+        copy: """
+            INSERT INTO new_definition (id, name, revision, kind, summary, queue, priority, retry, max_attempts, timeout_ms,
+                                        input, updated_ms, replaced_ms, problem)
+            SELECT id, name, revision, kind, summary, queue, priority, retry, max_attempts, timeout_ms,
+                   input, updated_ms, replaced_ms, problem
+            FROM   definition
+            """)
+
+    static let graphDefinition = TableRebuild(
+        table: "graph_definition",
+        create: """
+            DROP INDEX graph_definition_current;
+
+            CREATE TABLE new_graph_definition (
+                id          INTEGER PRIMARY KEY,
+                name        TEXT NOT NULL,
+                revision    INTEGER NOT NULL,
+                body        TEXT NOT NULL,
+                updated_ms  INTEGER NOT NULL,
+                replaced_ms INTEGER,
+                problem     TEXT,
+                summary     TEXT,
+                CONSTRAINT graph_definition_name_shows CHECK (
+                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT graph_definition_summary_shows CHECK (
+                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT graph_definition_revision UNIQUE (name, revision)
+            ) STRICT;
+
+            CREATE UNIQUE INDEX graph_definition_current ON new_graph_definition (name) WHERE replaced_ms IS NULL;
+            """,
+        copy: """
+            INSERT INTO new_graph_definition (id, name, revision, body, updated_ms, replaced_ms, problem, summary)
+            SELECT id, name, revision, body, updated_ms, replaced_ms, problem,
+                   iif(json_valid(body), body ->> 'summary', NULL)
+            FROM   graph_definition
+            """)
+
+    static let graph = TableRebuild(
+        table: "graph",
+        create: """
+            -- The counts are of its jobs, by state.
+            CREATE TABLE new_graph (
+                id          INTEGER PRIMARY KEY,
+                name        TEXT,
+                enqueued_ms INTEGER NOT NULL,
+                finished_ms INTEGER,
+                blocked     INTEGER NOT NULL,
+                scheduled   INTEGER NOT NULL,
+                ready       INTEGER NOT NULL,
+                running     INTEGER NOT NULL,
+                succeeded   INTEGER NOT NULL,
+                failed      INTEGER NOT NULL,
+                cancelled   INTEGER NOT NULL,
+                skipped     INTEGER NOT NULL,
+                CONSTRAINT graph_name_shows CHECK (
+                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT graph_finished_without_open_jobs
+                    CHECK ((finished_ms IS NULL) = (blocked + scheduled + ready + running > 0)),
+                CONSTRAINT graph_counts
+                    CHECK (min(blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped) >= 0)
+            ) STRICT;
+            """,
+        copy: """
+            INSERT INTO new_graph (id, name, enqueued_ms, finished_ms,
+                                   blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped)
+            SELECT   id, name, enqueued_ms, finished_ms,
+                     blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
+            FROM     graph
+            ORDER BY id
+            """)
+
+    static let idempotency = TableRebuild(
+        table: "idempotency",
+        create: """
+            -- A key stands for the jobs from first_job_id on, as many as it says, until the last of them is pruned.
+            CREATE TABLE new_idempotency (
+                key          TEXT PRIMARY KEY,
+                fingerprint  INTEGER NOT NULL,
+                graph_id     INTEGER,
+                first_job_id INTEGER NOT NULL,
+                jobs         INTEGER NOT NULL,
+                CONSTRAINT idempotency_key_shows CHECK (
+                    instr(key, char(0)) = 0 AND (key NOT GLOB '*[^ -~]*' OR key NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT idempotency_first_job UNIQUE (first_job_id),
+                CONSTRAINT idempotency_key CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 255),
+                CONSTRAINT idempotency_jobs CHECK (jobs >= 1)
+            ) STRICT, WITHOUT ROWID;
+            """,
+        copy: """
+            INSERT INTO new_idempotency (key, fingerprint, graph_id, first_job_id, jobs)
+            SELECT   key, fingerprint, graph_id, first_job_id, jobs
+            FROM     idempotency
+            ORDER BY key
+            """)
+
+    static let kind = TableRebuild(
+        table: "kind",
+        create: """
+            CREATE TABLE new_kind (
+                name        TEXT PRIMARY KEY,
+                summary     TEXT NOT NULL,
+                input_type  TEXT NOT NULL,
+                output_type TEXT NOT NULL,
+                accepts     TEXT,
+                offers      TEXT NOT NULL,
+                fields      TEXT NOT NULL,
+                updated_ms  INTEGER NOT NULL,
+                CONSTRAINT kind_name_shows CHECK (
+                    instr(name, char(0)) = 0 AND (name NOT GLOB '*[^ -~]*' OR name NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*')),
+                CONSTRAINT kind_summary_shows CHECK (
+                    instr(summary, char(0)) = 0 AND (summary NOT GLOB '*[^ -~]*' OR summary NOT GLOB '*[' || char(
+                        1, 45, 31, 127, 45, 159, 173, 847, 1564, 4447, 45, 4448, 6068, 45, 6069, 6155, 45, 6159, 8203,
+                        45, 8207, 8232, 45, 8238, 8288, 45, 8303, 12644, 64976, 45, 65007, 65279, 65440, 65520, 45,
+                        65531, 65534, 45, 65535, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 921599) || ']*'))
+            ) STRICT, WITHOUT ROWID;
+            """,
+        copy: """
+            INSERT INTO new_kind (name, summary, input_type, output_type, accepts, offers, fields, updated_ms)
+            SELECT name, summary, input_type, output_type, accepts, offers, fields, updated_ms
+            FROM   kind
+            """)
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Jobs
+import Testing
+
+@testable import SQLite
+@testable import SQLiteStore
+
+/// The schema refuses in names what `HiddenCharacter` finds, and a migration shows what older databases hold of it.
+@Suite struct HiddenTextTests {
+    /// Every CHECK of the rule is the same but for its column, so one is looked at with every character.
+    @Test func theSchemaAndTheRuleAgree() throws {
+        let directory = try TemporaryDirectory()
+        let connection = try Connection(path: directory.database, access: .readWriteCreate)
+        for migration in Migration.all { try migration.run(on: connection) }
+        let sql = try #require(try connection.text("SELECT sql FROM sqlite_schema WHERE name = 'queue'"))
+        let start = try #require(sql.range(of: "instr(name, char(0)) = 0"))
+        let end = try #require(sql.range(of: "']*')", range: start.lowerBound..<sql.endIndex))
+        let rule = sql[start.lowerBound..<end.upperBound].replacing("name", with: "?1")
+        let statement = Statement(text: "SELECT \(rule)", on: connection)
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let text = "a\(Character(scalar))b"
+            try statement.bind(1, text)
+            let isAllowed = try statement.step() && statement.integer(0) == 1
+            statement.reset()
+            if isAllowed != (HiddenCharacter(in: text) == nil) { Issue.record("U+\(String(value, radix: 16))") }
+        }
+    }
+
+    static let columns = [
+        ("queue", "name"), ("definition", "name"), ("definition", "summary"), ("graph_definition", "name"),
+        ("graph_definition", "summary"), ("schedule", "name"), ("schedule", "summary"), ("graph", "name"),
+        ("job", "node"), ("idempotency", "key"),
+    ]
+
+    @Test(arguments: columns)
+    func aNameThatDoesNotShowIsRefused(_ table: String, _ column: String) async throws {
+        let directory = try TemporaryDirectory()
+        let store = try directory.open(clock: ViewTests.clock)
+        try await ViewTests.populate(store)
+        let definition = try await store.definitions().definitions[0].id
+        let key = IdempotencyKey(name: "k", fingerprint: 1)
+        _ = try await store.enqueue(
+            [NewGraph(isGraph: false, jobs: [NewJob(definition: definition)], key: key)], now: .init(milliseconds: 1))
+        await store.close()
+        let connection = try Connection(path: directory.database, access: .readWrite)
+        for bad in ["char(27)", "char(0)", "char(8238)", "char(10)", "char(127)", "char(917569)"] {
+            let error = #expect(throws: SQLiteError.self) {
+                try connection.execute(
+                    text: "UPDATE \(table) SET \(column) = 'a' || \(bad) || 'b' WHERE \(column) IS NOT NULL")
+            }
+            #expect(error?.message.contains("\(table)_\(column)_shows") == true, "\(error?.message ?? "")")
+        }
+        try connection.execute(
+            text:
+                "SAVEPOINT one; UPDATE \(table) SET \(column) = 'ü❤️' WHERE rowid IN (SELECT 1 WHERE false); RELEASE one"
+        )
+    }
+
+    @Test func theStoreRefusesThemByField() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try directory.open()
+        try await store.change(
+            DefinitionChange(definitions: [Definition(name: "a", kind: "b")]), now: Timestamp(milliseconds: 1))
+        let job = NewJob(definition: DefinitionID(1))
+        var node = job
+        node.node = "a\u{1B}"
+        let graphs = [
+            NewGraph(name: "a\u{202E}", isGraph: true, jobs: [job]), NewGraph(isGraph: true, jobs: [node]),
+            NewGraph(isGraph: false, jobs: [job], key: IdempotencyKey(name: "\n", fingerprint: 1)),
+        ]
+        let refused = try await store.enqueue(graphs, now: Timestamp(milliseconds: 1)).map {
+            "\($0)".replacing("\\", with: "")
+        }
+        for (text, field) in zip(refused, ["the graph's name", "the node's name", "the key"]) {
+            #expect(text.contains(field))
+        }
+        #expect(try await store.jobs(JobFilter()).isEmpty)
+        await store.close()
+    }
+
+    /// What older releases let in: renamed, unique as before, and whatever names it follows.
+    @Test func anOlderDatabaseShowsThem() async throws {
+        let directory = try TemporaryDirectory()
+        let fixture = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures/schema-1.sql")
+        do {
+            let connection = try Connection(path: directory.database, access: .readWriteCreate)
+            try connection.execute(text: try String(contentsOf: fixture, encoding: .utf8))
+            try connection.execute(
+                """
+                UPDATE queue SET name = 'n' || char(27) || 't' WHERE name = 'net';
+                UPDATE queue SET name = 'n_t' WHERE name = 'mail';
+                UPDATE definition SET queue = 'n' || char(27) || 't', summary = 'a' || char(10) || 'b';
+                UPDATE graph SET name = char(8238) || 'x';
+                UPDATE job SET node = 'go' || char(7) || 'od' WHERE id = 1;
+                UPDATE graph_definition SET body = json_set(body, '$.summary', 'x' || char(155) || 'y');
+                UPDATE schedule SET name = 'of' || char(127), body = json_set(body, '$.name', 'of' || char(127))
+                WHERE  name = 'often';
+                INSERT INTO idempotency VALUES ('k' || char(27), 1, NULL, 8, 1), ('k' || char(7), 1, NULL, 9, 1),
+                                               ('k_', 1, NULL, 10, 1), (char(27) || printf('%.254c', 'k'), 1, NULL, 7, 1);
+                """)
+        }
+        let store = try directory.open(StoreOptions(walBytes: 0))
+        #expect(try await store.queues().map(\.settings.name).sorted() == ["default", "n_t", "n_t-2"])
+        let definition = try await store.definitions().definitions[0].definition
+        #expect(definition.queue == "n_t-2")
+        #expect(definition.summary == "a_b")
+        #expect(try await store.definitions().graphs[0].definition.summary == "x_y")
+        #expect(try await store.schedules().map(\.schedule.name).contains("of_"))
+        #expect(try await store.graph(GraphID(1))?.name == "_x")
+        #expect(try await store.job(JobID(1))?.node == "go_od")
+        #expect(try await store.job(JobID(8))?.queue == "n_t-2")
+        await store.close()
+        let connection = try Connection(path: directory.database, access: .readOnly)
+        #expect(try connection.integer("SELECT count(*) FROM idempotency WHERE key IN ('k_', 'k_-2', 'k_-3')") == 3)
+        #expect(try connection.text("SELECT key FROM idempotency WHERE first_job_id = 10") == "k_")
+        #expect(try connection.text("PRAGMA integrity_check") == "ok")
+    }
+}
