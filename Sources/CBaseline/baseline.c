@@ -12,10 +12,10 @@
 typedef struct {
     sqlite3 *db;
     sqlite3_stmt *begin, *commit;
-    sqlite3_stmt *insert_job, *insert_input, *tally;
+    sqlite3_stmt *insert_job, *insert_input;
     sqlite3_stmt *ready, *start, *input;
-    sqlite3_stmt *end, *attempt, *result, *dependents;
-    sqlite3_int64 next_job, definition;
+    sqlite3_stmt *end, *result;
+    sqlite3_int64 next_job;
     char payload[PAYLOAD_BYTES], value[RESULT_BYTES];
 } Loop;
 
@@ -64,47 +64,43 @@ static void grow_wal(Loop *loop, sqlite3_int64 bytes) {
     file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
+// Only what a queue of jobs cannot do without: no constraints, no foreign keys, no counts, and no index that a claim does
+// not need. It is a limit, not an equal.
+static const char *const schema =
+    "CREATE TABLE job (id INTEGER PRIMARY KEY, state INTEGER, queue_id INTEGER, priority INTEGER, attempt INTEGER,"
+    " enqueued_ms INTEGER, started_ms INTEGER, finished_ms INTEGER);"
+    "CREATE TABLE input (job_id INTEGER PRIMARY KEY, input TEXT);"
+    "CREATE TABLE result (job_id INTEGER PRIMARY KEY, value TEXT);"
+    "CREATE INDEX job_ready ON job (queue_id, priority, id) WHERE state = 0;";
+
 static int open_loop(Loop *loop, const char *path) {
     memset(loop, 0, sizeof *loop);
     memset(loop->payload, 'p', sizeof loop->payload);
     loop->payload[0] = loop->payload[sizeof loop->payload - 1] = '"';
     memset(loop->value, 'v', sizeof loop->value);
     loop->value[0] = loop->value[sizeof loop->value - 1] = '"';
-    int code = sqlite3_open_v2(path, &loop->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, 0);
+    int code = sqlite3_open_v2(path, &loop->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, 0);
     if (code != SQLITE_OK) return code;
     code = sqlite3_exec(
         loop->db,
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;"
-        "PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 1000;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;"
+        "PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 1000;",
         0, 0, 0);
+    if (code == SQLITE_OK) code = sqlite3_exec(loop->db, schema, 0, 0, 0);
     if (code != SQLITE_OK) return code;
     if (integer(loop, "PRAGMA synchronous") != 2) return SQLITE_MISUSE;
-    loop->next_job = integer(loop, "SELECT coalesce(max(id), 0) + 1 FROM job");
-    loop->definition = integer(loop, "SELECT min(id) FROM definition");
-    if (loop->definition == 0) return SQLITE_MISUSE;
+    loop->next_job = 1;
     struct { sqlite3_stmt **statement; const char *sql; } statements[] = {
         {&loop->begin, "BEGIN IMMEDIATE"},
         {&loop->commit, "COMMIT"},
         {&loop->insert_job,
-         "INSERT INTO job (id, state, queue_id, priority, definition_id, attempt, tries, rescues, dependencies, pending,"
-         " enqueued_ms, due_ms) VALUES (?1, 2, 1, 0, ?2, 0, 0, 0, 0, 0, ?3, ?3)"},
-        {&loop->insert_input, "INSERT INTO job_input (job_id, input) VALUES (?1, ?2)"},
-        {&loop->tally,
-         "UPDATE tally SET ready = ready + ?1, running = running + ?2, succeeded = succeeded + ?3 WHERE queue_id = 1"},
-        {&loop->ready,
-         "SELECT id, attempt FROM job INDEXED BY job_ready WHERE state = 2 AND queue_id = 1 AND priority = 0"
-         " ORDER BY id LIMIT ?1"},
-        {&loop->start,
-         "UPDATE job SET state = 3, attempt = attempt + 1, started_ms = ?2 WHERE id = ?1 AND state = 2"},
-        {&loop->input, "SELECT input FROM job_input WHERE job_id = ?1"},
-        {&loop->end,
-         "UPDATE job SET state = 4, tries = tries + 1, finished_ms = ?3 WHERE id = ?1 AND state = 3 AND attempt = ?2"},
-        {&loop->attempt,
-         "INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms) VALUES (?1, ?2, 0, ?3, ?4)"},
-        {&loop->result,
-         "INSERT INTO result (job_id, attempt, outcome, finished_ms, value) VALUES (?1, ?2, 4, ?3, ?4)"},
-        {&loop->dependents,
-         "SELECT job_id FROM dependency INDEXED BY dependency_parent WHERE parent_id = ?1"},
+         "INSERT INTO job (id, state, queue_id, priority, attempt, enqueued_ms) VALUES (?1, 0, 1, 0, 0, ?2)"},
+        {&loop->insert_input, "INSERT INTO input (job_id, input) VALUES (?1, ?2)"},
+        {&loop->ready, "SELECT id, attempt FROM job WHERE state = 0 AND queue_id = 1 AND priority = 0 ORDER BY id LIMIT ?1"},
+        {&loop->start, "UPDATE job SET state = 1, attempt = attempt + 1, started_ms = ?2 WHERE id = ?1 AND state = 0"},
+        {&loop->input, "SELECT input FROM input WHERE job_id = ?1"},
+        {&loop->end, "UPDATE job SET state = 2, finished_ms = ?3 WHERE id = ?1 AND state = 1 AND attempt = ?2"},
+        {&loop->result, "INSERT INTO result (job_id, value) VALUES (?1, ?2)"},
     };
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
         code = prepare(loop, statements[i].statement, statements[i].sql);
@@ -120,33 +116,24 @@ static void close_loop(Loop *loop) {
     sqlite3_close(loop->db);
 }
 
-static int count_tally(Loop *loop, int ready, int running, int succeeded) {
-    sqlite3_bind_int(loop->tally, 1, ready);
-    sqlite3_bind_int(loop->tally, 2, running);
-    sqlite3_bind_int(loop->tally, 3, succeeded);
-    return run(loop->tally);
-}
-
 static int enqueue(Loop *loop, int count) {
     int code = run(loop->begin);
     sqlite3_int64 now = now_ms();
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         sqlite3_int64 job = loop->next_job++;
         sqlite3_bind_int64(loop->insert_job, 1, job);
-        sqlite3_bind_int64(loop->insert_job, 2, loop->definition);
-        sqlite3_bind_int64(loop->insert_job, 3, now);
+        sqlite3_bind_int64(loop->insert_job, 2, now);
         code = run(loop->insert_job);
         if (code != SQLITE_OK) break;
         sqlite3_bind_int64(loop->insert_input, 1, job);
         sqlite3_bind_text(loop->insert_input, 2, loop->payload, PAYLOAD_BYTES, SQLITE_STATIC);
         code = run(loop->insert_input);
     }
-    if (code == SQLITE_OK) code = count_tally(loop, count, 0, 0);
     return code == SQLITE_OK ? run(loop->commit) : code;
 }
 
 typedef struct {
-    sqlite3_int64 job, started;
+    sqlite3_int64 job;
     int attempt;
 } Running;
 
@@ -162,25 +149,15 @@ static int exchange(Loop *loop, Running *running, int ended, int wanted) {
         code = run(loop->end);
         if (code == SQLITE_OK && sqlite3_changes(loop->db) != 1) code = SQLITE_MISUSE;
         if (code != SQLITE_OK) break;
-        sqlite3_bind_int64(loop->attempt, 1, running[i].job);
-        sqlite3_bind_int(loop->attempt, 2, running[i].attempt);
-        sqlite3_bind_int64(loop->attempt, 3, running[i].started);
-        sqlite3_bind_int64(loop->attempt, 4, now);
-        if ((code = run(loop->attempt)) != SQLITE_OK) break;
         sqlite3_bind_int64(loop->result, 1, running[i].job);
-        sqlite3_bind_int(loop->result, 2, running[i].attempt);
-        sqlite3_bind_int64(loop->result, 3, now);
-        sqlite3_bind_text(loop->result, 4, loop->value, RESULT_BYTES, SQLITE_STATIC);
-        if ((code = run(loop->result)) != SQLITE_OK) break;
-        sqlite3_bind_int64(loop->dependents, 1, running[i].job);
-        code = run(loop->dependents);
+        sqlite3_bind_text(loop->result, 2, loop->value, RESULT_BYTES, SQLITE_STATIC);
+        code = run(loop->result);
     }
     int claimed = 0;
     sqlite3_bind_int(loop->ready, 1, wanted);
     while (code == SQLITE_OK && sqlite3_step(loop->ready) == SQLITE_ROW) {
         running[claimed].job = sqlite3_column_int64(loop->ready, 0);
-        running[claimed].attempt = sqlite3_column_int(loop->ready, 1) + 1;
-        running[claimed++].started = now;
+        running[claimed++].attempt = sqlite3_column_int(loop->ready, 1) + 1;
     }
     sqlite3_reset(loop->ready);
     for (int i = 0; i < claimed && code == SQLITE_OK; i++) {
@@ -192,7 +169,6 @@ static int exchange(Loop *loop, Running *running, int ended, int wanted) {
             memcpy(copy, sqlite3_column_text(loop->input, 0), (size_t)sqlite3_column_bytes(loop->input, 0));
         sqlite3_reset(loop->input);
     }
-    if (code == SQLITE_OK) code = count_tally(loop, -claimed, claimed - ended, ended);
     if (code == SQLITE_OK) code = run(loop->commit);
     return code == SQLITE_OK ? claimed : -code;
 }
@@ -218,17 +194,6 @@ double halyard_baseline_run(const char *path, int jobs, int batch) {
     }
     double elapsed = seconds() - start;
     free(running);
-    close_loop(&loop);
-    return code == SQLITE_OK ? jobs / elapsed : -code;
-}
-
-double halyard_baseline_enqueue(const char *path, int jobs, int batch) {
-    Loop loop;
-    int code = open_loop(&loop, path);
-    double start = seconds();
-    for (int done = 0; code == SQLITE_OK && done < jobs; done += batch)
-        code = enqueue(&loop, jobs - done < batch ? jobs - done : batch);
-    double elapsed = seconds() - start;
     close_loop(&loop);
     return code == SQLITE_OK ? jobs / elapsed : -code;
 }

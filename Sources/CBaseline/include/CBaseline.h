@@ -1,17 +1,13 @@
 #ifndef HALYARD_CBASELINE_H
 #define HALYARD_CBASELINE_H
 
-/// The life of jobs (enqueue, claim, success with a result) as a plain loop over SQLite's C interface: the limit that a
-/// store is measured against.
+/// The life of jobs (enqueue, claim, success with a result) as a plain loop over SQLite's C interface, on a schema of its own
+/// with nothing in it but that: the limit that a store is measured against.
 ///
-/// `path` is a database made by the store, that nobody has open, with at least one definition. The loop uses the same
-/// tables, indexes and settings, and writes the same rows; `batch` jobs share a transaction, and a batch's ends share
-/// one with the next batch's claims. The jobs stay in the database.
+/// Creates a database at `path`, with the store's settings of durability. `batch` jobs share a transaction, and a batch's
+/// ends share one with the next batch's claims. Inputs and results have the sizes of the benchmark's.
 ///
-/// Returns jobs in a second, or a negative SQLite result code.
+/// Returns jobs per second, or a negative SQLite result code.
 double halyard_baseline_run(const char *path, int jobs, int batch);
-
-/// The same, enqueueing only.
-double halyard_baseline_enqueue(const char *path, int jobs, int batch);
 
 #endif
