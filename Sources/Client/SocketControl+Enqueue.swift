@@ -48,7 +48,7 @@ extension SocketControl {
 
     /// Unique by its 128 random bits. It begins with the time, so that the keys of one moment are neighbours in the
     /// daemon's index and share its pages.
-    private static func newKey() -> String {
+    static func newKey() -> String {
         var moment = timespec()
         clock_gettime(CLOCK_REALTIME, &moment)
         var generator = SystemRandomNumberGenerator()

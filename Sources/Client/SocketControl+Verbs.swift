@@ -56,10 +56,13 @@ extension SocketControl {
         }
     }
 
-    public func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt {
-        var call = Call(.POST, "jobs", "\(id)", "retry").with(query: ("dependents", "\(dependents)"))
-        call.isRepeatable = false
-        return try await value(of: call)
+    /// Without a key it gets one of its own, so that it can be sent again when the daemon restarts or crashes meanwhile.
+    public func retry(
+        _ id: JobID, dependents: Bool, key: String?
+    ) async throws(ControlProblem) -> EnqueueReceipt {
+        try await value(
+            of: Call(.POST, "jobs", "\(id)", "retry").with(
+                query: ("dependents", "\(dependents)"), ("key", key ?? Self.newKey())))
     }
 
     public func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation {

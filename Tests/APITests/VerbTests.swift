@@ -218,6 +218,8 @@ import Testing
             }
             #expect(hopeless?.code == .unmetDependency)
             #expect(hopeless?.message.contains("--dependents") == true)
+            let keyed = try await server.client.retry(receipt.jobs[0], dependents: true, key: "schlüssel 1")
+            #expect(try await server.client.retry(receipt.jobs[0], dependents: true, key: "schlüssel 1") == keyed)
             let again = try await server.client.retry(receipt.jobs[0], dependents: true)
             #expect(again.jobs.count == 2)
             let graph = try await server.client.graph(try #require(again.graph))

@@ -36,8 +36,14 @@ struct JobRoutes: Sendable {
             return Response(answer)
         }
         routes.post("jobs/{id}/retry") { request, context in
-            let dependents = try Query(request, known: "dependents").flag("dependents")
-            return Response(try await control.retry(context.job(), dependents: dependents), status: .created)
+            let query = try Query(request, known: "dependents", "key")
+            let (inQuery, inHeader) = (query["key"], request.headers[.idempotencyKey])
+            if let inQuery, let inHeader, inQuery != inHeader {
+                throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Give one of them.")
+            }
+            let receipt = try await control.retry(
+                context.job(), dependents: query.flag("dependents"), key: inQuery ?? inHeader)
+            return Response(receipt, status: .created)
         }
         routes.post("prune") { request, context in
             let wanted: PruneRequest = try await read(context.body.json())

@@ -17,12 +17,17 @@ extension Halyard {
         @Flag(help: "Also repeat the jobs that were skipped because of it, and what else those need, as one graph.")
         var dependents = false
 
+        @Option(
+            help: ArgumentHelp(
+                "A name of your own for this request: repeating it enqueues nothing more.", valueName: "key"))
+        var key: String?
+
         @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
-                let receipt = try await session.control.retry(job, dependents: dependents)
+                let receipt = try await session.control.retry(job, dependents: dependents, key: key)
                 if common.json {
                     try surroundings.output.json(receipt.json)
                 } else {

@@ -1,7 +1,14 @@
 import Jobs
 
 extension StoreControl {
-    public func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt {
+    public func retry(
+        _ id: JobID, dependents: Bool, key name: String?
+    ) async throws(ControlProblem) -> EnqueueReceipt {
+        let key = try IdempotencyKey(ofRetry: id, dependents: dependents, name: name)
+        // What the same request was answered stands, whatever has become of the job since.
+        if let key, let outcome = try await asked({ () throws(StoreError) in try await store.outcome(of: key) }) {
+            return try SubmissionAnswer(outcome).receipt()
+        }
         let job = try await record(id)
         guard job.state.isFinal else {
             throw ControlProblem(
@@ -18,7 +25,8 @@ extension StoreControl {
             repeated += try await unmetDependencies(of: repeated)
             repeated.sort { $0.id < $1.id }
         }
-        let plan = try await plan(repeated)
+        var plan = try await plan(repeated)
+        plan.key = key
         let held = spoolUsers?.hold(plan) ?? []
         defer { spoolUsers?.release(held) }
         if let problem = spoolUsers?.problem(of: plan) { throw problem }
@@ -128,5 +136,19 @@ extension StoreControl {
             .unmetDependency,
             "Job \(job.id) needs job \(edge.job), which is \(edge.state.name). Retry that one with its dependents (halyard retry --dependents \(edge.job))."
         )
+    }
+}
+
+extension IdempotencyKey {
+    fileprivate init?(ofRetry job: JobID, dependents: Bool, name: String?) throws(ControlProblem) {
+        guard let name else { return nil }
+        do throws(RequestProblem) {
+            try Submission.check(key: name)
+        } catch {
+            throw ControlProblem(error)
+        }
+        var print = Fingerprint()
+        print.add(Array("retry \(job) \(dependents)".utf8))
+        self.init(name: name, fingerprint: print.value)
     }
 }

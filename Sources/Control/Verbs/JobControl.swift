@@ -33,9 +33,12 @@ public protocol JobControl: Sendable {
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///
-    /// - Parameter dependents: Repeat also the dependents that were skipped because of it, and what else those need that
-    ///   did not succeed, as one graph.
-    func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt
+    /// - Parameters:
+    ///   - dependents: Repeat also the dependents that were skipped because of it, and what else those need that did not
+    ///     succeed, as one graph.
+    ///   - key: The caller's name for this request, as in ``Submission/key``: repeating it enqueues nothing more and gives
+    ///     the same receipt.
+    func retry(_ id: JobID, dependents: Bool, key: String?) async throws(ControlProblem) -> EnqueueReceipt
     /// What the job waits for.
     func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation
     func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer
@@ -120,6 +123,10 @@ extension JobControl {
     /// Changes a queue that exists.
     public func change(_ queue: QueueChange) async throws(ControlProblem) -> QueueRecord {
         try await change(queue, create: false)
+    }
+
+    public func retry(_ id: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt {
+        try await retry(id, dependents: dependents, key: nil)
     }
 
     /// The job without its result, its attempts and its neighbours, of which there may be much.

@@ -27,7 +27,9 @@ struct PartialControl: JobControl {
     func jobs(_: JobFilter) async throws(ControlProblem) -> [JobRecord] { throw nothing }
     func result(_ id: JobID) async throws(ControlProblem) -> JobResult? { try await readingResult(id) }
     func cancel(_: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] { throw nothing }
-    func retry(_: JobID, dependents: Bool) async throws(ControlProblem) -> EnqueueReceipt { throw nothing }
+    func retry(_: JobID, dependents: Bool, key: String?) async throws(ControlProblem) -> EnqueueReceipt {
+        throw nothing
+    }
     func why(_: JobID) async throws(ControlProblem) -> WaitExplanation { throw nothing }
     func prune(_: PruneRequest) async throws(ControlProblem) -> PruneAnswer { throw nothing }
     func graph(_: GraphID) async throws(ControlProblem) -> GraphDetail { throw nothing }

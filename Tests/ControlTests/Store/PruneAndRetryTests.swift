@@ -46,6 +46,31 @@ import Testing
         }
     }
 
+    /// P1: the caller who got no answer asks again.
+    @Test func aRetryWithAKeyIsRepeatedHarmlessly() async throws {
+        try await Bench.with { bench in
+            let receipt = try await bench.control.enqueue(Submission(.definition("echo")))
+            try await bench.endAll(.succeeded(.emptyObject))
+            let job = receipt.jobs[0]
+            let again = try await bench.control.retry(job, dependents: false, key: "again")
+            #expect(try await bench.control.retry(job, dependents: false, key: "again") == again)
+            try await bench.endAll(.succeeded(.emptyObject))
+            #expect(try await bench.control.retry(job, dependents: false, key: "again") == again)
+            #expect(try await bench.control.jobs(JobFilter()).count == 2)
+            // Another request, or no key that a person can read.
+            for (id, dependents, key, code) in [
+                (job, true, "again", ControlProblem.Code.keyReused), (again.jobs[0], false, "again", .keyReused),
+                (job, false, "a\u{1B}", .invalidRequest), (job, false, "", .invalidRequest),
+            ] {
+                let problem = await #expect(throws: ControlProblem.self) {
+                    _ = try await bench.control.retry(id, dependents: dependents, key: key)
+                }
+                #expect(problem?.code == code)
+            }
+            #expect(try await bench.control.retry(job, dependents: false).jobs != again.jobs)
+        }
+    }
+
     @Test func aRepeatWhoseQueueWasRemovedSaysWhatToDo() async throws {
         try await Bench.with { bench in
             _ = try await bench.control.change(QueueChange(name: "gone"), create: true)
