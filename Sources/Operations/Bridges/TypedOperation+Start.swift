@@ -63,6 +63,13 @@ extension TypedOperation {
         onProgress: (@Sendable (OperationProgress) -> Void)? = nil
     ) -> Future<Output, Failure> {
         let promise = Promise<Output, Failure>()
+        guard cancellation.canCancel else {
+            // Nobody can cancel this run, so it needs no source and no registrations.
+            let context = OperationContext(attempt: attempt, onProgress: onProgress)
+            // Awaited by the future.
+            Task.detached(priority: priority) { promise.resolve(result: await result(input, context)) }
+            return promise.future
+        }
         start(
             input, attempt: attempt, priority: priority, cancellation: cancellation, onProgress: onProgress
         ) { promise.resolve(result: $0) }
