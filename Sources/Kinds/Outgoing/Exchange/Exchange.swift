@@ -112,6 +112,8 @@ final class Exchange: Sendable {
 
     // MARK: The loop's side
 
+    var isOver: Bool { state.withLock { $0.end != nil } }
+
     var hasHead: Bool { state.withLock { $0.head != nil } }
 
     func receive(_ head: HTTPResponseHead) { state.withLock { $0.head = head } }

@@ -65,6 +65,12 @@ final class ExchangeHandler: ChannelDuplexHandler {
         guard let context, context.channel.isActive, current == nil else {
             return exchange.fail(ConnectionProblem.closedBefore)
         }
+        // Cancelled before its turn: nothing was sent.
+        guard !exchange.isOver else {
+            noteActivity()
+            if let connection { pool.giveBack(connection) }
+            return
+        }
         exchange.trace?.connected(isReused: isReused, tls: connection?.tls)
         isReused = true
         reader.requestSent(head.method)
