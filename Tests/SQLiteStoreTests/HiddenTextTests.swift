@@ -7,7 +7,8 @@ import Testing
 
 /// The schema refuses in names what `HiddenCharacter` finds, and a migration shows what older databases hold of it.
 @Suite struct HiddenTextTests {
-    /// Every CHECK of the rule is the same but for its column, so one is looked at with every character.
+    /// Every CHECK of the rule is the same but for its column, so one is looked at, with every block that has such a
+    /// character.
     @Test func theSchemaAndTheRuleAgree() throws {
         let directory = try TemporaryDirectory()
         let connection = try Connection(path: directory.database, access: .readWriteCreate)
@@ -17,7 +18,12 @@ import Testing
         let end = try #require(sql.range(of: "']*')", range: start.lowerBound..<sql.endIndex))
         let rule = sql[start.lowerBound..<end.upperBound].replacing("name", with: "?1")
         let statement = Statement(text: "SELECT \(rule)", on: connection)
-        for value in UInt32(0)...0x10FFFF {
+        let blocks: [ClosedRange<UInt32>] = [
+            0...0x30FF, 0xFD00...0xFFFF, 0x110B0...0x110D0, 0x13420...0x13450, 0x1BC90...0x1BCB0, 0x1D160...0x1D190,
+            0xDFFF0...0xE1010,
+        ]
+        let rest = stride(from: UInt32(0), through: 0x10FFFF, by: 1009)
+        for value in blocks.joined().map(\.self) + Array(rest) {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = "a\(Character(scalar))b"
             try statement.bind(1, text)
