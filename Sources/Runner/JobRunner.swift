@@ -29,6 +29,7 @@ public final class JobRunner: Sendable {
     private let beforeEachTurn: (@Sendable () async -> Void)?
     private let core: Mutex<Core>
     private let alarms = Mutex(Alarms())
+    private let trouble = Mutex<StoreError?>(nil)
     private let ready = Signal()
     private let ended = Signal()
 
@@ -53,12 +54,10 @@ public final class JobRunner: Sendable {
     }
 
     /// - Parameters:
-    ///   - storyLevel: At which each enqueue, start, cancellation and skip is told; see ``JobStory``.
     ///   - random: Evenly drawn from `0..<1`, for the jitter of retries.
     ///   - beforeEachTurn: Awaited by the claim loop before each exchange; for tests that hold it up.
     public init(
         store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(), logger: Logger,
-        storyLevel: Logger.Level = .debug,
         wallClock: any AlarmClock<Timestamp> = SystemWallClock(),
         uptimeClock: any AlarmClock<Duration> = SystemUptimeClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -74,7 +73,7 @@ public final class JobRunner: Sendable {
         self.beforeEachTurn = beforeEachTurn
         maxRescues = settings.maxRescues
         report = AttemptReport(logger: logger)
-        story = JobStory(logger: logger, level: storyLevel) { uptimeClock.now }
+        story = JobStory(logger: logger)
         core = Mutex(Core(loop: ClaimLoop(settings: settings)))
     }
 
@@ -115,26 +114,32 @@ public final class JobRunner: Sendable {
     private func rescueOrphans() async throws(StoreError) {
         let rescued = try await store.rescueOrphans(maxRescues: maxRescues, now: wallClock.now)
         for job in rescued.failed {
+            let title = try await title(of: job)
             report.logger.error(
-                "job failed: the process ended too often while it ran alone",
+                "\(title): failed: the process ended too often while it ran alone",
                 metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-crashed"])
         }
         for job in rescued.returned + rescued.cancelled {
+            let title = try await title(of: job)
             report.logger.info(
-                "job rescued: it was running when the last process ended",
+                "\(title): rescued: it was running when the last process ended",
                 metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-rescued"])
         }
         if !rescued.onTrial.isEmpty {
             report.logger.notice(
-                "jobs that were running in several crashes run first, few at a time, and others wait for them",
+                "\(JobTitle(rescued.onTrial)): running in several crashes; run first, few at a time, and others wait",
                 metadata: ["HALYARD_COUNT": "\(rescued.onTrial.count)", "HALYARD_EVENT": "jobs-on-trial"])
         }
         let count = rescued.returned.count + rescued.cancelled.count
         if count > 0 {
             report.logger.notice(
-                "jobs rescued that were running when the last process ended",
+                "rescued \(count == 1 ? "1 job that was" : "\(count) jobs that were") running when the last process ended",
                 metadata: ["HALYARD_COUNT": "\(count)", "HALYARD_EVENT": "jobs-rescued"])
         }
+    }
+
+    private func title(of job: JobID) async throws(StoreError) -> JobTitle {
+        JobTitle(job, definition: try await store.job(job)?.definition)
     }
 
     private func turnUntilEnded() async throws {
@@ -153,15 +158,12 @@ public final class JobRunner: Sendable {
                 }
                 answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
             } catch {
-                if error.isTransient, problem == nil {
-                    report.logger.error(
-                        "the store cannot record now; trying again", metadata: ["HALYARD_ERROR": "\(error)"])
-                }
+                if error.isTransient { noteTrouble(error) }
                 problem = error
                 handle(.exchangeFailed(error))
                 continue
             }
-            if problem != nil { report.logger.notice("the store records again") }
+            if problem != nil { noteTrouble(nil) }
             problem = nil
             var claimed: [RunningAttempt] = []
             claimed.reserveCapacity(answer.claimed.count)
@@ -178,14 +180,28 @@ public final class JobRunner: Sendable {
             handle(.exchanged(answer, claimed))
             ready.fire(true)
             report.exchanged(in: uptimeClock.now - startedAt)
-            for (ended, result) in zip(turn.ends, answer.finished) {
-                if result == .recorded(.succeeded) {
-                    ended.attempt.definition.kind?.didSucceed(ended.attempt.lease.job)
-                }
-                report.ended(ended, result)
+            for (ended, result) in zip(turn.ends, answer.finished) where result == .recorded(.succeeded) {
+                ended.attempt.definition.kind?.didSucceed(ended.attempt.lease.job)
             }
+            report.ended(turn.ends, answer.finished)
         }
         if let failure = core.withLock(\.failure) { throw failure }
+    }
+
+    /// Whoever meets it first, a caller or the claim loop: it is logged once, and so is its end.
+    private func noteTrouble(_ error: StoreError?) {
+        let hasChanged = trouble.withLock { trouble in
+            defer { trouble = error }
+            return (trouble == nil) != (error == nil)
+        }
+        guard hasChanged else { return }
+        if let error {
+            report.logger.error(
+                "the database cannot be written now; trying again: \(error)",
+                metadata: ["HALYARD_EVENT": "writes-failed", "HALYARD_ERROR": "\(error)"])
+        } else {
+            report.logger.notice("the database is written again", metadata: ["HALYARD_EVENT": "writes-resumed"])
+        }
     }
 
     /// A revision never changes, so it is read once.
@@ -270,6 +286,7 @@ public final class JobRunner: Sendable {
         case .queues: handle(.wake)
         // Jobs keep the revision they were enqueued with.
         case .definitions, .schedules: break
+        case .writing(let problem): noteTrouble(problem)
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
@@ -328,7 +345,9 @@ extension JobRunner {
 
     public var snapshot: RunnerSnapshot {
         let now = uptimeClock.now
-        return core.withLock { $0.loop.snapshot(now: now) }
+        var snapshot = core.withLock { $0.loop.snapshot(now: now) }
+        snapshot.problem = snapshot.problem ?? trouble.withLock { $0 }
+        return snapshot
     }
 
     /// The last report of a running attempt.

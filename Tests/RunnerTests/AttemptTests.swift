@@ -235,8 +235,13 @@ import Testing
                 let jobs = try await harness.enqueue(
                     [harness.job(input: #""canary""#), harness.job(input: #""canary fails""#)], isGraph: true)
                 try await harness.wait(runner, for: jobs)
-                await harness.log.wait(for: "job failed")
-                let entry = try #require(harness.log.all.first { $0.message == "attempt succeeded" })
+                await harness.log.wait { $0.hasPrefix("job \(jobs[1]) (scripted): failed: ") }
+                let failed = try #require(harness.log.all.first { $0.metadata["HALYARD_EVENT"] == "job-failed" })
+                #expect(failed.metadata["HALYARD_CODE"] == "canary_code")
+                #expect(failed.message == "job \(jobs[1]) (scripted): failed: it broke (canary_code)")
+                #expect(failed.metadata["HALYARD_ERROR"] == "it broke (canary_code)")
+                let entry = try #require(harness.log.all.first { $0.metadata["HALYARD_OUTCOME"] == "succeeded" })
+                #expect(entry.message.hasPrefix("job \(jobs[0]) (scripted): succeeded in "))
                 #expect(entry.metadata["HALYARD_JOB"] == "\(jobs[0])")
                 #expect(entry.metadata["HALYARD_KIND"] == "scripted")
                 #expect(entry.metadata["HALYARD_ATTEMPT"] == "1")
@@ -244,7 +249,7 @@ import Testing
                 #expect(entry.metadata["HALYARD_GRAPH"] != nil)
                 #expect(entry.metadata["HALYARD_DURATION_USEC"] != nil)
             }
-            #expect(!harness.log.all.contains { "\($0)".contains("canary\"") || "\($0)".contains("it broke") })
+            #expect(!harness.log.all.contains { "\($0)".contains("canary\"") })
         }
     }
 }

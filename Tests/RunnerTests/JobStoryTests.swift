@@ -1,55 +1,83 @@
 import Jobs
 import Logging
-import Synchronization
 import Testing
 
 @testable import Runner
 
 @Suite struct JobStoryTests {
-    private func enqueues(_ count: Int) -> [JobChange] {
+    private func changes(_ count: Int, _ state: JobState, _ cause: JobChange.Cause) -> [JobChange] {
         (1...count).map {
             JobChange(
-                job: JobID(Int64($0)), graph: nil, state: .ready, attempt: 0, cause: .accepted,
+                job: JobID(Int64($0)), graph: GraphID(7), state: state, attempt: 0, cause: cause,
                 input: JSONText(string: "a secret"))
         }
     }
 
-    @Test func aFloodIsShortenedAndThatIsToldOnce() {
-        let recorder = LogRecorder()
-        let now = Mutex(Duration.zero)
-        let story = JobStory(logger: Logger(label: "test") { _ in recorder.handler() }, level: .info) {
-            now.withLock { $0 }
+    private func story(_ recorder: LogRecorder, _ level: Logger.Level = .info) -> JobStory {
+        var logger = Logger(label: "test") { _ in recorder.handler() }
+        logger.logLevel = level
+        return JobStory(logger: logger)
+    }
+
+    /// Every job that ended is found by its number, however many end at once.
+    @Test(arguments: [(JobState.skipped, JobChange.Cause.dependency(JobID(9000))), (.cancelled, .cancelled)])
+    func theEndOfEveryJobIsTold(state: JobState, cause: JobChange.Cause) {
+        for count in [1, JobStory.alone, JobStory.alone + 1, JobStory.jobsInEntry + 1, 2000] {
+            let recorder = LogRecorder()
+            story(recorder).changed(changes(count, state, cause))
+            let entries = recorder.all
+            let told = entries.flatMap { entry -> [String] in
+                switch entry.metadata["HALYARD_JOB"] {
+                case .array(let jobs): jobs.map(\.description)
+                case let job?: [job.description]
+                case nil: []
+                }
+            }
+            #expect(Set(told).count == count && told.count == count)
+            #expect(entries.count == (count <= JobStory.alone ? count : (count + 499) / 500))
+            #expect(entries.allSatisfy { $0.metadata["HALYARD_GRAPH"] == "7" && $0.level == .info })
+            #expect(entries.allSatisfy { !"\($0)".contains("secret") })
         }
-        let flood = enqueues(10_000)
-        story.changed(flood)
-        #expect(recorder.all.count == JobStory.burst + 1)
-        #expect(recorder.all.last?.metadata["HALYARD_EVENT"] == "story-shortened")
-        // A second later there is room for some more; the rest is left out as before.
-        now.withLock { $0 += .seconds(1) }
-        story.changed(flood)
-        #expect(recorder.all.count == JobStory.burst + 1 + JobStory.perSecond)
-        #expect(recorder.all.allSatisfy { !"\($0)".contains("secret") })
-        // After a while of quiet, everything is told again.
-        now.withLock { $0 += .seconds(60) }
-        story.changed(enqueues(3))
-        #expect(recorder.all.suffix(3).allSatisfy { $0.message == "job enqueued; it is ready" })
+    }
+
+    @Test func theTextNamesTheJobs() {
+        let recorder = LogRecorder()
+        story(recorder).changed(changes(5, .skipped, .dependency(JobID(42))))
+        story(recorder).changed(changes(1, .cancelled, .cancelled))
+        #expect(
+            recorder.all.map(\.message) == [
+                "jobs 1-5: skipped: the dependency, job 42, did not succeed", "job 1: cancelled before running",
+            ])
+        #expect("\(JobTitle([9, 1, 2, 3, 7, 8].map(JobID.init(_:)), definition: "enrich"))" == "jobs 1-3, 7-9 (enrich)")
+    }
+
+    @Test(arguments: [
+        ("no route to https://user.example.org:8443/secret?token=1.", "no route to https://user.example.org:8443/…."),
+        (
+            "\"http://h/a\" leads to http://h2?q, then (http://h3/x)",
+            "\"http://h/…\" leads to http://h2/…, then (http://h3/…)"
+        ),
+        ("http://h refused", "http://h refused"), ("a :// b", "a :// b"), ("://", "://"), ("", "broken"),
+    ])
+    func aReasonKeepsNoPathOfAnAddress(message: String, logged: String) {
+        #expect(JobFailure(code: "broken", message: message).reason == logged)
     }
 
     @Test func whatAttemptsDoIsNotToldTwice() {
         let recorder = LogRecorder()
-        let story = JobStory(logger: Logger(label: "test") { _ in recorder.handler() }, level: .info) { .zero }
-        story.changed(
+        story(recorder, .debug).changed(
             [JobState.ready, .scheduled, .running, .succeeded, .failed].map {
                 JobChange(job: JobID(1), graph: nil, state: $0, attempt: 1)
             })
         #expect(recorder.all.isEmpty)
     }
 
-    @Test func nothingIsToldBelowTheThreshold() {
+    @Test func enqueuesAreToldAtDebug() {
         let recorder = LogRecorder()
-        var logger = Logger(label: "test") { _ in recorder.handler() }
-        logger.logLevel = .info
-        JobStory(logger: logger, level: .debug) { .zero }.changed(enqueues(3))
+        story(recorder).changed(changes(3, .ready, .accepted))
         #expect(recorder.all.isEmpty)
+        story(recorder, .debug).changed(changes(3, .ready, .accepted))
+        #expect(recorder.all.map(\.message).first == "job 1: enqueued; it is ready")
+        #expect(recorder.all.count == 3 && recorder.all.allSatisfy { $0.level == .debug })
     }
 }

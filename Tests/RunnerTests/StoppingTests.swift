@@ -123,7 +123,7 @@ import Testing
                 let shell = try Connection(path: harness.store.path, access: .readWrite)
                 try shell.execute("BEGIN IMMEDIATE")
                 gate.open()
-                await harness.log.wait(for: "the store cannot record now; trying again")
+                await harness.log.wait { $0.hasPrefix("the database cannot be written now; trying again: ") }
                 #expect(await runner.proveProgress())
                 #expect(runner.snapshot.problem == .busy(waitedMilliseconds: 1))
                 #expect(runner.snapshot.unrecorded == 1)
@@ -131,7 +131,7 @@ import Testing
                 harness.uptime.advance(by: .seconds(1))
                 #expect(try await harness.wait(runner, for: job) == .succeeded)
                 #expect(try await harness.output(job) == "7")
-                await harness.log.wait(for: "the store records again")
+                await harness.log.wait(for: "the database is written again")
                 #expect(runner.snapshot.problem == nil)
             }
         }

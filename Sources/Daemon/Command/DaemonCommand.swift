@@ -83,7 +83,6 @@ public struct DaemonCommand: ParsableCommand {
         surroundings.logThreshold = threshold
         surroundings.logger = logger
         surroundings.kinds = kinds
-        surroundings.storyLevel = destination == .journal ? .info : .debug
         if !surroundings.notifier.isHeard {
             // Nobody else would end it.
             surroundings.onHang = { _exit($0.status.rawValue) }
@@ -105,7 +104,8 @@ public struct DaemonCommand: ParsableCommand {
         } catch {
             let failure = DaemonFailure(error)
             for line in failure.reason.split(separator: "\n") {
-                logger.critical("\(line)", metadata: ["HALYARD_EVENT": "daemon-failed"])
+                logger.critical(
+                    "\(line)", metadata: ["HALYARD_EVENT": "daemon-failed", "HALYARD_ERROR": "\(failure.reason)"])
             }
             surroundings.notifier.send(.status(failure.reason), .errno(failure.errno))
             if failure.needsRepair, let socket = spare.take() {

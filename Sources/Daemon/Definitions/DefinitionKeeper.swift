@@ -47,8 +47,11 @@ final class DefinitionKeeper: Sendable {
         self.catalog.forget()
         for (name, reason) in problems.sorted(by: { $0.key < $1.key }) where known[name] != reason {
             logger.error(
-                "\"\(name)\" cannot be used: \(reason)",
-                metadata: ["HALYARD_EVENT": "definition-refused", "HALYARD_DEFINITION": "\(name)"])
+                "definition \(name): refused: \(reason)",
+                metadata: [
+                    "HALYARD_EVENT": "definition-refused", "HALYARD_DEFINITION": "\(name)",
+                    "HALYARD_ERROR": "\(reason)",
+                ])
         }
     }
 

@@ -13,7 +13,7 @@ struct DefinitionService: Service {
         let observation = store.observe { change in
             switch change {
             case .definitions, .queues: changes.wake()
-            case .jobs, .schedules, .stopped: break
+            case .jobs, .schedules, .writing, .stopped: break
             }
         }
         defer { observation.cancel() }

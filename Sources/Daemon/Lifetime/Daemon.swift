@@ -48,6 +48,7 @@ public enum Daemon {
             surroundings.logger.notice("waiting for \(who), which works on \(configuration.database)")
         }
         defer { lock.release() }
+        for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
         try configuration.makeFolders()
         let ending = HangGuard(notifier: notifier, logger: surroundings.logger, onHang: surroundings.onHang)
         defer { ending.ended() }
@@ -104,7 +105,7 @@ public enum Daemon {
 
         let runner = JobRunner(
             store: store, kinds: registry, settings: configuration.runner, logger: logger,
-            storyLevel: surroundings.storyLevel, beforeEachTurn: surroundings.beforeEachTurn
+            beforeEachTurn: surroundings.beforeEachTurn
         ) { child throws(JobFailure) in
             try await keeper.plan(child)
         }

@@ -21,9 +21,6 @@ public struct DaemonSurroundings: Sendable {
     /// Follows `log.level` on reload.
     public var logThreshold = LogThreshold(.info)
     public var logger = Logger(label: "halyardd")
-    /// At which each enqueue, start, cancellation and skip of a job is told. A journal can be asked for one job, so there
-    /// they are worth more than in a file.
-    public var storyLevel = Logger.Level.debug
     public var store = StoreOptions()
     /// How long a command that holds the database is waited for at the start.
     public var lockPatience: Duration = .seconds(30)

@@ -50,7 +50,10 @@ actor Reloader {
         } catch {
             logger.error(
                 "reload refused; everything stays as it was: \(error.message) \(error.details.joined(separator: " "))",
-                metadata: ["HALYARD_EVENT": "reload-refused"])
+                metadata: [
+                    "HALYARD_EVENT": "reload-refused",
+                    "HALYARD_ERROR": "\(error.message) \(error.details.joined(separator: " "))",
+                ])
             throw error
         }
     }

@@ -15,7 +15,11 @@ struct StatusLine: Sendable {
         case .starting:
             line = "recovering; \(counts[.running]) to rescue"
         case .running:
-            let verb = runner.running > 0 ? "running" : "idle"
+            // What is wrong comes first: callers are refused while the rest looks well.
+            let verb =
+                if let problem = runner.problem { "cannot write: \(problem)" } else {
+                    runner.running > 0 ? "running" : "idle"
+                }
             line = "\(verb); \(runner.running) running, \(counts[.ready]) ready, \(counts[.scheduled]) scheduled"
             if counts[.blocked] > 0 { line += ", \(counts[.blocked]) blocked" }
             if let nextDueAt { line += ", next \(localTime(nextDueAt))" }
@@ -28,7 +32,7 @@ struct StatusLine: Sendable {
             line = "stopped"
         }
         if runner.abandoned > 0 { line += "; \(jobs(runner.abandoned)) will not stop" }
-        if let problem = runner.problem { line += "; \(problem)" }
+        if let problem = runner.problem, runner.phase != .running { line += "; \(problem)" }
         for problem in problems { line += "; \(problem)" }
         return line
     }

@@ -115,7 +115,7 @@ final class HangGuard: Sendable {
     private func announce(_ reason: String) {
         // Before the log, which may wait for a journal that hangs as well.
         notifier.send(.status(reason), .watchdogTrigger)
-        logger.critical("\(reason)", metadata: ["HALYARD_EVENT": "daemon-hung"])
+        logger.critical("\(reason)", metadata: ["HALYARD_EVENT": "daemon-hung", "HALYARD_ERROR": "\(reason)"])
         onHang(DaemonFailure(.inputOutput, reason, errno: ETIMEDOUT))
     }
 }

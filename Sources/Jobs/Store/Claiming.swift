@@ -157,6 +157,8 @@ public enum StoreChange: Sendable, Hashable {
     case definitions
     /// A schedule was added, changed, paused, resumed or removed; not: fired.
     case schedules
+    /// Writes fail for the error, which may pass, such as a full disk; nil when one has succeeded again.
+    case writing(StoreError?)
     /// The last one: nothing is written any more, and what the disk holds is unknown. A new start finds out.
     case stopped(StoreError)
 }

@@ -1,95 +1,91 @@
 import Jobs
 import Logging
-import Synchronization
 
-/// Tells the log what happens to a job besides the ends of its attempts, so that a journal asked for one job tells its
-/// whole story: accepted, started, cancelled, skipped and why. Identifiers only, never what a job was given.
+/// Logs what happens to a job besides the ends of its attempts: accepted and started at `debug`, cancelled and skipped,
+/// which end a job, at `info`. Identifiers only, never what a job was given.
 ///
-/// Bounded: of more than ``perSecond`` for long the rest is left out, which is told once. So a flood costs the store's
-/// thread and the journal little; ends of attempts are always told.
-final class JobStory: Sendable {
-    static let perSecond = 100
-    /// So many may come at once.
-    static let burst = 200
+/// Jobs that end together share an entry, so that a flood costs the store's thread and the journal little. The entry
+/// carries `HALYARD_JOB` once for each of them.
+struct JobStory: Sendable {
+    /// In one entry; the journal takes at most 1,024 fields.
+    static let jobsInEntry = 500
+    /// So many that end together still have an entry each.
+    static let alone = 3
 
     private let logger: Logger
-    private let level: Logger.Level
-    private let uptime: @Sendable () -> Duration
-    private let allowance: Mutex<Allowance>
 
-    private struct Allowance {
-        var left = Double(JobStory.burst)
-        var countedAt: Duration
-        var leftOutAt: Duration?
+    init(logger: Logger) { self.logger = logger }
 
-        /// Whether one more may be told, and whether the first of many is left out.
-        mutating func take(now: Duration) -> (isTold: Bool, isFirstLeftOut: Bool) {
-            left = min(Double(JobStory.burst), left + (now - countedAt) / .seconds(1) * Double(JobStory.perSecond))
-            countedAt = now
-            guard left < 1 else {
-                left -= 1
-                return (true, false)
-            }
-            defer { leftOutAt = now }
-            return (false, leftOutAt.map { now - $0 > .seconds(10) } ?? true)
-        }
-    }
-
-    init(logger: Logger, level: Logger.Level, uptime: @escaping @Sendable () -> Duration) {
-        self.logger = logger
-        self.level = level
-        self.uptime = uptime
-        allowance = Mutex(Allowance(countedAt: uptime()))
+    private enum Ending: Hashable {
+        case cancelled
+        case skipped(because: JobID)
+        case skippedAtOnce
     }
 
     /// On the store's thread, after the commit and before anything that follows from it.
     func changed(_ changes: [JobChange]) {
-        guard logger.logLevel <= level else { return }
+        guard logger.logLevel <= .info else { return }
+        var ends: [Ending: [JobChange]] = [:]
         for change in changes {
             if change.isCancelRequest {
-                tell("cancellation asked for", change, event: "cancel-asked")
+                logger.info(
+                    "\(JobTitle(change.job)): cancellation requested; told to stop",
+                    metadata: Self.metadata(of: [change], event: "cancel-asked"))
                 continue
             }
             switch change.cause {
             case nil: continue
-            case .accepted where change.state == .skipped:
-                tell("job enqueued and skipped at once: a dependency had ended otherwise", change, event: "job-skipped")
-            case .accepted: tell("job enqueued; it is \(change.state.name)", change, event: "job-enqueued")
-            case .cancelled: tell("job cancelled; it was not running", change, event: "job-cancelled")
-            case .dependency(let other):
-                tell(
-                    "job skipped: its dependency, job \(other), did not succeed", change, event: "job-skipped",
-                    ["HALYARD_DEPENDENCY": "\(other)"])
+            case .accepted where change.state == .skipped: ends[.skippedAtOnce, default: []].append(change)
+            case .accepted:
+                guard logger.logLevel <= .debug else { continue }
+                logger.debug(
+                    "\(JobTitle(change.job)): enqueued; it is \(change.state.name)",
+                    metadata: Self.metadata(of: [change], event: "job-enqueued"))
+            case .cancelled: ends[.cancelled, default: []].append(change)
+            case .dependency(let parent): ends[.skipped(because: parent), default: []].append(change)
             }
+        }
+        for (ending, changes) in ends {
+            for piece in changes.pieces(of: changes.count > Self.alone ? Self.jobsInEntry : 1) { tell(ending, piece) }
         }
     }
 
     func started(_ attempt: RunningAttempt) {
-        guard logger.logLevel <= level, isAllowed() else { return }
-        logger.log(
-            level: level, "attempt \(attempt.lease.attempt) started",
+        guard logger.logLevel <= .debug else { return }
+        logger.debug(
+            "\(JobTitle(attempt)): attempt \(attempt.lease.attempt) started",
             metadata: AttemptReport.metadata(of: attempt).merging(["HALYARD_EVENT": "attempt-started"]) { $1 })
     }
 
-    private func tell(
-        _ message: @autoclosure () -> Logger.Message, _ change: JobChange, event: String, _ more: Logger.Metadata = [:]
-    ) {
-        guard isAllowed() else { return }
-        var metadata = more
-        metadata["HALYARD_JOB"] = "\(change.job)"
-        metadata["HALYARD_EVENT"] = "\(event)"
-        if let graph = change.graph { metadata["HALYARD_GRAPH"] = "\(graph)" }
-        logger.log(level: level, message(), metadata: metadata)
+    private func tell(_ ending: Ending, _ changes: ArraySlice<JobChange>) {
+        let jobs = JobTitle(changes.map(\.job))
+        switch ending {
+        case .cancelled:
+            logger.info(
+                "\(jobs): cancelled before running", metadata: Self.metadata(of: changes, event: "job-cancelled"))
+        case .skipped(let parent):
+            var metadata = Self.metadata(of: changes, event: "job-skipped")
+            metadata["HALYARD_DEPENDENCY"] = "\(parent)"
+            logger.info("\(jobs): skipped: the dependency, job \(parent), did not succeed", metadata: metadata)
+        case .skippedAtOnce:
+            logger.info(
+                "\(jobs): skipped when enqueued: a dependency had not succeeded",
+                metadata: Self.metadata(of: changes, event: "job-skipped"))
+        }
     }
 
-    private func isAllowed() -> Bool {
-        let (isTold, isFirstLeftOut) = allowance.withLock { $0.take(now: uptime()) }
-        if isFirstLeftOut {
-            logger.log(
-                level: level,
-                "more than \(Self.perSecond) jobs a second: not every enqueue, start and skip is told until there are fewer",
-                metadata: ["HALYARD_EVENT": "story-shortened"])
-        }
-        return isTold
+    private static func metadata(of changes: ArraySlice<JobChange>, event: String) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["HALYARD_EVENT": "\(event)"]
+        metadata["HALYARD_JOB"] = .jobs(changes.map(\.job))
+        let graphs = Set(changes.map(\.graph))
+        if graphs.count == 1, let graph = changes.first?.graph { metadata["HALYARD_GRAPH"] = "\(graph)" }
+        return metadata
+    }
+}
+
+extension Logger.MetadataValue {
+    /// A field for each of several jobs.
+    static func jobs(_ jobs: [JobID]) -> Logger.MetadataValue {
+        jobs.count == 1 ? "\(jobs[0])" : .array(jobs.map { "\($0)" })
     }
 }

@@ -100,7 +100,7 @@ public final class Scheduler: Sendable {
                 guard error.isTransient else { throw error }
                 if problem == nil {
                     logger.error(
-                        "schedules cannot fire now; trying again", metadata: ["HALYARD_ERROR": "\(error)"])
+                        "schedules cannot fire now; trying again: \(error)", metadata: ["HALYARD_ERROR": "\(error)"])
                 }
                 problem = error
                 state.withLock { $0.isStale = true }
@@ -192,7 +192,7 @@ public final class Scheduler: Sendable {
             if let missedAt = plan.missedAt {
                 log(
                     .notice,
-                    "schedule missed its times from \(zone.text(missedAt)) on: no daemon ran, and it is not persistent",
+                    "missed its times from \(zone.text(missedAt)) on: no daemon ran, and it is not persistent",
                     record, "schedule-missed", ["HALYARD_TIME": "\(missedAt.iso8601)"])
             }
         }
@@ -230,7 +230,7 @@ public final class Scheduler: Sendable {
     private func tell(_ reason: String, _ record: ScheduleRecord) {
         let name = record.schedule.name
         let known = state.withLock { state in state.troubles.updateValue(reason, forKey: name) }
-        if known != reason { log(.error, "schedule has no times: \(reason)", record, "schedule-refused", [:]) }
+        if known != reason { log(.error, "refused: it has no times: \(reason)", record, "schedule-refused", [:]) }
     }
 
     private func fire(_ record: ScheduleRecord) async throws(StoreError) {
@@ -263,7 +263,7 @@ public final class Scheduler: Sendable {
             if receipt.graph == nil, let job = receipt.jobs.first { fields["HALYARD_JOB"] = "\(job)" }
             let isLate = time + ScheduleRule.grace < now
             log(
-                .info, isLate ? "schedule fired late, once for its times since \(zone.text(time))" : "schedule fired",
+                .info, isLate ? "fired late, once for its times since \(zone.text(time))" : "fired",
                 record, "schedule-fired", fields)
         case .skipped(let job, let graph):
             let last = graph.map { "graph \($0)" } ?? "job \(job)"
@@ -272,25 +272,27 @@ public final class Scheduler: Sendable {
             let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
                 told == job ? .debug : .info,
-                "schedule leaves out its times until \(last), which it enqueued last, is final", record,
+                "leaves out its times until \(last), which it enqueued last, is final", record,
                 "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):
             // Told once, not every minute.
             let level: Logger.Level = reason == record.problem ? .debug : .error
             log(
-                level, "schedule could not enqueue: \(reason)", record, "schedule-refused",
+                level, "could not enqueue: \(reason)", record, "schedule-refused",
                 ["HALYARD_TIME": "\(time.iso8601)"])
         case .stale: break
         }
     }
 
     private func log(
-        _ level: Logger.Level, _ message: Logger.Message, _ record: ScheduleRecord, _ event: String,
+        _ level: Logger.Level, _ message: String, _ record: ScheduleRecord, _ event: String,
         _ fields: Logger.Metadata
     ) {
         let own: Logger.Metadata = [
             "HALYARD_EVENT": "\(event)", "HALYARD_SCHEDULE": "\(record.schedule.name)",
         ]
-        logger.log(level: level, message, metadata: own.merging(fields) { own, _ in own })
+        logger.log(
+            level: level, "schedule \(record.schedule.name): \(message)",
+            metadata: own.merging(fields) { own, _ in own })
     }
 }

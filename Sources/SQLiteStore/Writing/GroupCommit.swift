@@ -88,6 +88,8 @@ private final class CommitLoop: LaneWorker {
     private let options: StoreOptions
     private var hasStopped = false
     private var lastLogPages = 0
+    /// Why writes fail now, as observers know it.
+    private var trouble: StoreError?
     private var checkpointAt: Int
     /// After a slice failed, e.g. on a full disk: until another write succeeds, or a second has passed.
     private var isPaused = false
@@ -153,13 +155,22 @@ private final class CommitLoop: LaneWorker {
         }
         if let path = files.lostAtCommit() { return fileLost(path, batch) }
         observers.tell(writer.takeChanges())
+        // A transaction that wrote nothing says nothing about a full disk.
+        if trouble?.isDiskFull == false || writer.connection.walPages != lastLogPages { report(nil) }
         answer(batch, nil)
         writer.answerWaiters()
         checkpointIfDue()
     }
 
     private func answer(_ batch: ArraySlice<any Request<Writer>>, _ failure: StoreError?) {
+        if let failure, failure.isTransient { report(failure) }
         for request in batch { request.answer(failure) }
+    }
+
+    private func report(_ failure: StoreError?) {
+        if failure == trouble { return }
+        trouble = failure
+        observers.tell([.writing(failure)])
     }
 
     private func undo(_ batch: ArraySlice<any Request<Writer>>, _ error: SQLiteError) {
@@ -255,4 +266,8 @@ private final class CommitLoop: LaneWorker {
         if case .damaged = failure { writer.lock.note { $0.suspectsDamage = true } }
         return failure
     }
+}
+
+extension StoreError {
+    fileprivate var isDiskFull: Bool { if case .diskFull = self { true } else { false } }
 }

@@ -1,6 +1,7 @@
 import Logging
 
-/// One entry of the journal: fields in the order they are sent.
+/// One entry of the journal: fields in the order they are sent. Control characters are shown as `\x1b` and the like, so
+/// that no reader of the journal, of syslog or of a terminal meets them.
 struct JournalEntry {
     private(set) var fields: [(name: String, value: String)] = []
 
@@ -10,13 +11,18 @@ struct JournalEntry {
         messageIDs: [String: String]
     ) {
         fields = [
-            ("MESSAGE", message), ("PRIORITY", String(level.priority)), ("SYSLOG_IDENTIFIER", identifier),
+            ("MESSAGE", message.printable()), ("PRIORITY", String(level.priority)), ("SYSLOG_IDENTIFIER", identifier),
             ("LOGGER", label),
         ]
         if let event = metadata["HALYARD_EVENT"], let id = messageIDs[event.description] {
             fields.append(("MESSAGE_ID", id))
         }
-        fields += metadata.map { (JournalEntry.fieldName($0), $1.description) }.sorted { $0.0 < $1.0 }
+        // A field may have several values: an entry about several jobs is found by each of them.
+        let named = metadata.map { (name: JournalEntry.fieldName($0), value: $1) }
+        for (name, value) in named.sorted(by: { $0.name < $1.name }) {
+            let values = if case .array(let values) = value { values } else { [value] }
+            fields += values.map { (name, $0.description.printable()) }
+        }
     }
 
     /// `HALYARD_JOB` stays, `job` becomes it. The journal takes only capitals, digits and underscores, at most 64.

@@ -45,7 +45,9 @@ public struct LineLogHandler: LogHandler {
             }
         line += event.text.singleLine
         for (key, value) in event.metadata(over: metadata, from: metadataProvider).sorted(by: { $0.key < $1.key })
-        where key != "HALYARD_EVENT" {
+        where key != "HALYARD_EVENT" && key != "HALYARD_ERROR" {
+            // The message has named them.
+            if case .array = value { continue }
             let key = key.hasPrefix("HALYARD_") ? key.dropFirst(8).lowercased() : key
             let text = value.description.singleLine
             line += text.utf8.contains(UInt8(ascii: " ")) || text.isEmpty ? " \(key)=\"\(text)\"" : " \(key)=\(text)"

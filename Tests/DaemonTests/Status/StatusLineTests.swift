@@ -36,6 +36,9 @@ import Testing
         #expect(
             line(.running, abandoned: 1, problems: ["2 definitions refused"])
                 == "idle; 0 running, 0 ready, 0 scheduled; 1 job will not stop; 2 definitions refused")
-        #expect(line(.running, problem: .diskFull(path: "/x")).contains("The disk that holds /x is full"))
+        let full = StoreError.diskFull(path: "/x")
+        #expect(line(.running, problem: full) == "cannot write: \(full); 0 running, 0 ready, 0 scheduled")
+        #expect(line(.running, running: 1, problem: full).hasPrefix("cannot write: The disk that holds /x is full"))
+        #expect(line(.interrupting, running: 1, problem: full) == "interrupting 1 job; \(full)")
     }
 }

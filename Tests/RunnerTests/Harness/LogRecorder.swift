@@ -13,7 +13,7 @@ final class LogRecorder: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        var waiting: [(message: String, signal: Signal)] = []
+        var waiting: [(isIt: @Sendable (String) -> Bool, signal: Signal)] = []
     }
 
     private let state = Mutex(State())
@@ -21,11 +21,14 @@ final class LogRecorder: Sendable {
     var all: [Entry] { state.withLock { $0.entries } }
 
     /// Waits until a message was logged.
-    func wait(for message: String) async {
+    func wait(for message: String) async { await wait { $0 == message } }
+
+    /// Waits until such a message was logged.
+    func wait(_ isIt: @escaping @Sendable (String) -> Bool) async {
         let signal = Signal()
         let isThere = state.withLock { state in
-            state.waiting.append((message, signal))
-            return state.entries.contains { $0.message == message }
+            state.waiting.append((isIt, signal))
+            return state.entries.contains { isIt($0.message) }
         }
         if isThere { signal.fire(true) }
         _ = await signal.wait()
@@ -34,7 +37,7 @@ final class LogRecorder: Sendable {
     private func add(_ entry: Entry) {
         let signals = state.withLock { state in
             state.entries.append(entry)
-            return state.waiting.filter { $0.message == entry.message }.map(\.signal)
+            return state.waiting.filter { $0.isIt(entry.message) }.map(\.signal)
         }
         for signal in signals { signal.fire(true) }
     }

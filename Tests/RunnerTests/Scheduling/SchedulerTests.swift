@@ -21,7 +21,7 @@ import Testing
                 }
                 let record = try await bench.record()
                 #expect(record.lastAt == bench.minute(3))
-                #expect(bench.logged("schedule fired").map { $0["HALYARD_JOB"] } == ["1", "2", "3"])
+                #expect(bench.logged("fired").map { $0["HALYARD_JOB"] } == ["1", "2", "3"])
             }
         }
     }
@@ -156,10 +156,10 @@ import Testing
                 let zone = Zone.utc
                 let first = zone.text(bench.minute(5))
                 let missed = bench.logged(
-                    "schedule missed its times from \(first) on: no daemon ran, and it is not persistent")
+                    "missed its times from \(first) on: no daemon ran, and it is not persistent")
                 #expect(missed.count == (isPersistent ? 0 : 1))
                 #expect(
-                    bench.logged("schedule fired late, once for its times since \(first)").count
+                    bench.logged("fired late, once for its times since \(first)").count
                         == (isPersistent ? 1 : 0))
             }
         }
@@ -266,7 +266,13 @@ private final class Bench: Sendable {
         try #require(try await store.schedules().first { $0.schedule.name == name })
     }
 
-    func logged(_ message: String) -> [Logger.Metadata] { log.all.filter { $0.message == message }.map(\.metadata) }
+    /// Of one schedule, which every message names first.
+    func logged(_ message: String) -> [Logger.Metadata] {
+        log.all.filter { entry in
+            guard let name = entry.metadata["HALYARD_SCHEDULE"] else { return false }
+            return entry.message == "schedule \(name): \(message)"
+        }.map(\.metadata)
+    }
 
     /// Runs a scheduler beside `use`, from the end of its first turn on.
     func scheduling(_ use: (Turns) async throws -> Void) async throws {

@@ -1,0 +1,31 @@
+import Glibc
+import Programs
+import Testing
+
+@Suite(.serialized) struct RestoredDatabaseTests {
+    /// A backup may have been copied with any mode, with or without its write-ahead log.
+    @Test(.timeLimit(.minutes(2)), arguments: [0o644, 0o666, 0o600, 0o640, 0o755])
+    func aRestoredDatabaseIsOpenToNobodyElse(mode: Int) async throws {
+        let bed = try TestBed()
+        try await bed.withDaemon { daemon in
+            try await bed.enqueue("visit", "\(bed.server.site)/page/1", "--in", "1h")
+            // Killed, so that there is a log.
+            daemon.signal(SIGKILL)
+            _ = await daemon.waitForEnd()
+        }
+        func modes() throws -> [mode_t] {
+            try ["", "-wal", "-shm"].map { suffix in
+                var status = stat()
+                try #require(stat(bed.database + suffix, &status) == 0)
+                return status.st_mode & 0o7777
+            }
+        }
+        for suffix in ["", "-wal", "-shm"] { #expect(chmod(bed.database + suffix, mode_t(mode)) == 0) }
+        try await bed.withDaemon { daemon in
+            let narrowed = try modes()
+            #expect(narrowed.allSatisfy { $0 & ~0o640 == 0 }, "\(narrowed)")
+            #expect(daemon.errors.text.contains("narrowed to") == (mode & ~0o640 != 0), "\(daemon.errors.text)")
+            #expect(try await bed.ask("SELECT count(*) FROM job") == "1")
+        }
+    }
+}
