@@ -1,7 +1,8 @@
 /// Where jobs live.
 ///
 /// Every write is atomic and durable when it returns, and observers hear of it after that. The caller's clock is handed
-/// in; the store reads none. Writes of several callers may share one commit.
+/// in; only how long a wait lasts is measured by the store itself, on a ``StoreClock``. Writes of several callers may share
+/// one commit.
 ///
 /// Invariants, cited by code and tests:
 /// - P2: a final state never changes.
