@@ -46,7 +46,8 @@ struct Abandonment: Sendable {
         // As above.
         guard let url = try? WebURL(parsing: checkpoint.upload) else { return nil }
         if let secret = try secret(for: url, of: checkpoint) {
-            headers.add(name: "authorization", value: Upload.authorization(secret))
+            let header = checkpoint.credentialHeader ?? .authorization
+            headers.add(name: header.name, value: header.value(secret))
         }
         if let dialect = ResumableDialect(rawValue: checkpoint.style) { headers.add(contentsOf: dialect.version) }
         return OutgoingRequest(method: .DELETE, url: url, headers: headers, isGentle: false)

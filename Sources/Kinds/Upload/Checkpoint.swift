@@ -15,6 +15,8 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var upload: String
     /// The name of the secret, and the region: what taking it back needs.
     var credential: String?
+    /// `Authorization` unless set.
+    var credentialHeader: CredentialHeader?
     var region: String?
     var source: OpenFile.Identity
     /// Bytes that the server has confirmed, from the start; of S3 those of all parts.

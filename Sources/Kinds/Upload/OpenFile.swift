@@ -1,10 +1,11 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// A regular file, opened once beneath a folder and held open: neither a symbolic link nor `..` can lead out of the folder,
 /// and replacing the name afterwards changes nothing.
 final class OpenFile: Sendable {
-    /// What tells whether it is still the same content.
+    /// Distinguishes the content from any other.
     struct Identity: Codable, Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
@@ -13,13 +14,23 @@ final class OpenFile: Sendable {
         var changedNs: Int64
     }
 
+    /// How the file compares with ``identity``.
+    enum Change: Equatable {
+        case none
+        /// Everything but the time of the last change of the inode is the same. A rename, new permissions or a new hard link
+        /// do that, but also a writer that sets the modification time back: only the content tells them apart.
+        case perhaps(Identity)
+        case certain
+    }
+
     private let descriptor: Int32
-    /// As it was when it was opened.
-    let identity: Identity
+    private let known: Mutex<Identity>
+    /// The file as it was when it was opened, or as ``adopt(_:)`` was told.
+    var identity: Identity { known.withLock(\.self) }
     /// For messages: as it was asked for.
     let name: String
 
-    var size: Int64 { identity.size }
+    let size: Int64
 
     /// - Parameter path: Relative to `root`.
     init(beneath root: String, at path: String) throws(KindFailure) {
@@ -36,7 +47,8 @@ final class OpenFile: Sendable {
             throw refusal
         }
         descriptor = opened
-        identity = Identity(facts)
+        known = Mutex(Identity(facts))
+        size = Int64(facts.st_size)
         name = path
     }
 
@@ -66,11 +78,16 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Whether the content may have changed since it was opened.
-    func hasChanged() -> Bool {
+    func change() -> Change {
         var facts = stat()
-        return fstat(descriptor, &facts) != 0 || Identity(facts) != identity
+        guard fstat(descriptor, &facts) == 0 else { return .certain }
+        let (now, identity) = (Identity(facts), identity)
+        if now == identity { return .none }
+        return now.isPerhaps(identity) ? .perhaps(now) : .certain
     }
+
+    /// To be called when the content proved to be the same.
+    func adopt(_ identity: Identity) { known.withLock { $0 = identity } }
 
     /// Reads up to `count` bytes; fewer only at the end of the file. Blocks.
     func read(at offset: Int64, upTo count: Int) throws(KindFailure) -> [UInt8] {
@@ -176,6 +193,13 @@ final class OpenFile: Sendable {
 }
 
 extension OpenFile.Identity {
+    /// Whether both differ in the time of the inode's change at most.
+    func isPerhaps(_ other: Self) -> Bool {
+        var same = self
+        same.changedNs = other.changedNs
+        return same == other
+    }
+
     init(_ facts: stat) {
         device = UInt64(facts.st_dev)
         inode = UInt64(facts.st_ino)

@@ -19,6 +19,9 @@ struct Transfer: Sendable {
     let secret: String?
     /// Its name.
     let credential: String?
+    /// How it is sent; nil when it is signed with.
+    let credentialHeader: CredentialHeader?
+    let secrets: Secrets
     /// The SHA-256 that the content must have; nothing else is finished.
     let expected: [UInt8]?
     /// Whether an earlier attempt may have reached the server.
@@ -45,12 +48,14 @@ struct Transfer: Sendable {
     struct Reply: Sendable {
         let response: OutgoingResponse
         let body: [UInt8]
+        /// The body as far as it came, also when it was not needed.
+        let received: ReceivedBody
         var status: Int { response.status }
     }
 
     /// What the body of an answer is needed for.
     enum BodyUse: Sendable {
-        /// Nothing: the head says it all.
+        /// Nothing: the head says it all. What comes in time is kept for the receipt.
         case none
         /// To tell what is wrong.
         case failures
@@ -136,21 +141,39 @@ struct Transfer: Sendable {
                 }
             }
             let isWhole = stream.stop() || piece.bytes == 0
-            if let failure = source.changeFailure() { throw failure }
+            if let failure = await changeFailure(since: stream) { throw failure }
             if reply.response.isSuccess, !isWhole { throw .notAwaited(url) }
             if reply.status == 417, asks {
                 memory.ignoresExpect.withLock { $0 = true }
                 return try await send(
                     piece, as: method, to: url, headers: headers, hash: &hash, body: use, reports: reports)
             }
-            hash = stream.hash()
+            hash = stream.hashed().digest
             return reply
         } catch {
             stream.stop()
             // What was read may explain why the exchange failed.
-            if error.reason != .cancelled, let cause = stream.failure() ?? source.changeFailure() { throw cause }
+            if let cause = stream.failure() { throw error.reason == .cancelled ? error : cause }
+            if error.reason != .cancelled, let cause = await changeFailure(since: stream) { throw cause }
             throw error
         }
+    }
+
+    private func changeFailure<Digest: ContentDigest>(since stream: UploadStream<Digest>) async -> KindFailure? {
+        let hashed = stream.hashed()
+        guard let digest = hashed.digest else { return source.certainChange() }
+        return await changeFailure(sha256: digest.value, ofFirst: hashed.count)
+    }
+
+    /// See ``UploadSource/changeFailure(sha256:ofFirst:)``.
+    func changeFailure(sha256: [UInt8], ofFirst count: Int64) async -> KindFailure? {
+        if source.isUntouched { return nil }
+        let source = source
+        do {
+            return try await client.threads.runAbandoningOnCancel {
+                source.changeFailure(sha256: sha256, ofFirst: count)
+            }
+        } catch { return .cancelled }
     }
 
     /// Not nil when the content has another digest than it must.
@@ -179,13 +202,14 @@ struct Transfer: Sendable {
                 // Received only to use the connection again, and because a server may take the rest of the request
                 // meanwhile. It has said already what became of it: whatever happens here is no failure.
                 let late = KindFailure.timeout("the rest of the answer", after: .seconds(1), at: request.url)
+                let received = SharedBody()
                 try? await withLimit({ await Self.wait(.seconds(1), after: isSent) }, failure: late) {
-                    () async throws(KindFailure) in await response.discard(upTo: 1 << 20)
+                    () async throws(KindFailure) in await response.receive(into: received, upTo: 1 << 20)
                 }
-                return Reply(response: response, body: [])
+                return Reply(response: response, body: [], received: received.value)
             }
             let body = try await response.readDecoded(upTo: 1 << 20, received: 1 << 20)
-            return Reply(response: response, body: body.bytes)
+            return Reply(response: response, body: body.bytes, received: ReceivedBody(body))
         }
     }
 
@@ -228,7 +252,10 @@ struct Transfer: Sendable {
         -> RunningDigest
     {
         var hash = known.count <= count ? known : RunningDigest()
+        if hash.count == count { return hash }
         try await read(hash.count..<count) { hash.update(bufferPointer: $0) }
+        // The server has these bytes from an earlier reading, which nothing here can be compared with.
+        if let failure = source.untouchedFailure() { throw failure }
         return hash
     }
 
@@ -304,16 +331,26 @@ struct Transfer: Sendable {
     }
 
     /// What was noted for this very source, target and protocol; nil to start from the beginning.
-    func savedCheckpoint(style: String) throws(KindFailure) -> Checkpoint? {
+    func savedCheckpoint(style: String) async throws(KindFailure) -> Checkpoint? {
         guard let saved = checkpoint?.load(), saved.style == style, saved.target == "\(url)" else { return nil }
         memory.underWay.withLock { $0 = saved }
-        guard source.identity == saved.source else {
+        guard try await isSource(of: saved) else {
             throw KindFailure(
                 .sourceChanged,
                 "the file is not the one that the first part of this upload came from; enqueue the upload as a new job."
             )
         }
         return saved
+    }
+
+    /// Whether the source is the one that a checkpoint was written for, as far as the checkpoint knows its content.
+    private func isSource(of saved: Checkpoint) async throws(KindFailure) -> Bool {
+        if source.identity == saved.source { return true }
+        guard case .file(let file) = source, file.identity.isPerhaps(saved.source) else { return false }
+        guard let digest = saved.digest else { return true }
+        // Parts of S3 beyond the digest are read again and compared one by one.
+        let now = try await hash(ofFirst: digest.count)
+        return now == digest
     }
 
     func receipt(_ reply: Reply, digest: [UInt8], etag: String? = nil, isConfirmed: Bool? = nil) throws(KindFailure)
@@ -327,11 +364,13 @@ struct Transfer: Sendable {
         }
         return Upload.Output(
             bytes: source.size, sha256: digest.hexadecimal, status: reply.status,
-            etag: etag ?? reply.response.headers["etag"].first,
-            location: reply.response.headers["location"].first.flatMap {
-                // A Location that cannot be read says nothing; the upload itself is confirmed.
-                try? WebURL(parsing: $0, base: reply.response.url).description
-            }, address: "\(reply.response.address)", durationMs: 0, sends: memory.sends.withLock { $0 },
+            etag: secrets.concealed(etag ?? reply.response.headers["etag"].first),
+            location: secrets.concealed(
+                reply.response.headers["location"].first.flatMap {
+                    // A Location that cannot be read says nothing; the upload itself is confirmed.
+                    try? WebURL(parsing: $0, base: reply.response.url).description
+                }), answer: Upload.Answer(reply.received, of: reply.response, concealing: secrets),
+            address: "\(reply.response.address)", durationMs: 0, sends: memory.sends.withLock { $0 },
             isChecksumConfirmed: isChecked)
     }
 }

@@ -11,6 +11,8 @@ extension Upload.Input {
         try Upload.check(maxBytesPerSecond, of: "max_bytes_per_second")
         _ = try target
         _ = try Upload.headers(of: self)
+        try checkCredential(at: stage)
+        try checkForm()
         _ = try digest
         if let contentType, !Upload.isMediaType(contentType) {
             throw .invalid("content_type", "must be a media type such as image/png")

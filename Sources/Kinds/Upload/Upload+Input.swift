@@ -35,11 +35,17 @@ extension Upload {
         public var contentType: String?
         /// Names whose secret is sent as `Authorization`, or signed with.
         public var credential: String?
+        /// Header that carries the secret; `Authorization` unless set.
+        public var credentialHeader: String?
+        /// Text before the secret in its header, such as `Token `.
+        public var credentialPrefix: String?
         public var headers: [String: String]?
         /// Whether what is there already must stay. False unless set.
         public var createOnly: Bool?
         /// Of a form; `file` unless set.
         public var formField: String?
+        /// Further fields of a form, sent in this order before the file.
+        public var formFields: [FormField]?
         /// Of S3; `us-east-1` unless set.
         public var region: String?
         /// Bytes a second; no limit unless set, beyond that of all uploads together.
@@ -53,8 +59,9 @@ extension Upload {
 
         public init(
             file: String? = nil, to: String, style: Style? = nil, method: Method? = nil, contentType: String? = nil,
-            credential: String? = nil, headers: [String: String]? = nil, createOnly: Bool? = nil,
-            formField: String? = nil,
+            credential: String? = nil, credentialHeader: String? = nil, credentialPrefix: String? = nil,
+            headers: [String: String]? = nil, createOnly: Bool? = nil,
+            formField: String? = nil, formFields: [FormField]? = nil,
             region: String? = nil, maxBytesPerSecond: Int64? = nil, timeoutMs: Int64? = nil, sha256: String? = nil,
             body: String? = nil
         ) {
@@ -64,9 +71,12 @@ extension Upload {
             self.method = method
             self.contentType = contentType
             self.credential = credential
+            self.credentialHeader = credentialHeader
+            self.credentialPrefix = credentialPrefix
             self.headers = headers
             self.createOnly = createOnly
             self.formField = formField
+            self.formFields = formFields
             self.region = region
             self.maxBytesPerSecond = maxBytesPerSecond
             self.timeoutMs = timeoutMs
@@ -79,7 +89,10 @@ extension Upload {
             case style = "protocol"
             case contentType = "content_type"
             case createOnly = "create_only"
+            case credentialHeader = "credential_header"
+            case credentialPrefix = "credential_prefix"
             case formField = "form_field"
+            case formFields = "form_fields"
             case maxBytesPerSecond = "max_bytes_per_second"
             case timeoutMs = "timeout_ms"
         }
@@ -95,6 +108,8 @@ extension Upload {
         public var etag: String?
         /// Where the server says it is, absolute.
         public var location: String?
+        /// The body of the last answer; nil when it has none.
+        public var answer: Answer?
         /// The IP address that took it.
         public var address: String
         public var durationMs: Int64
@@ -104,7 +119,7 @@ extension Upload {
         public var isChecksumConfirmed: Bool
 
         enum CodingKeys: String, CodingKey {
-            case bytes, sha256, status, etag, location, address, sends
+            case bytes, sha256, status, etag, location, answer, address, sends
             case durationMs = "duration_ms"
             case isChecksumConfirmed = "checksum_confirmed"
         }
@@ -126,9 +141,16 @@ extension Upload {
             InputField("content_type", .string, summary: "Media type; by the file's name or content unless set"),
             InputField(
                 "credential", .string, summary: "Name of the credential that is sent as Authorization, or signed with"),
-            InputField("headers", .object, summary: "More headers, name to value"),
+            InputField(
+                "credential_header", .string, summary: "Header that carries the credential; Authorization unless set"),
+            InputField(
+                "credential_prefix", .string, summary: "Text before the credential in its header; none unless set"),
+            InputField("headers", .object, summary: "More headers, name to value; none that holds a secret"),
             InputField("create_only", .boolean, summary: "Fail when something is there already; false unless set"),
             InputField("form_field", .string, summary: "Field of a form that holds the file; file unless set"),
+            InputField(
+                "form_fields", .array,
+                summary: "Further fields of a form, before the file: [{\"name\": \"key\", \"value\": \"a\"}]"),
             InputField("region", .string, summary: "Region of S3; us-east-1 unless set"),
             InputField(
                 "max_bytes_per_second", .integer, range: 1...Int64.max,

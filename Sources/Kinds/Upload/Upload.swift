@@ -80,14 +80,16 @@ public struct Upload: Kind {
             try configuration.secret(named: name, for: url)
         }
         var headers = try Self.headers(of: input)
-        if let secret, input.style != .s3 {
-            headers.replaceOrAdd(name: "authorization", value: Self.authorization(secret))
-        }
+        let isSigned = input.style == .s3
+        let sent = isSigned ? nil : secret.map { input.secretHeader.value($0) }
+        if let sent { headers.replaceOrAdd(name: input.secretHeader.name, value: sent) }
         let source = try await source(of: input)
         let expected = try expectedDigest(of: input, source)
         return Transfer(
             client: client, configuration: configuration, source: source, url: url, headers: headers,
             contentType: try await contentType(of: input, source), secret: secret, credential: input.credential,
+            credentialHeader: isSigned ? nil : input.secretHeader,
+            secrets: secret.map { Secrets($0, sentAs: sent) } ?? Secrets.empty,
             expected: expected, isRepeat: context.attempt > 1, hasOwnHeaders: !(input.headers ?? [:]).isEmpty,
             progress: UploadProgress(total: source.size, context: context),
             throttle: Throttle(bytesPerSecond: input.maxBytesPerSecond, within: throttle), buffers: buffers,
@@ -104,7 +106,8 @@ public struct Upload: Kind {
         case .form:
             let boundary =
                 "halyard-" + (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
-            let shape = PlainUpload.Shape.form(field: input.formField ?? "file", fileName: fileName, boundary: boundary)
+            let shape = PlainUpload.Shape.form(
+                fields: input.formFields ?? [], file: input.formField ?? "file", fileName: fileName, boundary: boundary)
             return try await PlainUpload(transfer: transfer, shape: shape, createsOnly: createsOnly).run()
         case .s3:
             guard let secret = transfer.secret,

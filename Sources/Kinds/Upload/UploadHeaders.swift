@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Jobs
 import NIOHTTP1
 
 extension Upload {
@@ -8,7 +9,7 @@ extension Upload {
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
         "proxy-authorization", "proxy-connection", "content-type", "user-agent",
     ]
-    private static let secret: Set<String> = ["authorization", "cookie", "x-api-key", "x-amz-security-token"]
+    private static let maxPrefixBytes = 128
 
     static func headers(of input: Input) throws(KindFailure) -> HTTPHeaders {
         var headers = HTTPHeaders()
@@ -16,8 +17,12 @@ extension Upload {
         for (name, value) in (input.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
             let lower = name.lowercased()
             if Self.refused.contains(lower) { throw .invalid("headers", "must not set `\(lower)`; remove it") }
-            if Self.secret.contains(lower) {
-                throw .invalid("headers", "must not hold secrets (`\(lower)`); name a credential instead")
+            let isScheme = ["bearer ", "basic "].contains { value.lowercased().hasPrefix($0) }
+            if Self.namesSecret(lower) || isScheme {
+                throw .invalid(
+                    "headers",
+                    "must not hold secrets (`\(lower.printable)`), since an input is stored and shown; put the value into a "
+                        + "credential, and name that in `credential` and the header in `credential_header`")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte),
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
@@ -32,6 +37,22 @@ extension Upload {
         if secret.contains(" ") { return secret }
         if secret.contains(":") { return "Basic " + Data(secret.utf8).base64EncodedString() }
         return "Bearer " + secret
+    }
+
+    fileprivate static func checkCredentialHeader(_ name: String) throws(KindFailure) {
+        guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+            throw .invalid("credential_header", "is not the name of a header")
+        }
+        let lower = name.lowercased()
+        if refused.contains(lower) || ["accept", "range", "if-none-match"].contains(lower) {
+            throw .invalid("credential_header", "must not be `\(lower)`, which says something else; name another one")
+        }
+    }
+
+    fileprivate static func checkCredentialPrefix(_ prefix: String) throws(KindFailure) {
+        guard prefix.utf8.count <= maxPrefixBytes, prefix.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+            throw .invalid("credential_prefix", "must be printable ASCII of at most \(maxPrefixBytes) bytes")
+        }
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {
@@ -60,6 +81,21 @@ extension Upload {
 }
 
 extension Upload.Input {
+    var secretHeader: CredentialHeader { CredentialHeader(name: credentialHeader, prefix: credentialPrefix) }
+
+    func checkCredential(at stage: PlannedInput.Stage) throws(KindFailure) {
+        let field = credentialHeader == nil ? "credential_prefix" : "credential_header"
+        guard credentialHeader != nil || credentialPrefix != nil else { return }
+        if style == .s3 { throw .invalid(field, "does not go with s3, which signs with the credential; leave it out") }
+        if stage != .definition, credential == nil {
+            throw .invalid(field, "needs a credential; name one in `credential`")
+        }
+        if let name = credentialHeader { try Upload.checkCredentialHeader(name) }
+        let isSetTwice = (headers ?? [:]).keys.contains { $0.lowercased() == secretHeader.name }
+        if isSetTwice { throw .invalid("headers", "must not set `credential_header` too; remove it") }
+        if let prefix = credentialPrefix { try Upload.checkCredentialPrefix(prefix) }
+    }
+
     /// The name that the server is told: the file's own, as text without anything that is more than text, of at most 255
     /// bytes. A file of the spool is `spool:ID/NAME`.
     var fileName: String {

@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 import OperationTypes
 import Synchronization
 
@@ -26,10 +27,67 @@ enum UploadSource: Sendable {
         }
     }
 
-    /// Not nil when the file is not what it was when it was opened.
-    func changeFailure() -> KindFailure? {
-        guard case .file(let file) = self, file.hasChanged() else { return nil }
-        return KindFailure(
+    /// Not nil when the file is certainly not what it was when it was opened.
+    func certainChange() -> KindFailure? {
+        guard case .file(let file) = self, file.change() == .certain else { return nil }
+        return .changed(file)
+    }
+
+    /// Not nil when the file is not what it was when it was opened. Where only the inode has changed, its first bytes are read
+    /// again: with the same content, a rename, new permissions or a new hard link are no change. Blocks.
+    ///
+    /// - Parameters:
+    ///   - sha256: Digest of what was read so far.
+    ///   - count: How many bytes that was. What was not read yet is read from the file as it is now.
+    func changeFailure(sha256: [UInt8], ofFirst count: Int64) -> KindFailure? {
+        guard case .file(let file) = self else { return nil }
+        var change = file.change()
+        // Somebody may be changing its permissions over and over; a few rounds are enough for anybody else.
+        for _ in 0..<4 {
+            guard case .perhaps(let identity) = change else { break }
+            guard let now = Self.digest(of: file, first: count) else { return file.unreadable(EIO) }
+            change = file.change()
+            if now != sha256 { return .changed(file) }
+            if change == .perhaps(identity) {
+                file.adopt(identity)
+                return nil
+            }
+        }
+        return change == .none ? nil : .changed(file)
+    }
+
+    func untouchedFailure() -> KindFailure? {
+        guard case .file(let file) = self, file.change() != .none else { return nil }
+        return .changed(file)
+    }
+
+    /// Whether it is certain that nobody touched the file since its content was compared last.
+    var isUntouched: Bool {
+        guard case .file(let file) = self else { return true }
+        return file.change() == .none
+    }
+
+    /// Nil when the file cannot be read.
+    private static func digest(of file: OpenFile, first count: Int64) -> [UInt8]? {
+        var sha256 = SHA256()
+        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { space.deallocate() }
+        var offset: Int64 = 0
+        while offset < count {
+            let wanted = UnsafeMutableRawBufferPointer(rebasing: space[..<Int(min(Int64(space.count), count - offset))])
+            var filled = 0
+            guard file.fill(wanted, at: offset, filled: &filled) == 0 else { return nil }
+            if filled == 0 { break }
+            sha256.update(bufferPointer: UnsafeRawBufferPointer(rebasing: wanted[..<filled]))
+            offset += Int64(filled)
+        }
+        return sha256.value
+    }
+}
+
+extension KindFailure {
+    fileprivate static func changed(_ file: OpenFile) -> KindFailure {
+        KindFailure(
             .sourceChanged,
             "\(file.name.printable) changed while it was sent; let its writer finish, then upload it again.",
             isRetryable: true)

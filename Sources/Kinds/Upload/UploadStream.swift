@@ -11,17 +11,24 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     static var bufferBytes: ClosedRange<Int> { BufferBudget.least...1 << 20 }
 
     private final class Reading: Sendable {
-        let hash: Mutex<Digest?>
+        let hash: Mutex<Hashed>
         let failure = Mutex<KindFailure?>(nil)
         let hand = Mutex(Hand.open)
         let held: Mutex<Held>
         /// Ends when everything was given, or nothing more will be.
         let end = AsyncStream.makeStream(of: Void.self)
 
-        init(_ hash: Digest?, of source: UploadSource) {
-            self.hash = Mutex(hash)
+        init(_ hash: Digest?, from offset: Int64, of source: UploadSource) {
+            self.hash = Mutex(Hashed(digest: hash, count: offset))
             held = Mutex(Held(source: source))
         }
+    }
+
+    struct Hashed: Sendable {
+        /// Nil when no digest was wanted.
+        var digest: Digest?
+        /// How many bytes of the source are in it.
+        var count: Int64
     }
 
     /// What goes when the stream is stopped, since the client may keep an iterator that it never asks again: its writer is not
@@ -61,12 +68,12 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         self.buffers = buffers
         self.expected = expected
         self.beforeStart = beforeStart
-        reading = Reading(hash, of: source)
+        reading = Reading(hash, from: piece.range.lowerBound, of: source)
         if case .file(let file) = source { file.adviseSequential() }
     }
 
-    /// Of the source up to what was read so far, if that was wanted.
-    func hash() -> Digest? { reading.hash.withLock { $0 } }
+    /// Digest of the source up to the last byte that was read.
+    func hashed() -> Hashed { reading.hash.withLock { $0 } }
 
     /// Gives nothing more: the exchange is over.
     ///
@@ -173,7 +180,12 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
             switch source {
             case .bytes(let bytes):
                 let slice = bytes[Int(offset)..<Int(offset) + count]
-                slice.withUnsafeBytes { bytes in reading.hash.withLock { $0?.update(bufferPointer: bytes) } }
+                slice.withUnsafeBytes { bytes in
+                    reading.hash.withLock {
+                        $0.digest?.update(bufferPointer: bytes)
+                        $0.count += Int64(bytes.count)
+                    }
+                }
                 return Filled(buffer: ByteBuffer(bytes: slice), loan: loan)
             case .file(let file):
                 let result = try await threads.runAbandoningOnCancel { self.readFile(file, at: offset, count: count) }
@@ -185,7 +197,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private func readFile(_ file: OpenFile, at offset: Int64, count: Int) -> Result<ByteBuffer, KindFailure> {
         var buffer = ByteBufferAllocator().buffer(capacity: count)
         var code: Int32 = 0
-        var digest = hash()
+        var digest = hashed().digest
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
             var filled = 0
             while code == 0, filled < count {
@@ -204,10 +216,14 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         if code != 0 {
             failure = file.unreadable(code)
         } else if buffer.readableBytes < count {
-            failure = UploadSource.file(file).changeFailure() ?? Self.shrunk(file)
+            failure = UploadSource.file(file).certainChange() ?? Self.shrunk(file)
         } else if offset + Int64(count) == piece.range.upperBound {
-            // Looked at before the last bytes go: without them the server stores nothing.
-            failure = UploadSource.file(file).changeFailure()
+            // Looked at before the last bytes go: without them the server stores nothing. What is read without a digest is
+            // compared with one that is known by its reader.
+            let end = offset + Int64(count)
+            failure =
+                digest.map { UploadSource.file(file).changeFailure(sha256: $0.value, ofFirst: end) }
+                ?? UploadSource.file(file).certainChange()
         }
         // As above, before the last bytes go.
         if failure == nil, offset + Int64(count) == file.size, let expected, let value = digest?.value,
@@ -219,7 +235,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
             reading.failure.withLock { $0 = failure }
             return .failure(failure)
         }
-        reading.hash.withLock { $0 = digest }
+        reading.hash.withLock { $0 = Hashed(digest: digest, count: offset + Int64(count)) }
         return .success(buffer)
     }
 

@@ -98,7 +98,9 @@ final class WebServer: Sendable {
                 _ = receive(connection, &pending)
                 return
             }
-            let body = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body></body></html>"
+            // What a server that is being debugged answers.
+            let echo = path.hasPrefix("/echo/") ? lines.dropFirst().joined(separator: "<br>") : ""
+            let body = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body>\(echo)</body></html>"
             let status =
                 path.hasPrefix("/status/")
                 ? "\(path.dropFirst(8).prefix { $0 != "/" }) X"

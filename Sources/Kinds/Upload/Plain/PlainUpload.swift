@@ -7,8 +7,8 @@ struct PlainUpload: Sendable {
     enum Shape: Sendable {
         case put
         case post
-        /// `multipart/form-data` with the file in this field (RFC 7578).
-        case form(field: String, fileName: String, boundary: String)
+        /// `multipart/form-data` with these fields and then the file (RFC 7578): S3 reads nothing behind the file.
+        case form(fields: [Upload.FormField], file: String, fileName: String, boundary: String)
     }
 
     let transfer: Transfer
@@ -95,7 +95,7 @@ struct PlainUpload: Sendable {
     private var headers: HTTPHeaders {
         var headers = transfer.headers
         var type = transfer.contentType
-        if case .form(_, _, let boundary) = shape { type = "multipart/form-data; boundary=\(boundary)" }
+        if case .form(_, _, _, let boundary) = shape { type = "multipart/form-data; boundary=\(boundary)" }
         headers.replaceOrAdd(name: "content-type", value: type)
         if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
         headers.replaceOrAdd(name: "want-repr-digest", value: "sha-256=10")
@@ -104,9 +104,13 @@ struct PlainUpload: Sendable {
 
     private var piece: Transfer.Piece {
         var piece = Transfer.Piece(range: 0..<transfer.source.size)
-        if case .form(let field, let fileName, let boundary) = shape {
+        if case .form(let fields, let field, let fileName, let boundary) = shape {
+            let before = fields.map {
+                "--\(boundary)\r\ncontent-disposition: form-data; name=\"\(Self.quoted($0.name))\"\r\n\r\n\($0.value)\r\n"
+            }
             piece.prefix = Array(
-                ("--\(boundary)\r\ncontent-disposition: form-data; name=\"\(Self.quoted(field))\"; filename=\"\(Self.quoted(fileName))\"\r\n"
+                (before.joined()
+                    + "--\(boundary)\r\ncontent-disposition: form-data; name=\"\(Self.quoted(field))\"; filename=\"\(Self.quoted(fileName))\"\r\n"
                     + "content-type: \(transfer.contentType)\r\n\r\n").utf8)
             piece.suffix = Array("\r\n--\(boundary)--\r\n".utf8)
         }

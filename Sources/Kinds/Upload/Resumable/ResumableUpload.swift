@@ -20,11 +20,13 @@ struct ResumableUpload: Sendable {
     private static let noAnswer = 0
 
     func run() async throws(KindFailure) -> Upload.Output {
-        let saved = try transfer.savedCheckpoint(style: dialect.rawValue)
+        let saved = try await transfer.savedCheckpoint(style: dialect.rawValue)
         // tus tells its limits beforehand, the draft with each answer.
         var offer = dialect == .tus ? try await tusOffer() : ResumableOffer()
         // A place that cannot be parsed was not written by us; starting over is safe.
-        if let saved, let place = try? WebURL(parsing: saved.upload), let reached = try await progressIfKnown(at: place)
+        if let saved, let place = try? WebURL(parsing: saved.upload),
+            let reached = try await progressIfKnown(at: place),
+            try await isKnown(upTo: reached.offset, from: saved)
         {
             let hash = try await transfer.hash(ofFirst: reached.offset, goingOnFrom: saved.digest ?? RunningDigest())
             return try await send(to: place, from: reached, hash, offer: offer)
@@ -39,6 +41,14 @@ struct ResumableUpload: Sendable {
         case .unsupported:
             return try await PlainUpload(transfer: transfer, shape: .post, createsOnly: createsOnly).run()
         }
+    }
+
+    /// Whether what the server has can be read from the source again. Bytes that it took without our note of it cannot be
+    /// compared when the file was touched since: then the upload begins again, and the server's part of it is deleted.
+    private func isKnown(upTo offset: Int64, from saved: Checkpoint) async throws(KindFailure) -> Bool {
+        if transfer.source.identity == saved.source || offset <= saved.digest?.count ?? 0 { return true }
+        await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(saved)
+        return false
     }
 
     /// How far the server says it is.
@@ -61,7 +71,7 @@ struct ResumableUpload: Sendable {
         var isChecked = offer.checksum != nil && offset == 0
         try await note(place, hash)
         transfer.progress.reached(offset)
-        if let completion = start.completion { return try finish(completion, place, hash, isChecked: false) }
+        if let completion = start.completion { return try await finish(completion, place, hash, isChecked: false) }
         while true {
             let end = min(offset + chunk, size)
             var sent: RunningDigest? = hash
@@ -116,7 +126,9 @@ struct ResumableUpload: Sendable {
                 try await note(place, hash)
                 transfer.progress.reached(offset)
             }
-            if let completion = reached.completion { return try finish(completion, place, hash, isChecked: isChecked) }
+            if let completion = reached.completion {
+                return try await finish(completion, place, hash, isChecked: isChecked)
+            }
         }
     }
 
@@ -171,8 +183,8 @@ struct ResumableUpload: Sendable {
 
     private func finish(
         _ reply: Transfer.Reply, _ place: WebURL, _ hash: RunningDigest, isChecked: Bool
-    ) throws(KindFailure) -> Upload.Output {
-        if let failure = transfer.source.changeFailure() { throw failure }
+    ) async throws(KindFailure) -> Upload.Output {
+        if let failure = await transfer.changeFailure(sha256: hash.value, ofFirst: hash.count) { throw failure }
         var output: Upload.Output
         do throws(KindFailure) { output = try transfer.receipt(reply, digest: hash.value) } catch {
             transfer.forget()
@@ -193,7 +205,8 @@ struct ResumableUpload: Sendable {
         try await transfer.save(
             Checkpoint(
                 style: dialect.rawValue, target: "\(transfer.url)", upload: "\(place)", credential: transfer.credential,
-                source: transfer.source.identity, offset: hash.count, digest: hash))
+                credentialHeader: transfer.credentialHeader, source: transfer.source.identity, offset: hash.count,
+                digest: hash))
     }
 
     // MARK: Requests

@@ -26,13 +26,16 @@ struct S3Multipart: Sendable {
         switch try await resumed() {
         case .goesOn(let saved): state = saved
         case .isDone(let reply, let saved):
-            let known = saved.digest ?? RunningDigest()
-            return try await end(reply, saved, hash: try await transfer.hash(ofFirst: size, goingOnFrom: known))
+            // Sends nothing, since every part is there; reads and compares what the checkpoint's digest does not cover.
+            let (state, hash) = try await sendParts(saved)
+            return try await end(reply, state, hash: hash)
         case .none: state = try await begun()
         }
         let hash: RunningDigest
         (state, hash) = try await sendParts(state)
-        if let failure = transfer.source.changeFailure() ?? transfer.mismatch(hash.value) { throw failure }
+        let digest = hash.value
+        if let failure = transfer.mismatch(digest) { throw failure }
+        if let failure = await transfer.changeFailure(sha256: digest, ofFirst: size) { throw failure }
         return try await end(try await complete(state), state, hash: hash)
     }
 
@@ -184,7 +187,7 @@ struct S3Multipart: Sendable {
 
     /// What was noted, as far as the server agrees: the parts whose ETag and size are the same there.
     private func resumed() async throws(KindFailure) -> Resumption {
-        guard var saved = try transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
+        guard var saved = try await transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
         var stored: [Int: S3Answer.Part] = [:]
         var marker = 0
         while true {

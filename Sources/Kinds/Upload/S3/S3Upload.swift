@@ -13,7 +13,7 @@ struct S3Upload: Sendable {
 
     func run() async throws(KindFailure) -> Upload.Output {
         // What was begun in parts goes on in parts, whatever the configuration says now.
-        let isBegun = try transfer.savedCheckpoint(style: "s3") != nil
+        let isBegun = try await transfer.savedCheckpoint(style: "s3") != nil
         if transfer.source.size <= transfer.configuration.partBytes * 2, !isBegun { return try await single() }
         return try await S3Multipart(s3: self).run()
     }
@@ -50,6 +50,7 @@ struct S3Upload: Sendable {
                 throw error
             }
         }
+        if let failure = await transfer.changeFailure(sha256: digest, ofFirst: transfer.source.size) { throw failure }
         return try transfer.receipt(reply, digest: digest)
     }
 

@@ -1,0 +1,45 @@
+import FoundationEssentials
+import Jobs
+
+/// What must not reach the database: the credential of an upload, in the forms in which a server may repeat it.
+struct Secrets: Sendable {
+    private let forms: [[UInt8]]
+
+    static let empty = Secrets(forms: [])
+
+    private init(forms: [[UInt8]]) { self.forms = forms }
+
+    /// - Parameter sent: The value of the header that carries the secret, if one does.
+    init(_ secret: String, sentAs sent: String?) {
+        var texts = [secret]
+        if let sent { texts += [sent] + sent.split(separator: " ").dropFirst().map(String.init) }
+        // `Bearer TOKEN`, `USER:PASSWORD`, `ACCESS:SECRET:TOKEN`: the first word is no secret by itself.
+        texts += secret.split(separator: " ").dropFirst().map(String.init)
+        texts += secret.split(separator: ":").dropFirst().map(String.init)
+        forms = Set(texts).filter { !$0.isEmpty }.map { Array($0.utf8) }
+    }
+
+    /// Also as it looks in an address or a form.
+    func appear(in bytes: [UInt8]) -> Bool {
+        if forms.isEmpty { return false }
+        let decoded = PercentEncoding.decode(bytes[...])
+        return forms.contains { bytes.firstRange(of: $0) != nil || decoded.firstRange(of: $0) != nil }
+    }
+
+    /// Looks into each name and string, whatever escapes they are written with.
+    func appear(in json: JSONText) -> Bool {
+        if forms.isEmpty { return false }
+        switch json.shape {
+        case .object:
+            return (JSONObject(json) ?? JSONObject()).fields.contains {
+                appear(in: Array($0.name.utf8)) || appear(in: $0.value)
+            }
+        case .array: return (json.elements ?? []).contains { appear(in: $0) }
+        case .string: return appear(in: Array((json.decodedString ?? "").utf8))
+        case .number, .boolean, .null: return appear(in: json.bytes)
+        }
+    }
+
+    /// A header's value, unless the server repeats the secret in it.
+    func concealed(_ value: String?) -> String? { value.flatMap { appear(in: Array($0.utf8)) ? nil : $0 } }
+}

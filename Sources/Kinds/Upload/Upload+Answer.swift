@@ -1,0 +1,130 @@
+import FoundationEssentials
+import Jobs
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+extension Upload {
+    /// The body of the server's last answer: of JSON the value, of other text the text, of anything else only type and length.
+    public struct Answer: Codable, Sendable, Hashable {
+        public var contentType: String?
+        /// Received; only the first ``maxBytes`` are kept.
+        public var bytes: Int64
+        /// Whether there is more than is kept: the body is longer, or did not arrive in time.
+        public var isTruncated: Bool
+        public var json: JSONText?
+        public var text: String?
+        /// Set when nothing is kept because the server repeats the credential.
+        public var isWithheld: Bool?
+
+        public static let maxBytes = 16 << 10
+
+        enum CodingKeys: String, CodingKey {
+            case bytes, json, text
+            case contentType = "content_type"
+            case isTruncated = "truncated"
+            case isWithheld = "withheld"
+        }
+    }
+}
+
+extension Upload.Answer {
+    /// Nil when there is no body.
+    init?(_ body: ReceivedBody, of response: OutgoingResponse, concealing secrets: Secrets) {
+        guard body.count > 0 else { return nil }
+        let type = response.headers["content-type"].first?.printable
+        self.init(contentType: type, bytes: body.count, isTruncated: !body.isWhole || body.count > Int64(Self.maxBytes))
+        if secrets.appear(in: body.start) {
+            isWithheld = true
+            return
+        }
+        let coding = response.headers["content-encoding"].first?.lowercased() ?? "identity"
+        guard coding == "identity" else { return }
+        let kept = Array(body.start.prefix(Self.maxBytes))
+        if !isTruncated, let value = Self.json(kept, type) {
+            if secrets.appear(in: value) { isWithheld = true } else { json = value }
+        } else {
+            text = Self.text(kept, type, isCut: isTruncated)
+        }
+    }
+
+    private static func json(_ bytes: [UInt8], _ type: String?) -> JSONText? {
+        let media = mediaType(type)
+        guard media.isEmpty || media == "application/json" || media.hasSuffix("+json") else { return nil }
+        // The result that holds it may be as deep as any other.
+        let deeper = [UInt8](repeating: UInt8(ascii: "["), count: 8) + bytes
+        guard (try? JSONText(checking: deeper + [UInt8](repeating: UInt8(ascii: "]"), count: 8))) != nil,
+            let value = try? JSONText(checking: bytes),
+            // A number may be beyond what the result's coder carries.
+            (try? JSONEncoder().encode([value])) != nil
+        else { return nil }
+        return value
+    }
+
+    /// Nil for what is not text.
+    private static func text(_ bytes: [UInt8], _ type: String?, isCut: Bool) -> String? {
+        let media = mediaType(type)
+        let isText =
+            media.isEmpty || media.hasPrefix("text/") || media == "application/json" || media == "application/xml"
+            || media.hasSuffix("+json") || media.hasSuffix("+xml") || media == "application/x-www-form-urlencoded"
+        guard isText, !bytes.contains(0) else { return nil }
+        // A character may be cut at the end.
+        for cut in 0...(isCut ? min(3, bytes.count) : 0) {
+            if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
+        }
+        return nil
+    }
+
+    private static func mediaType(_ type: String?) -> String {
+        (type ?? "").prefix { $0 != ";" }.trimmingSpaces.lowercased()
+    }
+}
+
+/// A body as far as it came, of which only the start is kept.
+struct ReceivedBody: Sendable {
+    var start: [UInt8] = []
+    var count: Int64 = 0
+    var isWhole = false
+
+    /// More than is kept, so that a secret is found that begins in what is kept and ends behind it.
+    static let most = Upload.Answer.maxBytes + (4 << 10)
+
+    init() {}
+
+    init(_ body: DecodedBody) {
+        start = Array(body.bytes.prefix(Self.most))
+        count = Int64(body.bytes.count)
+        isWhole = !body.isTruncated
+    }
+}
+
+/// A body while it arrives; what has come counts when its time is over.
+final class SharedBody: Sendable {
+    private let body = Mutex(ReceivedBody())
+
+    var value: ReceivedBody { body.withLock(\.self) }
+
+    /// Returns how many bytes have come.
+    func add(_ piece: ByteBuffer) -> Int64 {
+        body.withLock { body in
+            body.start += piece.readableBytesView.prefix(max(0, ReceivedBody.most - body.start.count))
+            body.count += Int64(piece.readableBytes)
+            return body.count
+        }
+    }
+
+    func end(limit: Int64) { body.withLock { $0.isWhole = $0.count < limit } }
+}
+
+extension OutgoingResponse {
+    /// Reads up to `limit` bytes, so that the connection can be used again after a short body, and keeps the start.
+    func receive(into body: SharedBody, upTo limit: Int64) async {
+        do throws(KindFailure) {
+            try await forEachPiece { piece throws(KindFailure) in body.add(piece) < limit }
+        } catch {
+            // What is lost of the answer harms nothing: its head has said what became of the request.
+            return
+        }
+        body.end(limit: limit)
+    }
+}
