@@ -28,23 +28,20 @@ struct ExchangeFuzz: Sendable {
     ///
     /// - Returns: How often each code came; `""` stands for success.
     func run(until isOver: @escaping @Sendable (Int) -> Bool) async throws -> [String: Int] {
-        let codes = Mutex([String: Int]())
+        let tally = Tally()
         for route in Route.allCases where route != .tls || tls != nil {
             let server = try await HostileServer.start(seed: seed, tls: route == .tls ? tls?.server : nil)
             let client = OutgoingClient(configuration(route, server.port))
-            let last = Mutex(0)
+            let numbers = Numbers()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<width {
                     group.addTask {
                         let upload = upload(client, origin(route, server.port))
                         while true {
-                            let number = last.withLock { last in
-                                last += 1
-                                return last
-                            }
+                            let number = numbers.next()
                             if isOver(number) { return }
                             let code = try await exchange(number, origin(route, server.port), client, upload)
-                            codes.withLock { $0[code, default: 0] += 1 }
+                            tally.count(code)
                         }
                     }
                 }
@@ -53,7 +50,25 @@ struct ExchangeFuzz: Sendable {
             await client.shutdown()
             try await server.stop()
         }
-        return codes.withLock { $0 }
+        return tally.codes
+    }
+
+    private final class Numbers: Sendable {
+        private let last = Mutex(0)
+
+        func next() -> Int {
+            last.withLock { last in
+                last += 1
+                return last
+            }
+        }
+    }
+
+    private final class Tally: Sendable {
+        private let counts = Mutex([String: Int]())
+        var codes: [String: Int] { counts.withLock { $0 } }
+
+        func count(_ code: String) { counts.withLock { $0[code, default: 0] += 1 } }
     }
 
     private func origin(_ route: Route, _ port: Int) -> String {

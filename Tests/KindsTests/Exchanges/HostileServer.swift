@@ -56,9 +56,11 @@ private final class HostileHandshake: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        if random == nil { random = SeededRandom(seed: seed.mixed(with: bytes.readableBytesView.suffix(40))) }
-        if random?.chance(12) == true {
-            let garbage = random?.bytes(random?.number(0...60) ?? 0) ?? []
+        var random = random ?? SeededRandom(seed: seed.mixed(with: bytes.readableBytesView.suffix(40)))
+        defer { self.random = random }
+        if random.chance(12) {
+            let length = random.number(0...60)
+            let garbage = random.bytes(length)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: garbage)), promise: nil)
             context.close(promise: nil)
             return

@@ -127,7 +127,8 @@ import Testing
                 for body in ["x", String(repeating: "x", count: 3 << 20)] {
                     let input = Upload.Input(
                         to: server.origin, headers: ["x-large": String(repeating: "a", count: bytes)], body: body)
-                    #expect(try await Upload(client: client).result(input).status == 200)
+                    let output = try await Upload(client: client).result(input)
+                    #expect(output.status == 200)
                 }
             }
         }
