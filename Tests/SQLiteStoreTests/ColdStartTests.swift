@@ -1,5 +1,7 @@
 import Foundation
+import Glibc
 import Jobs
+import Programs
 import SQLite
 import SQLiteStore
 import Testing
@@ -30,8 +32,13 @@ import Testing
     @Test(arguments: Boot.allCases)
     private func p1BesideAReaderAStoreOpensOnlyWhereNoSyncFailed(boot: Boot) async throws {
         let store = try directory.open()
-        let reader = try Connection(path: path, access: .readOnly)
-        try reader.execute("SELECT count(*) FROM job")
+        // In a process of its own: closing a file drops the locks that this process has on it. It waits for a pipe that
+        // nobody writes to.
+        let pipe = path + "-pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let reader = try ChildProcess(
+            "sqlite3", ["-readonly", path], input: "SELECT count(*) FROM job;\n.shell echo ready\n.read '\(pipe)'\n")
+        _ = try #require(await reader.output.first(containing: "ready"))
         await store.close()
         let id = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8).dropLast()
         switch boot {
@@ -42,12 +49,12 @@ import Testing
         }
         let options = StoreOptions(readerPatience: .milliseconds(20))
         if boot == .this || boot == .unknown {
-            #expect(try refusal(options) == .unsyncedWithReader(path: path, pid: getpid()))
+            #expect(try refusal(options) == .unsyncedWithReader(path: path, pid: reader.pid))
             #expect(try String(contentsOfFile: path + "-lock", encoding: .utf8).contains("failed-sync"))
         } else {
             await (try directory.open(options)).close()
         }
-        try reader.execute("SELECT 1")
+        await reader.stop()
     }
 
     @Test func p1TheMarkOfAFailedSyncGoesWithTheNextStart() async throws {

@@ -4,7 +4,7 @@
 /// narrower rule. Two names that look alike would be two things, and a terminal would obey what a name says.
 ///
 /// These are control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, everything of width
-/// zero (the joiners, too), invisible letters and tags. Variation selectors are allowed: they choose
+/// zero (the joiners, too), invisible letters, tags, and the replacement character, which says that text was lost. Variation selectors are allowed: they choose
 /// between two pictures of the character before them. The schema repeats the rule as CHECKs.
 public struct HiddenCharacter: Hashable, Sendable {
     public let scalar: Unicode.Scalar
@@ -25,7 +25,7 @@ public struct HiddenCharacter: Hashable, Sendable {
     private static let ranges: [ClosedRange<UInt32>] = [
         0x00...0x1F, 0x7F...0x9F, 0xAD...0xAD, 0x34F...0x34F, 0x61C...0x61C, 0x115F...0x1160, 0x17B4...0x17B5,
         0x180B...0x180F, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0x3164...0x3164, 0xFDD0...0xFDEF,
-        0xFEFF...0xFEFF, 0xFFA0...0xFFA0, 0xFFF0...0xFFFB, 0xFFFE...0xFFFF, 0x1BCA0...0x1BCA3, 0x1D173...0x1D17A,
+        0xFEFF...0xFEFF, 0xFFA0...0xFFA0, 0xFFF0...0xFFFB, 0xFFFD...0xFFFF, 0x1BCA0...0x1BCA3, 0x1D173...0x1D17A,
         0xE0000...0xE0FFF,
     ]
 }
@@ -43,6 +43,7 @@ extension HiddenCharacter: CustomStringConvertible {
         case 0x0A, 0x0D, 0x85, 0x2028, 0x2029: "a line break"
         case 0x00...0x1F, 0x7F...0x9F: "a control character"
         case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: "which changes the direction of the text"
+        case 0xFFFD: "which replaces text that could not be decoded"
         default: "which does not show"
         }
     }

@@ -24,8 +24,8 @@ import Testing
         for _ in 1...3 {
             try await bed.withDaemon { daemon in
                 // Told by the log: a page that was read a moment ago is not asked for again.
-                let first = try #require(await daemon.errors.first { $0.contains("schedule fired") })
-                await daemon.errors.first(from: first.index + 1) { $0.contains("schedule fired") }
+                let first = try #require(await daemon.errors.first { $0.contains("schedule tick: fired") })
+                await daemon.errors.first(from: first.index + 1) { $0.contains("schedule tick: fired") }
             }
         }
         try await bed.withDaemon { _ in
