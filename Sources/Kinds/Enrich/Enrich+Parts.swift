@@ -19,7 +19,8 @@ extension Enrich {
                 () async throws(KindFailure) in
                 let stopwatch = Stopwatch()
                 return try await withLimit(
-                    left: { stopwatch.left(until: limit) }, failure: .timeout("fetching the picture", after: limit, at: url)
+                    left: { stopwatch.left(until: limit) },
+                    failure: .timeout("fetching the picture", after: limit, at: url)
                 ) { () async throws(KindFailure) in try await measure(url, stopwatch) }
             }
         } catch {

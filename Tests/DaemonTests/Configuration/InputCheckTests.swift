@@ -33,7 +33,10 @@ import Testing
         ("upload", #"{"to":"http://example.org/","file":"x"}"#, "must be an absolute path"),
         ("upload", #"{"to":"http://example.org/","body":"x","protocol":"s3"}"#, "must name a credential of the form"),
         ("upload", #"{"to":"http://example.org/","body":"x","headers":{"Host":"a"}}"#, "must not set `host`"),
-        ("upload", #"{"to":"http://example.org/","body":"x","headers":{"Cookie":"a"}}"#, "put the value into a credential"),
+        (
+            "upload", #"{"to":"http://example.org/","body":"x","headers":{"Cookie":"a"}}"#,
+            "put the value into a credential"
+        ),
         ("upload", #"{"to":"http://example.org/","body":"x","headers":{"a b":"c"}}"#, "that HTTP does not allow"),
         ("upload", #"{"to":"http://example.org/","body":"x","headers":{"a":1}}"#, "\"headers.a\" is not of the type"),
         ("upload", #"{"to":"http://example.org/","body":"x","sha256":"ab"}"#, "64 hexadecimal digits"),
