@@ -14,6 +14,7 @@ import Testing
 
     private func openWithDefinition(_ options: StoreOptions = StoreOptions()) async throws -> SQLiteJobStore {
         let store = try directory.open(options)
+        try #require(store.isWatchingFiles == options.watchesFiles)
         try await store.change(DefinitionChange(definitions: [Definition(name: "a", kind: "b")]), now: now)
         return store
     }
@@ -119,6 +120,7 @@ import Testing
         let inner = directory.path + "/inner"
         try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
         let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: inner + "/halyard.db"))
+        try #require(store.isWatchingFiles)
         let end = try await end(of: store) { rename(inner, inner + "-away") }
         #expect(end == .fileLost(path: inner + "/halyard.db", isSaved: false))
         await store.close()

@@ -25,8 +25,9 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
+    /// Without a watch of its own unless asked: the kernel has 128 for all tests that run at once.
     func open(
-        _ options: StoreOptions = StoreOptions(), clock: any StoreClock = SystemStoreClock()
+        _ options: StoreOptions = StoreOptions(watchesFiles: false), clock: any StoreClock = SystemStoreClock()
     ) throws -> SQLiteJobStore {
         try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: database), options: options, clock: clock)
     }

@@ -78,7 +78,7 @@ extension KindFailure {
         }
     }
 
-    private static func day(_ moment: Timestamp) -> Substring { "\(moment)".prefix(10) }
+    private static func day(_ moment: Timestamp) -> Substring { moment.iso8601.prefix(10) }
 
     static func tls(_ reason: Reason, _ url: WebURL, _ fact: String) -> KindFailure {
         KindFailure(reason, "\(url.redacted): \(fact).", url: url)
