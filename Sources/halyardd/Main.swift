@@ -1,12 +1,10 @@
 import Daemon
-import Dispatch
 
 @main
 struct Main {
-    @MainActor static func main() {
+    @MainActor static func main() async {
         DaemonCommand.requireRoomForFiles()
-        // Runs on the main queue, and ends the process.
-        Task { await DaemonCommand.start() }
-        dispatchMain()
+        // Still on the process's first thread: a sandbox has no other.
+        await DaemonCommand.start()
     }
 }

@@ -13,8 +13,9 @@ import Testing
 
     @Test func everyFieldOfEveryInputIsListed() throws {
         let upload = Upload.Input(
-            file: "f", to: "t", style: .s3, method: .put, contentType: "c", credential: "c", headers: [:],
-            createOnly: true, formField: "f",
+            file: "f", to: "t", style: .s3, method: .put, contentType: "c", credential: "c",
+            credentialHeader: "h", credentialPrefix: "p", headers: [:], createOnly: true, formField: "f",
+            formFields: [],
             region: "r", maxBytesPerSecond: 1, timeoutMs: 1, sha256: "s", body: "b")
         #expect(try names(upload) == Set(Upload.inputFields.map(\.name)))
         let unfurl = Unfurl.Input(url: "u", maxRedirects: 1, readPage: true, timeoutMs: 1)

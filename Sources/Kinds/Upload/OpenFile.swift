@@ -1,3 +1,5 @@
+// Of all C modules here, this one owns `timespec` for the compiler when the module is built as a whole.
+import CCAres
 import CLinux
 import Glibc
 import Synchronization
