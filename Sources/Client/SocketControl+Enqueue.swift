@@ -34,7 +34,9 @@ extension SocketControl {
         var submission = submission
         let hasOwnKey = submission.key == nil
         if hasOwnKey { submission.key = Self.newKey() }
-        let answer = try await send(Call(.POST, "jobs").with(submission.json))
+        var call = Call(.POST, "jobs").with(submission.json)
+        call.hasHiddenKey = hasOwnKey
+        let answer = try await send(call)
         if answer.isSuccess {
             let value: SubmissionAnswer = try answer.value()
             // The first try was carried out, but its answer was lost.
@@ -65,6 +67,7 @@ extension SocketControl {
         var answers: [SubmissionAnswer] = []
         answers.reserveCapacity(submissions.count)
         var lost = 0
+        var loss: (any Error)?
         while true {
             let rest = Array(submissions.dropFirst(answers.count))
             var call = Call(.POST, "jobs")
@@ -75,14 +78,17 @@ extension SocketControl {
             do throws(ControlProblem) {
                 (more, failure) = try await sendLines(rest, call)
             } catch {
+                // What was sent before may have been carried out.
+                let problem = loss.map { ControlProblem(during: call, error: $0) } ?? error
                 // Then the first lines have their answers all the same.
-                if answers.isEmpty { throw error }
-                return answers + Array(repeating: .refused(error), count: rest.count)
+                if answers.isEmpty { throw problem }
+                return answers + Array(repeating: .refused(problem), count: rest.count)
             }
             answers += more
             if answers.count == submissions.count { return answers }
             if let failure, call.isRepeatable, ConnectionEnd.isLoss(failure), lost < Self.maxLost {
                 lost = more.isEmpty ? lost + 1 : 0
+                loss = failure
                 continue
             }
             let reason: ControlProblem =

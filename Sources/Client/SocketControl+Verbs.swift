@@ -60,9 +60,10 @@ extension SocketControl {
     public func retry(
         _ id: JobID, dependents: Bool, key: String?
     ) async throws(ControlProblem) -> EnqueueReceipt {
-        try await value(
-            of: Call(.POST, "jobs", "\(id)", "retry").with(
-                query: ("dependents", "\(dependents)"), ("key", key ?? Self.newKey())))
+        var call = Call(.POST, "jobs", "\(id)", "retry").with(
+            query: ("dependents", "\(dependents)"), ("key", key ?? Self.newKey()))
+        call.hasHiddenKey = key == nil
+        return try await value(of: call)
     }
 
     public func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation {

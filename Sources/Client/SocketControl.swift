@@ -48,12 +48,15 @@ public final class SocketControl: JobControl {
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
         let giveUpAt = NIODeadline.now() + TimeAmount(timeout + call.extraTime)
         var lost = 0
+        var loss: (any Error)?
         while true {
             let connection: Connection
             let isReused: Bool
             do {
                 (connection, isReused) = try await pool.take(fresh: lost > 0)
             } catch {
+                // What was sent before may have been carried out.
+                if let loss { throw ControlProblem(during: call, error: loss) }
                 throw ControlProblem(connecting: error, to: path)
             }
             let deadline = connection.setDeadline(at: giveUpAt)
@@ -66,6 +69,7 @@ public final class SocketControl: JobControl {
                 guard call.isRepeatable, ConnectionEnd.isLoss(error), lost < Self.maxLost, .now() < giveUpAt else {
                     throw ControlProblem(during: call, error: error)
                 }
+                loss = error
                 // A kept connection may be closed at any time and says nothing about the daemon.
                 if !isReused { lost += 1 }
             }

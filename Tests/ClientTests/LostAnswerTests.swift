@@ -131,6 +131,27 @@ import Testing
         }
     }
 
+    private final class Place: Sendable {
+        let path = Mutex("")
+    }
+
+    /// That nobody listens any more does not say that nothing was stored.
+    @Test(.timeLimit(.minutes(1)))
+    func aLostAnswerStaysUnknownWhenTheDaemonIsGone() async throws {
+        let place = Place()
+        let daemon = try Daemon { _ in
+            unlink(place.path.withLock(\.self))
+            return nil
+        }
+        place.path.withLock { $0 = daemon.path }
+        let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)))
+        let error = await #expect(throws: ControlProblem.self) {
+            try await SocketControl(path: daemon.path).enqueue([submission])
+        }
+        #expect(error?.code == .unknownOutcome && error?.message.contains("may or may not") == true)
+        #expect(daemon.requests.count == 1)
+    }
+
     /// It might be done twice.
     @Test(.timeLimit(.minutes(1)))
     func whatIsNotRepeatableIsSentOnce() async throws {

@@ -81,6 +81,9 @@ import Testing
         // Where temporary files live in memory alone there is no disk to read from.
         if try isInMemory() { return }
         #expect(try refusal() == .stillCached(path: path))
+        // Without the mark what is in memory is what the disk has.
+        try leaveMark("")
+        await (try directory.open()).close()
     }
 
     private func isInMemory() throws -> Bool {

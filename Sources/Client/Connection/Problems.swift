@@ -38,22 +38,26 @@ extension ControlProblem {
     init(during call: Call, error: any Error) {
         if case ConnectionEnd.timedOut = error {
             self.init(
-                call.isRepeatable ? .unavailable : .unknownOutcome,
+                call.isHarmlessForCaller ? .unavailable : .unknownOutcome,
                 "The daemon did not answer in time. \(Self.advice(call))")
         } else if error is CancellationError {
             self.init(
-                call.isRepeatable ? .unavailable : .unknownOutcome,
+                call.isHarmlessForCaller ? .unavailable : .unknownOutcome,
                 "The request was cancelled while the daemon worked on it. \(Self.advice(call))")
         } else {
             self.init(
-                call.isRepeatable ? .unavailable : .unknownOutcome,
+                call.isHarmlessForCaller ? .unavailable : .unknownOutcome,
                 "The daemon ended the connection before it answered. \(Self.advice(call))")
         }
     }
 
     private static func advice(_ call: Call) -> String {
-        call.isRepeatable
+        call.isHarmlessForCaller
             ? "Look at \"halyard status\", then try again."
             : "It may or may not have been done: look with \"halyard list\"; a request with a key can simply be repeated."
     }
+}
+
+extension Call {
+    fileprivate var isHarmlessForCaller: Bool { isRepeatable && !hasHiddenKey }
 }

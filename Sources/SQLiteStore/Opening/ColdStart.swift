@@ -10,7 +10,7 @@ import Jobs
 /// left the cache. So this writes nothing. It makes sure that every later read comes from the disk:
 ///
 /// - C1: nobody reads or writes the database meanwhile (SQLite's EXCLUSIVE lock), or no sync has failed.
-/// - C2: each page was seen absent from the cache, after the last write of ours.
+/// - C2: each page was seen absent from the cache, after the last write of ours, or no sync has failed.
 /// - C3: what is on the disk has reached it, and the names of the files too.
 struct ColdStart {
     let location: DatabaseLocation
@@ -39,7 +39,14 @@ struct ColdStart {
         guard try lockOut() else { return try startBesideReader(files, isForced: isForced) }
         defer { setLock(F_UNLCK) }
         for file in files where fdatasync(file.descriptor) != 0 { lock.note { $0.noteFailedSync() } }
-        for file in files { try drop(file) }
+        for file in files {
+            do throws(StoreOpenError) {
+                try drop(file)
+            } catch {
+                // Pages that stay, for example since somebody maps them, are as the disk has them where every sync succeeded.
+                guard case .stillCached = error, !isForced, !lock.marks.mayCacheDiffer else { throw error }
+            }
+        }
         for file in files where fdatasync(file.descriptor) != 0 {
             throw .system(operation: "sync", path: file.path, code: errno)
         }
