@@ -43,8 +43,9 @@ struct ColdStart {
             do throws(StoreOpenError) {
                 try drop(file)
             } catch {
-                // Pages that stay, for example since somebody maps them, are as the disk has them where every sync succeeded.
-                guard case .stillCached = error, !isForced, !lock.marks.mayCacheDiffer else { throw error }
+                // Pages stay where somebody maps them, or where the file system is an overlay on memory. They are as the disk
+                // has them where every sync succeeded, and a page that could not be read is not among them.
+                guard case .stillCached = error, !lock.marks.mayCacheDiffer else { throw error }
             }
         }
         for file in files where fdatasync(file.descriptor) != 0 {
