@@ -86,7 +86,8 @@ private final class HostileTalk: ChannelInboundHandler {
         // Of a body only the beginning is looked at.
         if received.count > 4096 { received.removeFirst(received.count - 4096) }
         guard let line = received.firstIndex(of: UInt8(ascii: "\r")) else { return }
-        let words = received[..<line].split(separator: UInt8(ascii: " "))
+        let first = Array(received[..<line])
+        let words = first.split(separator: UInt8(ascii: " "))
         guard words.count >= 2 else { return }
         let path = String(decoding: words[1], as: UTF8.self)
         count += 1
@@ -99,7 +100,7 @@ private final class HostileTalk: ChannelInboundHandler {
                 return
             }
         }
-        var random = SeededRandom(seed: seed.mixed(with: received[..<line]))
+        var random = SeededRandom(seed: seed.mixed(with: first[...]))
         // Either at once, or when the request seems to be complete.
         let isComplete = received.suffix(4).elementsEqual("\r\n\r\n".utf8) || !words[0].starts(with: "P".utf8)
         if !isComplete, !random.chance(3) { return }
