@@ -78,7 +78,7 @@ extension SocketControl {
             do throws(ControlProblem) {
                 (more, failure) = try await sendLines(rest, call)
             } catch {
-                // What was sent before may have been carried out.
+                // The daemon may have carried out the earlier try.
                 let problem = loss.map { ControlProblem(during: call, error: $0) } ?? error
                 // Then the first lines have their answers all the same.
                 if answers.isEmpty { throw problem }

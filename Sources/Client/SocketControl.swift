@@ -55,7 +55,7 @@ public final class SocketControl: JobControl {
             do {
                 (connection, isReused) = try await pool.take(fresh: lost > 0)
             } catch {
-                // What was sent before may have been carried out.
+                // The daemon may have carried out the earlier try.
                 if let loss { throw ControlProblem(during: call, error: loss) }
                 throw ControlProblem(connecting: error, to: path)
             }

@@ -115,7 +115,7 @@ extension Check {
     ]
 }
 
-/// By how much somebody sets the clock.
+/// The difference by which somebody sets the clock.
 private let jumps: [Duration] = [60, 3600, 86_400].flatMap { [.seconds(-$0), .seconds($0)] }
 
 /// A wait of a minute, of which 20 seconds have passed when something happens, ends 40 seconds later.

@@ -2,7 +2,7 @@ import Control
 
 /// What callers may use of the server.
 public struct ServerLimits: Sendable, Hashable {
-    /// Of all users together. A new connection takes the place of one that carries no request.
+    /// Limit for all users together. A new connection replaces one that carries no request.
     public var connections: Int
     /// Connections of one user other than root and the daemon's own. Once all of them carry requests, a further one is
     /// refused.

@@ -118,7 +118,7 @@ private final class UploadDaemon {
         _ = try Program.milliseconds(halyard, ["wait"] + numbers, environment: daemon.environment)
     }
 
-    /// Of all its threads so far.
+    /// Time used by all its threads so far.
     func processorSeconds() throws -> Double { try Program.cpuMilliseconds(of: daemon.pid) / 1000 }
 
     func peakMegabytes() throws -> Double { try Program.peakMegabytes(daemon.pid) }

@@ -50,7 +50,7 @@ struct LineSubmission {
     /// Lines that go out together.
     private struct Batch {
         var lines: ArraySlice<LineReader.Line>
-        /// What each holds, or why it is not sent.
+        /// The content of each one, or the reason why it is not sent.
         var contents: [Swift.Result<JSONText, ControlProblem>]
     }
 

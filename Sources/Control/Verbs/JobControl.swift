@@ -47,9 +47,9 @@ public protocol JobControl: Sendable {
 
     func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail
     func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord]
-    /// What ``graph(_:)`` gives, a few jobs and edges at a time.
+    /// Yields the contents of ``graph(_:)``, a few jobs and edges at a time.
     func pages(of graph: GraphID) async throws(ControlProblem) -> GraphPages
-    /// What ``graphs(limit:before:)`` gives, a few at a time.
+    /// Yields the contents of ``graphs(limit:before:)``, a few at a time.
     func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord>
 
     // MARK: Watching

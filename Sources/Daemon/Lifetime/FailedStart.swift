@@ -48,7 +48,7 @@ struct FailedStart {
         }
     }
 
-    /// What callers are told.
+    /// The message for callers.
     var problem: ControlProblem {
         let lines = failure.reason.split(separator: "\n").map(String.init)
         let remedy = "See: \(unit?.statusCommand ?? "the log of halyardd")"

@@ -50,7 +50,7 @@ extension HiddenCharacter: CustomStringConvertible {
 }
 
 extension String {
-    /// With an underscore in place of each hidden character.
+    /// A copy that has an underscore in place of each hidden character.
     package var withoutHiddenCharacters: String {
         var text = ""
         for scalar in unicodeScalars { text.unicodeScalars.append(HiddenCharacter.isHidden(scalar) ? "_" : scalar) }

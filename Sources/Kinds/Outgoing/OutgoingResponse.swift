@@ -6,9 +6,9 @@ struct OutgoingResponse: Sendable {
     let status: Int
     let headers: HTTPHeaders
     let url: WebURL
-    /// What the connection went to.
+    /// The address of the other end.
     let address: IPAddress
-    /// Of HTTP: `1.1`, `2`.
+    /// Version of HTTP: `1.1`, `2`.
     let version: String
     /// From the request to the answer's headers, connecting included.
     let duration: Duration

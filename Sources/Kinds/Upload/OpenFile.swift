@@ -1,4 +1,4 @@
-// Of all C modules here, this one owns `timespec` for the compiler when the module is built as a whole.
+// The compiler attributes `timespec` to this module when Kinds is built as a whole.
 import CCAres
 import CLinux
 import Glibc

@@ -2,7 +2,7 @@ import NIOCore
 
 /// One connection to a server, for one exchange after the other.
 final class Connection: Sendable {
-    /// What a connection can be used for.
+    /// The servers that a connection can be used for.
     struct Place: Hashable, Sendable {
         var scheme: WebURL.Scheme
         var host: String
@@ -38,6 +38,6 @@ final class Connection: Sendable {
         if loop.inEventLoop { action(handler.value) } else { loop.execute { [handler] in action(handler.value) } }
     }
 
-    /// What is under way on it fails.
+    /// Closes the connection; the exchange under way on it fails.
     func close() { channel.close(promise: nil) }
 }

@@ -8,7 +8,7 @@ import NIOCore
 /// Belongs to the thread of ``NameServers``. Fresh sockets give each lookup source ports that nobody can guess, and name
 /// servers that are read from `resolv.conf` when the lookup begins.
 final class Lookup {
-    /// What is known so far, or in the end.
+    /// The addresses known so far, or all of them at the end.
     struct Progress: Sendable {
         var addresses: [IPAddress] = []
         /// Seconds for which the answer may be reused; nil for never.

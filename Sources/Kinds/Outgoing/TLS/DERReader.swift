@@ -3,7 +3,7 @@ struct DERReader {
     struct Element {
         let tag: UInt8
         let content: ArraySlice<UInt8>
-        /// With tag and length.
+        /// The element including its tag and length.
         let whole: ArraySlice<UInt8>
     }
 

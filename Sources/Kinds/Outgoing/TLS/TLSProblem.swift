@@ -7,7 +7,7 @@ enum TLSProblem: Equatable {
     case wrongHost
     /// No version, cipher or application protocol that both sides speak.
     case nothingInCommon
-    /// What answers does not speak TLS.
+    /// The server does not speak TLS.
     case notTLS
     /// The connection ended in the handshake.
     case cutOff

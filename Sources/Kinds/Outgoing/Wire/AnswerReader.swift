@@ -150,7 +150,7 @@ struct AnswerReader {
     private mutating func takeHead() throws(WireProblem) -> [UInt8]? {
         if scanned == 0 { skipLineEnds() }
         let view = buffer.readableBytesView
-        // What is not HTTP is not waited for.
+        // Do not wait for more of an answer that is not HTTP.
         if !view.prefix(5).elementsEqual("HTTP/".utf8.prefix(view.count)) { throw .notHTTP }
         guard let length = Self.headLength(in: view, from: &scanned) else {
             if view.count > maxHeadBytes { throw .headTooLarge }
