@@ -23,7 +23,7 @@ static inline sqlite3_file *halyard_sqlite3_journal(sqlite3 *db) {
     return sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK ? file : 0;
 }
 
-// The errno of the last file operation that failed on the database, or else on its log; 0 where none did.
+// The errno of the last failed file operation on the database or, if there was none, on its log; otherwise 0.
 static inline int halyard_sqlite3_failed_call(sqlite3 *db) {
     int code = 0;
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &code) == SQLITE_OK && code != 0) return code;

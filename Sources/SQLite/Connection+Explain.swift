@@ -1,17 +1,17 @@
 import CSQLite
 
 extension Connection {
-    /// How SQLite would find the rows of a statement: the lines of EXPLAIN QUERY PLAN.
+    /// The query plan of a statement: the lines of EXPLAIN QUERY PLAN.
     public func queryPlan(of sql: StaticString) throws(SQLiteError) -> [String] {
         try column(3, of: "EXPLAIN QUERY PLAN \(sql)")
     }
 
-    /// The instructions of a statement's program, constraints and foreign keys included: the opcodes of EXPLAIN.
+    /// The opcodes of a statement's program, as EXPLAIN lists them; they include its constraints and foreign keys.
     ///
-    /// - Parameter sql: Made of our own text; never put a value of the outside into it.
+    /// - Parameter sql: Trusted text; it must never contain a value from outside.
     public func opcodes(of sql: String) throws(SQLiteError) -> [String] { try column(1, of: "EXPLAIN \(sql)") }
 
-    /// The texts of all statements that are prepared now.
+    /// The SQL of every statement that is currently prepared.
     public var preparedTexts: [String] {
         var texts: [String] = []
         var statement = sqlite3_next_stmt(handle, nil)
@@ -22,7 +22,8 @@ extension Connection {
         return texts
     }
 
-    /// The virtual machine's steps in all statements since this was last asked: their cost without a clock.
+    /// The number of virtual machine steps that all statements have taken since the last call: their cost, measured
+    /// without a clock.
     public func takeStepCount() -> Int {
         var steps = 0
         var statement = sqlite3_next_stmt(handle, nil)

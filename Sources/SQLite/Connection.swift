@@ -51,7 +51,7 @@ public final class Connection {
         if code != SQLITE_OK { throw error(code: code) }
     }
 
-    /// SQLite reports a read that failed with EIO as damage (CORRUPT); only the file remembers what happened.
+    /// SQLite reports a read that failed with EIO as damage (CORRUPT). Only the file's last errno shows the real cause.
     private func error(code: Int32) -> SQLiteError {
         let error = SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)))
         switch error.primary {
@@ -60,7 +60,8 @@ public final class Connection {
         }
     }
 
-    /// That a read of the database or its log failed, where one did: what was found in the file then proves nothing.
+    /// The error of a failed read of the database or its log, if one failed. After such a failure, apparent damage
+    /// proves nothing.
     public var readFailure: SQLiteError? {
         let errno = halyard_sqlite3_failed_call(handle)
         if errno == 0 { return nil }
@@ -85,7 +86,7 @@ public final class Connection {
         try check(sqlite3_exec(handle, script.utf8Start, nil, nil, nil))
     }
 
-    /// The same for a text made at run time. Never put a value of the outside into it.
+    /// The same for SQL built at run time, which must never contain a value from outside.
     public func execute(text script: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, script, nil, nil, nil))
     }
@@ -102,7 +103,7 @@ public final class Connection {
         return try statement.step() ? statement.optionalString(0) : nil
     }
 
-    /// The same for a text made at run time. Never put a value of the outside into it.
+    /// The same for SQL built at run time, which must never contain a value from outside.
     public func integer(text sql: String) throws(SQLiteError) -> Int64? {
         let statement = Statement(text: sql, on: self)
         return try statement.step() ? statement.optionalInteger(0) : nil
@@ -145,7 +146,7 @@ public final class Connection {
         case foreignKeys
         /// Closing the last connection leaves the WAL as it is.
         case keepsWALOnClose
-        /// Closing the last connection copies the WAL into the database, and empties it where that worked.
+        /// Closing the last connection copies the WAL into the database and, if that succeeds, empties the WAL.
         case checkpointsOnClose
     }
 
@@ -162,14 +163,14 @@ public final class Connection {
         try check(halyard_sqlite3_db_config(handle, option, value))
     }
 
-    /// Stops enforcing foreign keys, so that tables can be rebuilt. Only outside a transaction; fails when it had no effect.
+    /// Stops enforcing foreign keys, so that tables can be rebuilt. Call it outside a transaction; it throws if it had
+    /// no effect.
     public func disableForeignKeys() throws(SQLiteError) {
         precondition(isAutocommit, "inside a transaction SQLite ignores this")
         try check(halyard_sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 0))
     }
 
-    /// The first row that refers to a row that does not exist; nil when there is none. Reads every row that refers to
-    /// another one.
+    /// The first row with a dangling foreign key, or nil. Reads every row that has a foreign key.
     public func firstForeignKeyViolation() throws(SQLiteError) -> (table: String, parent: String)? {
         let statement = prepare("PRAGMA foreign_key_check")
         return try statement.step() ? (statement.string(0), statement.string(2)) : nil

@@ -15,7 +15,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// SQLITE_IOERR_READ, which Swift cannot import.
     static let failedReadCode = SQLITE_IOERR | 1 << 8
 
-    /// Whether reading failed, and nothing was written.
+    /// Whether the error is a failed read; nothing was written.
     public var isFailedRead: Bool { code == Self.failedReadCode }
 
     /// The kind of error, without its details.

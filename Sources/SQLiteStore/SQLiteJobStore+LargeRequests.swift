@@ -1,15 +1,15 @@
 import Jobs
 import SQLite
 
-/// Requests that may come to very many rows. Each is carried out in several transactions where it does, so that no other
-/// write waits for all of it.
+/// Requests that may touch very many rows. A large one is carried out in several transactions, so that no other write
+/// waits for all of it.
 extension SQLiteJobStore {
     // MARK: Enqueueing
 
     public func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome] {
         var outcomes: [EnqueueOutcome] = []
         outcomes.reserveCapacity(graphs.count)
-        // A store that is closed says so whatever is asked for.
+        // A closed store throws even when there is nothing to enqueue.
         if graphs.isEmpty { try await write { (_) throws(SQLiteError) in } }
         var rest = graphs[...]
         while let first = rest.first {
@@ -33,7 +33,8 @@ extension SQLiteJobStore {
         do {
             order = try GraphPlan.order(of: graph.jobs)
         } catch {
-            // Without existing jobs only a cycle is found, which a key that was used before does not hide.
+            // Ordering checks no existing jobs, so the refusal is a cycle. A key that was used before still returns its
+            // first answer.
             if let key = graph.key, let outcome = try await outcome(of: key) { return outcome }
             if case .refused(let refusal) = error { return .refused(refusal) }
             preconditionFailure("ordering reads nothing")
@@ -55,7 +56,7 @@ extension SQLiteJobStore {
                 }
             }
         } catch {
-            // Else the next start does it.
+            // Losing this error is harmless: the next start discards the parts.
             try? await write { (writer) throws(SQLiteError) in writer.discard(staging) }
             throw error
         }
@@ -70,7 +71,7 @@ extension SQLiteJobStore {
         return .enqueued(receipt)
     }
 
-    /// Checks what the graph depends on, and reserves its numbers.
+    /// Checks the jobs that the graph depends on, and reserves the graph's numbers.
     private func begin(_ summary: GraphSummary) async throws(StoreError) -> Writer.StagingDecision {
         let needs = try await write { (writer) throws(SQLiteError) in writer.makeNeeds() }
         var rest = summary.needed[...]
@@ -134,7 +135,7 @@ extension SQLiteJobStore {
 
     // MARK: Pruning
 
-    /// Looks for the jobs on a connection of its own first, so that a long walk does not hold up the writer.
+    /// Looks for the jobs on a separate connection first, so that a long walk does not hold up the writer.
     public func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep {
         let found = try await listing.perform { (reader) throws(SQLiteError) in
             try reader.prunable(request, below: below, limit: limit)

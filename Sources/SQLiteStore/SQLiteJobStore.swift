@@ -36,7 +36,7 @@ public final class SQLiteJobStore: JobStore {
     ) throws(StoreOpenError) -> SQLiteJobStore {
         let opening = try Opening(lock, options, clock)
         let path = opening.location.path
-        // With the readers, which recover and read like the writer does.
+        // The readers are opened here, too: they recover and read as the writer does, so they can meet the same errors.
         let opened = try opening.open { (connection) throws(StoreOpenError) -> Opened in
             let writer = try opening.mappingErrors { () throws(SQLiteError) in
                 try Writer(connection, lock: lock, clock: clock)
@@ -108,8 +108,9 @@ public final class SQLiteJobStore: JobStore {
     /// shell?), and the file grows until that ends.
     public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
 
-    /// Whether the end of the store is reported at once when one of its files is removed or replaced, also while nothing is
-    /// written. False where the kernel has no more watches to give (`fs.inotify.max_user_instances`).
+    /// Whether the store notices at once when one of its files is removed or replaced, also while it writes nothing,
+    /// and then reports that it has stopped. False when the kernel's limit on watches is reached
+    /// (`fs.inotify.max_user_instances`).
     public var isWatchingFiles: Bool { writing?.isWatching ?? false }
 
     func write<Value: Sendable>(
@@ -119,7 +120,7 @@ public final class SQLiteJobStore: JobStore {
         return try await writing.perform(weight: weight, body)
     }
 
-    /// Running jobs do not wait for what may come to very many rows.
+    /// Reads of very many rows get their own lane, so that running jobs do not wait for them.
     private func lane(forRows limit: Int) -> Lane<Reader> { limit > 1000 ? listing : reading }
 
     // MARK: Jobs

@@ -23,8 +23,8 @@ extension Writer {
         for job in cancelled { try settleDependents(of: job, .cancelled, now: now) }
     }
 
-    /// - Returns: What became of the open jobs, or the work that carries the request out where there are very many. Nil
-    ///   when there is no such graph.
+    /// - Returns: The results for the open jobs or, when there are very many, the work that carries out the request.
+    ///   Nil when there is no such graph.
     func cancel(graph: GraphID, now: Timestamp) throws(SQLiteError) -> (
         results: [JobID: CancelResult], work: LongWork?
     )? {

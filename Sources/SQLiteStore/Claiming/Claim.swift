@@ -28,7 +28,7 @@ extension Writer {
         return claimed
     }
 
-    /// Starts the jobs that may be on trial now, and nothing beside them.
+    /// Starts the jobs that are due for their trial, and no others.
     private func startTrials(_ slots: Int, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
         while claimed.count < slots, let next = trials.next(now: now) {
@@ -36,7 +36,7 @@ extension Writer {
             let found = try claiming.readyJob.step() ? claiming.readyJob.readyJob() : nil
             let queue = found == nil ? 0 : memory.queueIndex(id: claiming.readyJob.integer(7))
             claiming.readyJob.reset()
-            // Cancelled meanwhile, or its queue is paused or was narrowed: nothing may wait for that.
+            // The job was cancelled meanwhile, or its queue is paused or full. Other jobs must not wait for it.
             guard let found, memory.queues[queue].claimable > 0 else {
                 trials.skip()
                 continue
@@ -48,8 +48,8 @@ extension Writer {
     }
 
     /// The best jobs of one queue. Reads the heads of the five priorities and one row for each job taken, however many
-    /// others there are (P9). How long they have been ready is measured on the steady scale, so that a clock that was set
-    /// back keeps nobody from ageing.
+    /// others there are (P9). The time that a job has been ready is measured on the steady scale, so that jobs also age
+    /// when the wall clock is set back.
     private func select(
         _ slots: Int, from queue: Int, ageing: Duration
     ) throws(SQLiteError) -> [ReadyJob] {

@@ -13,12 +13,12 @@ extension Writer {
             nextDueAt = try self.nextDueAt(now: now)
         }
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
-        // What a trial keeps waiting may start then, though no job became due.
+        // The jobs that a trial holds back may start at its end, although no job becomes due then.
         if !trials.isEmpty, let end = trials.holdsOthers(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
 
-    /// The earlier of the next moment of the calendar and the end of the next wait, as the wall clock shows it now.
+    /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
     private func nextDueAt(now: Timestamp) throws(SQLiteError) -> Timestamp? {
         if memory.scheduled == 0 { return nil }
         let dueAt = try claiming.nextDue.first()
@@ -92,7 +92,7 @@ struct ClaimStatements: ~Copyable {
         ORDER BY steady_ms
         LIMIT    1000
         """
-    /// A moment of the calendar that passed while nobody looked counts from when it passed.
+    /// A job with a calendar time has been ready since that time, even if the daemon noticed later.
     static let promoteSQL: StaticString = """
         UPDATE job
         SET    state = 2, steady_ms = coalesce(steady_ms, ?2 - max(0, ?3 - due_ms))
@@ -150,7 +150,7 @@ struct ClaimStatements: ~Copyable {
 }
 
 extension Statement {
-    /// The moment that a statement gives, if it gives a row.
+    /// The timestamp in the statement's first row, if there is a row.
     fileprivate borrowing func first() throws(SQLiteError) -> Timestamp? {
         defer { reset() }
         return try step() ? timestamp(0) : nil

@@ -1,24 +1,24 @@
 import Jobs
 import SQLite
 
-/// The time scale of waits: milliseconds that pass as time does, whatever happens to the wall clock.
+/// The time scale for waits: milliseconds of real time, unaffected when the wall clock is set.
 ///
-/// - C1: It never goes back in one process, nor from one start to the next: a start begins at the latest time that the
-///   database has seen, or later. So no wait lasts longer than it was asked for, but for time in which the database saw
-///   nothing before the machine was switched off.
-/// - C2: Within one boot of the machine it is exact, also over restarts of the process.
-/// - C3: What passed while the machine was off is what the wall clock says.
+/// - C1: It never goes backwards, neither within a process nor across restarts: a start begins at the latest time that
+///   the database has recorded, or later. So a wait is never longer than requested, except by the time between the
+///   database's last write and the moment the machine was switched off.
+/// - C2: It is exact within one boot of the machine, also across restarts of the process.
+/// - C3: The wall clock determines how much time passed while the machine was off.
 struct SteadyClock {
     /// The row of table `clock`.
     struct Row: Equatable {
         var boot: String
-        /// This scale at the boot.
+        /// The value of this scale at boot.
         var origin: Int64
-        /// The wall clock less this scale, for people.
+        /// The wall clock minus this scale; the views use it to show times.
         var skew: Int64
     }
 
-    /// A difference to the stored skew up to which nothing is written.
+    /// The new skew is written only when it differs by more than this from the stored one.
     private static let tolerance: Int64 = 500
 
     private let clock: any StoreClock
@@ -29,16 +29,17 @@ struct SteadyClock {
 
     init(_ clock: any StoreClock) { self.clock = clock }
 
-    /// - Parameter seen: The latest time that the database has seen.
+    /// - Parameter seen: The latest time that the database has recorded.
     mutating func remember(_ stored: Row, seen: Int64) {
         self.stored = stored
-        // What this process has decided stays, also when the transaction that was to store it was rolled back.
+        // This process keeps its row, also when the transaction that was to store it was rolled back.
         if row == nil { row = Self.start(from: stored, seen: seen, clock) }
     }
 
     private static func start(from stored: Row, seen: Int64, _ clock: any StoreClock) -> Row {
         let sinceBoot = clock.sinceBoot.milliseconds
-        // A boot with less time than was seen is another one by the same name: a copy of a machine, or a container.
+        // Less time since boot than the database has recorded means another boot with the same id: a cloned machine or
+        // a container.
         if !stored.boot.isEmpty, stored.boot == clock.boot, stored.origin + sinceBoot >= seen { return stored }
         let now = max(clock.wall.milliseconds - stored.skew, seen)
         return Row(boot: clock.boot, origin: now - sinceBoot, skew: stored.skew)
@@ -49,16 +50,16 @@ struct SteadyClock {
         now = max(now, row.origin + clock.sinceBoot.milliseconds)
     }
 
-    /// Whoever reads the wait's end sees it on the wall clock of the caller.
+    /// Updates the skew exactly, so that the views show the end of a new wait on the caller's wall clock.
     mutating func notesWait(now wall: Timestamp) { row?.skew = wall.milliseconds - now }
 
-    /// Notices that the wall clock was set.
+    /// Updates the skew if the wall clock was set.
     mutating func notes(wall: Timestamp) {
         let skew = wall.milliseconds - now
         if let row, abs(skew - row.skew) > Self.tolerance { self.row?.skew = skew }
     }
 
-    /// What the database does not say yet; to be written in the running transaction.
+    /// The row, if it differs from the stored one; the caller writes it in the running transaction.
     mutating func takeChange() -> Row? {
         guard row != stored else { return nil }
         stored = row

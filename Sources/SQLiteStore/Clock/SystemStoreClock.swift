@@ -24,7 +24,8 @@ public struct SystemStoreClock: StoreClock {
         return time
     }
 
-    /// Empty where there is no `/proc`: then every start counts as a boot, and the wall clock bridges the time between.
+    /// The boot id; empty without `/proc`. Then every start counts as a new boot, and the wall clock supplies the time
+    /// in between.
     private static let bootOfTheMachine: String = {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

@@ -62,7 +62,7 @@ extension Writer {
         return queues
     }
 
-    /// The new job will have a higher number than all that there are.
+    /// The edge's key uses the highest job number, since the new job's number will be higher than all existing ones.
     private func outcomeOfDependency(
         _ job: JobID, _ condition: DependencyCondition
     ) throws(PlanFailure) -> Outcome? {
@@ -244,7 +244,8 @@ struct EnqueueStatements: ~Copyable {
 }
 
 extension NewGraph {
-    /// Refuses names that do not show, which the schema refuses without saying which.
+    /// The refusal of the first text with a hidden character. The schema would refuse it too, but without naming the
+    /// character.
     var hiddenText: EnqueueRefusal? {
         if let hidden = name.flatMap({ HiddenCharacter(in: $0) }) {
             return .hiddenCharacter(hidden, field: "the graph's name")

@@ -16,8 +16,8 @@ struct GraphPlan {
 
     let starts: [Start]
 
-    /// - Parameter outcomeOfExisting: The outcome of a job that exists; nil while it is open, or while its dependents are
-    ///   still being settled, the new one among them.
+    /// - Parameter outcomeOfExisting: The outcome of an existing job; nil while it is open, or while its dependents,
+    ///   which include the new job, are still being settled.
     init(
         _ jobs: [NewJob], now: Timestamp,
         outcomeOfExisting: (JobID, DependencyCondition) throws(PlanFailure) -> Outcome?
@@ -55,7 +55,7 @@ struct GraphPlan {
         self.starts = starts
     }
 
-    /// The indices so that each stands after those it depends on (I1).
+    /// The indices of the jobs, ordered so that each comes after the jobs it depends on (I1).
     static func order(of jobs: [NewJob]) throws(PlanFailure) -> [Int] {
         // In the usual graph every job comes after its dependencies already.
         let isOrdered = jobs.indices.allSatisfy { index in

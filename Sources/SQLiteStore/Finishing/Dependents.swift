@@ -2,8 +2,8 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Unblocks or skips what waits for a job that is now final, and what waits for the skipped ones in turn; at most so much
-    /// of it as one transaction should (``settlingRows``), and the rest in later slices.
+    /// Unblocks or skips the dependents of a job that is now final, and in turn the dependents of the skipped jobs. One
+    /// transaction settles at most ``settlingRows`` edges; later slices settle the rest.
     func settleDependents(of job: JobID, _ outcome: Outcome, now: Timestamp) throws(SQLiteError) {
         try settle([SettlingJob(job: job, outcome: outcome, at: now)])
     }
@@ -34,9 +34,9 @@ extension Writer {
         }
     }
 
-    /// Skips a job that can no longer run, or cancels it where that was asked for.
+    /// Skips a job that can no longer run, or cancels it if its cancellation was requested.
     ///
-    /// - Returns: Nil when the job is not blocked any more.
+    /// - Returns: Nil when the job is no longer blocked.
     private func end(
         _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Outcome? {
@@ -44,7 +44,7 @@ extension Writer {
         return try skip(job, because: parent, outcome, now: now) ? .skipped : nil
     }
 
-    /// Takes one dependency from a blocked job, and lets it go when that was the last.
+    /// Removes one pending dependency from a blocked job, and unblocks the job if that was the last.
     func unblock(_ job: JobID, now: Timestamp) throws(SQLiteError) {
         settling.blocked.bind(1, job.rawValue)
         // Not blocked any more: skipped or cancelled before.
@@ -72,7 +72,7 @@ extension Writer {
         note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 
-    /// False when the job is not blocked any more.
+    /// - Returns: False when the job is no longer blocked.
     func skip(
         _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Bool {

@@ -2,11 +2,11 @@ import Glibc
 import SQLite
 
 extension Connection {
-    /// Brings an older database of ours up to date, one transaction for each step. A step that fails, or a process that
-    /// dies in one, leaves the version before it.
+    /// Migrates an older database, one transaction per migration. If a migration fails or the process dies during it,
+    /// the database stays at the previous version.
     ///
-    /// Foreign keys are off meanwhile and on again when this returns or throws: dropping a table that is rebuilt would
-    /// delete the rows that refer to it. The pragma does nothing inside a transaction.
+    /// Foreign keys are off during the migrations and on again when this returns or throws: with them on, dropping the
+    /// old table of a rebuild would delete the rows that refer to it. The pragma has no effect inside a transaction.
     func migrate(path: String, through migrations: [Migration] = Migration.all) throws(StoreOpenError) {
         let found = try opening(path) { () throws(SQLiteError) in try integer("PRAGMA user_version") ?? 0 }
         let missing = migrations.filter { $0.version > found }
@@ -17,7 +17,7 @@ extension Connection {
         var failure: StoreOpenError?
         do throws(StoreOpenError) {
             for migration in missing { try carryOut(migration, path: path) }
-            // Else the first commit of the daemon would copy the whole log, while callers wait for it.
+            // Otherwise the daemon's first commit would copy the whole log while callers wait for it.
             try opening(path) { () throws(SQLiteError) in try checkpointIfPossible() }
         } catch {
             failure = error
@@ -46,8 +46,8 @@ extension Connection {
                 try execute("COMMIT")
             }
         } catch {
-            // Some errors have rolled back by themselves. What the log holds without its COMMIT never happened, so nothing
-            // is lost if this fails too; the connection is not used any more.
+            // Some errors have already rolled back. Losing the error of this rollback is harmless: without a COMMIT in
+            // the log nothing happened, and the connection is no longer used.
             if !isAutocommit { try? execute("ROLLBACK") }
             throw error
         }
@@ -59,7 +59,7 @@ extension Connection {
         throw .danglingRows(path: path, table: violation.table, parent: violation.parent)
     }
 
-    /// In the caller's transaction.
+    /// Runs in the caller's transaction.
     func stamp(_ version: Int64) throws(SQLiteError) {
         // A pragma takes no parameters.
         try execute(text: "PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
@@ -70,7 +70,7 @@ extension Connection {
             try checkpoint()
         } catch {
             switch error.primary {
-            // Somebody reads, or there is no room for what is copied: it stays in the log.
+            // A reader is active, or the disk is full: the pages stay in the log.
             case .busy, .locked, .full: return
             default: throw error
             }
@@ -79,7 +79,8 @@ extension Connection {
 
     // MARK: Room
 
-    /// The log takes a copy of each page that changes, and the new tables stand beside the old ones until those are dropped.
+    /// The log takes a copy of each page that changes, and each new table exists beside the old one until the old one
+    /// is dropped.
     private func roomToMigrate(path: String) throws(StoreOpenError) -> Int64 {
         try opening(path) { () throws(SQLiteError) in
             let pages = try (integer("PRAGMA page_count") ?? 0) - (integer("PRAGMA freelist_count") ?? 0)
@@ -93,7 +94,7 @@ extension Connection {
             path: path, found: found, needed: Migration.current, freeBytes: free, neededBytes: needed)
     }
 
-    /// Nil where the file system does not say.
+    /// Nil if the file system does not report it.
     private func freeBytes(path: String) -> Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
@@ -102,7 +103,7 @@ extension Connection {
     }
 }
 
-/// Runs statements while a database is opened.
+/// Runs statements during the opening of a database and maps their errors.
 private func opening<Value>(
     _ path: String, _ body: () throws(SQLiteError) -> Value
 ) throws(StoreOpenError) -> Value {

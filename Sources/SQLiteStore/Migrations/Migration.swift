@@ -5,12 +5,12 @@ struct Migration: Sendable {
     enum Step: Sendable {
         case sql(StaticString)
         case rebuild(TableRebuild)
-        /// For what SQL alone cannot express.
+        /// A step that SQL alone cannot express.
         case swift(@Sendable (Connection) throws(SQLiteError) -> Void)
     }
 
     let version: Int64
-    /// Views that change, by name. The others are created again as they are.
+    /// Views that change, by name. All other views are recreated unchanged.
     var views: [String: StaticString] = [:]
     let steps: [Step]
 
@@ -41,7 +41,8 @@ struct Migration: Sendable {
         }
     }
 
-    /// A table cannot be renamed while a view refers to its old name, also a view of somebody else.
+    /// Drops all views, including ones that a user added, and returns their SQL: a table cannot be renamed while a view
+    /// refers to its old name.
     private func takeViews(of connection: Connection) throws(SQLiteError) -> [(name: String, sql: String)] {
         let statement = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid")
         var views: [(name: String, sql: String)] = []

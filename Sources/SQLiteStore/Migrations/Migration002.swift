@@ -1,6 +1,6 @@
 extension Migration {
-    /// Waits on a clock that nobody sets, names without characters that do not show, and cheaper CHECKs on `job`: `state IN (3, 4, 5)` built a temporary b-tree in every
-    /// statement, a third of its cost.
+    /// Waits on a steady clock, names without hidden characters, and cheaper CHECKs on `job`: `state IN (3, 4, 5)`
+    /// built a temporary b-tree in every statement, which was a third of its cost.
     static let m002 = Migration(
         version: 2,
         views: ["jobs": jobsView, "waiting": waitingView, "definitions": definitionsView, "schedules": schedulesView],
@@ -10,12 +10,12 @@ extension Migration {
             .rebuild(graph), .rebuild(job), .rebuild(idempotency), .rebuild(kind), .sql(clock),
         ])
 
-    /// Until now every wait was written as a moment of the wall clock, so the new scale begins as that clock.
+    /// Schema 1 stored the end of every wait as wall clock time, so the new scale starts equal to that clock.
     private static let clock: StaticString = """
         ALTER TABLE tally ADD COLUMN steady_ms INTEGER NOT NULL DEFAULT 0;
 
-        -- The scale of every steady_ms: milliseconds that pass whatever happens to the wall clock. It was origin_ms at
-        -- the boot, and the wall clock showed skew_ms more when that last changed.
+        -- The scale of every steady_ms: milliseconds of real time, unaffected when the wall clock is set. Its value was
+        -- origin_ms at boot; the wall clock was skew_ms ahead of it when skew_ms was last written.
         CREATE TABLE clock (
             id        INTEGER PRIMARY KEY,
             boot      TEXT NOT NULL,
@@ -31,8 +31,8 @@ extension Migration {
         create: """
             DROP INDEX schedule_next;
 
-            -- Its next time is the first after after_ms, which the daemon computes from its calendar and zone. At steady_ms
-            -- it was last fired, left out, written or resumed.
+            -- The daemon computes next_ms, the first time after after_ms, from the schedule's calendar and time zone.
+            -- steady_ms is when the schedule last fired, skipped a time, or was written or resumed.
             CREATE TABLE new_schedule (
                 name          TEXT PRIMARY KEY,
                 revision      INTEGER NOT NULL,
@@ -85,9 +85,11 @@ extension Migration {
             DROP INDEX job_unsuccessful;
             DROP INDEX job_graph;
 
-            -- Small, since every transition writes the whole row; inputs and results are in tables of their own. due_ms is
-            -- a moment of the wall clock, steady_ms one of the scale of table clock: the end of a wait that was asked for as
-            -- a duration, and, once the job is ready, since when.
+            -- Small, since every transition writes the whole row; inputs and results have their own tables. due_ms is
+            -- wall
+            -- clock time. steady_ms is on the scale of table clock: the end of a wait that was requested as a duration
+            -- and,
+            -- once the job is ready, the time since which it has been ready.
             CREATE TABLE new_job (
                 id            INTEGER PRIMARY KEY,
                 state         INTEGER NOT NULL,
@@ -127,7 +129,7 @@ extension Migration {
                     CASE WHEN state BETWEEN 3 AND 5 THEN attempt > 0 WHEN state = 7 THEN attempt = 0 ELSE 1 END)
             ) STRICT;
 
-            -- Each ends with the job's number. Jobs that succeeded are only in the index of their graph.
+            -- SQLite ends every index key with the job's number. A succeeded job is only in the index of its graph.
             CREATE INDEX job_ready ON new_job (queue_id, priority, steady_ms) WHERE state = 2;
             CREATE INDEX job_due ON new_job (due_ms) WHERE state = 1 AND steady_ms IS NULL;
             CREATE INDEX job_wait ON new_job (steady_ms) WHERE state = 1 AND steady_ms IS NOT NULL;
@@ -141,7 +143,7 @@ extension Migration {
                                  repeats_id)
             SELECT   id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
                      dependencies, pending, enqueued_ms, due_ms,
-                     -- A scheduled job that has run waits for its next try; one that runs may become ready again.
+                     -- A scheduled job that has run is waiting for its next try; a running job may become ready again.
                      CASE WHEN state BETWEEN 2 AND 3 OR (state = 1 AND attempt > 0) THEN due_ms END, started_ms, finished_ms, cancel_ms, repeats_id
             FROM     job NOT INDEXED
             ORDER BY id

@@ -1,11 +1,11 @@
 extension Migration {
-    // One rule for text that people name things with, which `HiddenCharacter` states: a class of characters in each CHECK,
-    // looked at only where a text is not plain ASCII.
+    // Each CHECK forbids the characters that `HiddenCharacter` lists; it tests for them only in text that is not plain
+    // ASCII.
 
     static let queue = TableRebuild(
         table: "queue",
         create: """
-            -- A removed one stays for the final jobs that refer to it.
+            -- The row of a removed queue stays for the final jobs that refer to it.
             CREATE TABLE new_queue (
                 id          INTEGER PRIMARY KEY,
                 name        TEXT NOT NULL,
@@ -34,7 +34,7 @@ extension Migration {
         create: """
             DROP INDEX definition_current;
 
-            -- One row for each revision; a removed or replaced one stays for the jobs that refer to it.
+            -- One row for each revision; a removed or replaced revision stays for the jobs that refer to it.
             CREATE TABLE new_definition (
                 id           INTEGER PRIMARY KEY,
                 name         TEXT NOT NULL,
@@ -115,7 +115,7 @@ extension Migration {
     static let graph = TableRebuild(
         table: "graph",
         create: """
-            -- The counts are of its jobs, by state.
+            -- The counts are the numbers of its jobs, by state.
             CREATE TABLE new_graph (
                 id          INTEGER PRIMARY KEY,
                 name        TEXT,
@@ -152,7 +152,7 @@ extension Migration {
     static let idempotency = TableRebuild(
         table: "idempotency",
         create: """
-            -- A key stands for the jobs from first_job_id on, as many as it says, until the last of them is pruned.
+            -- A key represents consecutive jobs, starting with first_job_id, until the last of them is pruned.
             CREATE TABLE new_idempotency (
                 key          TEXT PRIMARY KEY,
                 fingerprint  INTEGER NOT NULL,

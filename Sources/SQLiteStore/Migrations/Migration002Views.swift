@@ -1,5 +1,5 @@
 extension Migration {
-    /// The end of a wait is shown on the wall clock as it is now.
+    /// Shows the end of a wait as time on the current wall clock.
     static let jobsView: StaticString = """
         CREATE VIEW jobs AS
         SELECT      job.id                                     AS job,

@@ -1,9 +1,11 @@
 extension Migration {
-    /// Work that goes on for several transactions: what is open of it, for the next start to resume.
+    /// Tables for work that takes several transactions. They record what is unfinished, so that the next start can
+    /// resume it.
     static let m003 = Migration(version: 3, steps: [.sql(longWork)])
 
     private static let longWork: StaticString = """
-        -- A graph of very many jobs, until they are written. One without a row in graph was never accepted.
+        -- The parts of a large graph, until its jobs are written. A graph without a row in table graph was never
+        -- accepted.
         CREATE TABLE staged_part (
             graph_id     INTEGER NOT NULL,
             number       INTEGER NOT NULL,
@@ -13,7 +15,7 @@ extension Migration {
             CONSTRAINT staged_part_numbers CHECK (number >= 0 AND first_job_id > 0)
         ) STRICT;
 
-        -- A final job whose dependents are not all released or skipped, with the last edge that was settled.
+        -- A final job with dependents that are not released or skipped yet, and the last edge that was settled.
         CREATE TABLE settling (
             job_id         INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
             outcome        INTEGER NOT NULL,
@@ -24,7 +26,7 @@ extension Migration {
             CONSTRAINT settling_outcome CHECK (outcome BETWEEN 4 AND 7)
         ) STRICT;
 
-        -- A graph whose open jobs are being cancelled; those from below_id on have been.
+        -- A graph whose open jobs are being cancelled; the jobs from below_id upwards already are.
         CREATE TABLE cancelling (
             graph_id INTEGER PRIMARY KEY REFERENCES graph (id) ON DELETE CASCADE,
             asked_ms INTEGER NOT NULL,

@@ -2,8 +2,8 @@ import Jobs
 import SQLite
 
 extension Migration {
-    /// Writes an underscore in place of each character that does not show, since the new CHECKs refuse those. A name that is
-    /// taken already gets a number: `a_b`, `a_b-2`. What refers to a name by it follows.
+    /// Replaces each hidden character by an underscore, since the new CHECKs refuse such characters. If the new name is
+    /// already taken, it gets a number: `a_b`, `a_b-2`. References to a changed name are updated.
     @Sendable static func showHiddenText(_ connection: Connection) throws(SQLiteError) {
         let queues = HiddenNames(
             next: "SELECT name FROM queue WHERE name > ?1 ORDER BY name",
@@ -96,9 +96,9 @@ extension Migration {
     ]
 }
 
-/// Unique names. There may be very many, so memory holds only some at a time.
+/// A column of unique names. There may be very many, so memory holds at most 1000 at a time.
 private struct HiddenNames {
-    /// The names after one, in order.
+    /// Selects the names after a given one, in order.
     let next: StaticString
     let taken: StaticString
     let changes: [StaticString]
@@ -146,9 +146,9 @@ private struct HiddenNames {
     }
 }
 
-/// Texts of rows with numbers.
+/// A text column of rows that have a number.
 private struct HiddenTexts {
-    /// Number and text of the rows after one, in order.
+    /// Selects number and text of the rows after a given number, in order.
     let next: StaticString
     let change: StaticString
 

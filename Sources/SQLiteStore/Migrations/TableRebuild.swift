@@ -1,14 +1,14 @@
 import SQLite
 
-/// Replaces a table by a new one that keeps every row, the way SQLite changes columns and constraints: create, copy, drop,
-/// rename.
+/// Replaces a table by a new one with the same rows. This is how columns and constraints are changed in SQLite: create,
+/// copy, drop, rename.
 ///
-/// With foreign keys on, the drop would delete every row that refers to the old table. ``Connection/migrate(path:through:)``
-/// switches them off and checks them before the commit.
+/// With foreign keys on, the drop would delete every row that refers to the old table.
+/// ``Connection/migrate(path:through:)`` switches them off, and checks them before the commit.
 struct TableRebuild: Sendable {
     let table: String
-    /// Creates `new_<table>` and its indexes. They exist before the rows: SQLite sorts the keys of an index that is created
-    /// later in memory, and a database may have millions of rows.
+    /// Creates `new_<table>` and its indexes. The indexes exist before the rows: SQLite sorts the keys of a later index
+    /// in memory, and a database may have millions of rows.
     let create: StaticString
     /// Copies every row from `<table>` to `new_<table>`.
     let copy: StaticString

@@ -2,21 +2,22 @@ import CFiles
 import Glibc
 import Jobs
 
-/// Makes a restart equal to a reboot: the database and its write-ahead log leave the page cache before SQLite opens them.
+/// Makes a restart equivalent to a reboot: drops the database and its write-ahead log from the page cache before SQLite
+/// opens them.
 ///
-/// After a failed sync Linux marks the pages as written and keeps their contents. A process that starts again would read a
-/// log that is not on the disk, believe it, and append to it; a power cut would then lose all that it accepted. Writing
-/// the log again is no cure: file systems (ext4) may keep zeros for blocks whose first write failed, until the pages have
-/// left the cache. So this writes nothing. It makes sure that every later read comes from the disk:
+/// After a failed sync Linux marks the pages as written and keeps their contents. A restarted process would read and
+/// trust a log that is not on the disk, and append to it; a power cut would then lose everything it accepted. Writing
+/// the log again does not help: file systems (ext4) may keep zeros for blocks whose first write failed, until the pages
+/// have left the cache. So this writes nothing. It makes sure that every later read comes from the disk:
 ///
-/// - C1: nobody reads or writes the database meanwhile (SQLite's EXCLUSIVE lock), or no sync has failed.
-/// - C2: each page was seen absent from the cache, after the last write of ours, or no sync has failed.
-/// - C3: what is on the disk has reached it, and the names of the files too.
+/// - C1: no other connection reads or writes the database meanwhile (SQLite's EXCLUSIVE lock), or no sync has failed.
+/// - C2: each page was seen absent from the cache after our last write, or no sync has failed.
+/// - C3: the files and their directory are synced.
 struct ColdStart {
     let location: DatabaseLocation
     let lock: DatabaseLock
     let database: Int32
-    /// How long a reader of the database is waited for.
+    /// How long to wait for other connections to the database.
     let patience: Duration
 
     private struct File {
@@ -24,7 +25,8 @@ struct ColdStart {
         let path: String
     }
 
-    /// - Parameter isForced: Also where there is no log, whose absence says that the database was synced last.
+    /// - Parameter isForced: Whether to drop the pages even without a log. The absence of a log normally shows that the
+    ///   last close synced the database.
     /// - Throws: ``StoreOpenError/stillCached(path:)``, ``StoreOpenError/unsyncedWithReader(path:pid:)`` and errors of the
     ///   disk; starting again later is safe.
     func run(isForced: Bool = false) throws(StoreOpenError) {
@@ -33,7 +35,7 @@ struct ColdStart {
         // SQLite has no lock on the log, so closing it drops none.
         defer { for log in files.dropFirst() { Glibc.close(log.descriptor) } }
         if files.count == 1, !isForced, !lock.marks.mayCacheDiffer, fdatasync(database) == 0 {
-            // A backup that was just restored may not be on the disk yet: that is synced now.
+            // A backup that was just restored may not be on the disk yet, hence the sync above.
             return try syncDirectory(location.directory)
         }
         guard try lockOut() else { return try startBesideReader(files, isForced: isForced) }
@@ -43,8 +45,8 @@ struct ColdStart {
             do throws(StoreOpenError) {
                 try drop(file)
             } catch {
-                // Pages stay where somebody maps them, or where the file system is an overlay on memory. They are as the disk
-                // has them where every sync succeeded, and a page that could not be read is not among them.
+                // Pages stay in memory if a process maps them or the file system is an overlay on memory. If every sync
+                // succeeded, they equal the disk, and a page that could not be read is not among them.
                 guard case .stillCached = error, !lock.marks.mayCacheDiffer else { throw error }
             }
         }
@@ -74,12 +76,13 @@ struct ColdStart {
         return File(descriptor: descriptor, path: path)
     }
 
-    // MARK: Keeping everybody out
+    // MARK: Locking out other connections
 
     /// SQLite's lock bytes (PENDING, RESERVED and SHARED; os.h). A lock on all of them keeps every connection out.
     private static let lockBytes = (start: off_t(0x4000_0000), count: off_t(512))
 
-    /// A lock of the open file, not of the process: it conflicts with SQLite's own, also with those of this process.
+    /// Sets a lock of the open file, not of the process: it conflicts with SQLite's locks, also with those of this
+    /// process.
     @discardableResult
     private func setLock(_ type: Int32) -> Bool {
         var request = Self.request(type)
@@ -91,7 +94,7 @@ struct ColdStart {
             l_type: Int16(type), l_whence: Int16(SEEK_SET), l_start: lockBytes.start, l_len: lockBytes.count, l_pid: 0)
     }
 
-    /// - Returns: False when a connection is still open after all the patience.
+    /// - Returns: False when a connection is still open after ``patience``.
     private func lockOut() throws(StoreOpenError) -> Bool {
         let giveUpAt = ContinuousClock.now + patience
         var pause: UInt32 = 500
@@ -103,15 +106,15 @@ struct ColdStart {
             default: throw .system(operation: "lock", path: location.path, code: code)
             }
             if ContinuousClock.now >= giveUpAt { return false }
-            // As SQLite's own busy handler: the kernel wakes nobody for a lock with a limit of time.
+            // Polls as SQLite's busy handler does: the kernel has no wait for a lock with a timeout.
             usleep(pause)
             pause = min(pause * 2, 50_000)
         }
         return true
     }
 
-    /// A connection that stays open keeps in shared memory how much of the log was copied into the database, so that
-    /// pages whose sync failed would never be copied again.
+    /// Starts although another connection is open, unless a sync has failed. An open connection keeps in shared memory
+    /// how much of the log was copied into the database, so pages whose sync failed would never be copied again.
     private func startBesideReader(_ files: [File], isForced: Bool) throws(StoreOpenError) {
         for file in files where fdatasync(file.descriptor) != 0 { lock.note { $0.noteFailedSync() } }
         guard !isForced, !lock.marks.mayCacheDiffer else {
@@ -129,20 +132,21 @@ struct ColdStart {
     // MARK: Dropping pages
 
     private func drop(_ file: File) throws(StoreOpenError) {
-        // Without a disk there is nothing that could differ.
+        // A file in memory has no disk from which it could differ.
         if halyard_is_in_memory(file.descriptor) != 0 { return }
         var status = stat()
         guard fstat(file.descriptor, &status) == 0 else {
             throw .system(operation: "look at", path: file.path, code: errno)
         }
-        // A page that was absent once has been read from the disk since, whoever reads the file beside us (a backup).
+        // A page that was absent once has been read from the disk since, even if another process (a backup) reads the
+        // file, too.
         var notSeenAbsent = [0..<(Int(status.st_size) + Self.pageBytes - 1) / Self.pageBytes]
         for attempt in 0..<12 {
             let code = posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED)
             guard code == 0 else { throw .system(operation: "drop from memory", path: file.path, code: code) }
             notSeenAbsent = try resident(among: notSeenAbsent, of: file)
             if notSeenAbsent.isEmpty { return }
-            // The kernel may be about to let them go: 1 ms, doubling, 2 s in all.
+            // The kernel may still be about to release pages: waits 1 ms, doubling, 2 s in all.
             usleep(1000 << min(UInt32(attempt), 8))
         }
         throw .stillCached(path: file.path)
@@ -150,7 +154,7 @@ struct ColdStart {
 
     private static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// Asks the kernel about 64 Ki pages at a time.
+    /// The pages that are in memory. Queries 64 Ki pages per system call.
     private func resident(among pages: [Range<Int>], of file: File) throws(StoreOpenError) -> [Range<Int>] {
         var found: [Range<Int>] = []
         for range in pages {
@@ -169,7 +173,7 @@ struct ColdStart {
         return found
     }
 
-    /// A mapping that nothing can read brings no page in.
+    /// Maps the file without access, so that the query itself loads no page.
     private func residency(of pages: Range<Int>, _ file: File) throws(StoreOpenError) -> [UInt8] {
         let bytes = pages.count * Self.pageBytes
         let mapping = mmap(

@@ -39,7 +39,7 @@ extension Connection {
         let found: String?
         do throws(SQLiteError) {
             found = try text(setting)
-            // SQLite keeps the old mode without a word where it could not read the file.
+            // SQLite silently keeps the old mode when it could not read the file.
             if found != expected, let readFailure { throw readFailure }
         } catch {
             throw StoreOpenError(error, path: path)

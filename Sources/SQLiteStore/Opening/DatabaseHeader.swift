@@ -22,7 +22,7 @@ extension SQLiteJobStore {
             guard count >= 0 else { throw .system(operation: "read", path: path, code: errno) }
             if count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) { break }
             if isSecondLook { throw .notADatabase(path: path) }
-            // The second look is at the disk.
+            // Drops the cached page, so that the second read comes from the disk.
             _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         }
         let applicationID = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }

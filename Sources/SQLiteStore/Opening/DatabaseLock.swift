@@ -70,7 +70,7 @@ public final class DatabaseLock: Sendable {
         }
     }
 
-    /// What is left for the next holder, and was left by the last one.
+    /// Marks from the previous holder and this one, kept in the file for the next holder.
     var marks: LockMarks { state.withLock(\.marks) }
 
     func note(_ change: (inout LockMarks) -> Void) {
@@ -85,12 +85,12 @@ public final class DatabaseLock: Sendable {
         guard let descriptor = state.descriptor else { return }
         let holder = LockHolder(pid: state.role == nil ? nil : getpid(), role: state.role)
         let text = Array((holder.text + (state.marks.isEmpty ? "" : state.marks.text + "\n")).utf8)
-        // Written before the rest of an older text is cut off, so that nobody reads an empty one.
+        // Writes the text before it truncates the older one, so that no reader sees an empty file.
         _ = pwrite(descriptor, text, text.count, 0)
         _ = ftruncate(descriptor, off_t(text.count))
     }
 
-    /// Holds the database file itself, until the lock is released. No connection to it may be open in this process.
+    /// Locks the database file itself until this lock is released. No connection to it may be open in this process.
     func holdDatabase(_ location: DatabaseLocation) throws(StoreOpenError) -> HeldDatabase {
         try state.withLock { (state) throws(StoreOpenError) in
             state.database.take()?.release()
@@ -123,7 +123,7 @@ public final class DatabaseLock: Sendable {
         state.withLock { state in
             state.database.take()?.release()
             if let open = state.descriptor {
-                // Nobody shall take the next holder for this one.
+                // Otherwise a reader could mistake the next holder for this one.
                 if state.marks.isEmpty {
                     _ = ftruncate(open, 0)
                 } else {

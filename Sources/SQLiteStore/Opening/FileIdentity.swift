@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file itself, whatever names it has.
+/// Identifies a file by device and inode, whatever its names.
 struct FileIdentity: Sendable, Hashable {
     let device: UInt64
     let inode: UInt64
@@ -10,14 +10,14 @@ struct FileIdentity: Sendable, Hashable {
         inode = UInt64(status.st_ino)
     }
 
-    /// The file that has this name now; nil, with `errno`, when there is none.
+    /// The file that has this name now; nil, with `errno` set, when there is none.
     init?(at path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// As ``text`` writes it.
+    /// Parses the format of ``text``.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let device = UInt64(parts[0]), let inode = UInt64(parts[1]) else { return nil }

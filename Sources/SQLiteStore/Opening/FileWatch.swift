@@ -1,21 +1,21 @@
 import Glibc
 import Synchronization
 
-/// Sleeps until the kernel reports a change of a store's names, then looks whether a file is lost (P10).
+/// Sleeps until the kernel reports a change to the names of a store's files, then checks whether a file is lost (P10).
 final class FileWatch: Sendable {
     private let descriptor: Int32
     private let directory: Int32
     private let isStopping = Atomic(false)
 
     /// - Parameter onLoss: Called at most once, on the watch's own thread.
-    /// - Returns: Nil where the kernel has no more watches to give.
+    /// - Returns: Nil when the kernel's limit on watches is reached, or no thread could be started.
     init?(_ files: StoreFiles, in location: DatabaseLocation, onLoss: @escaping @Sendable () -> Void) {
         descriptor = inotify_init1(Int32(IN_CLOEXEC))
         if descriptor < 0 { return nil }
         directory = inotify_add_watch(
             descriptor, location.directory,
             UInt32(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF))
-        // Its names elsewhere, and the database where its directory is mounted over.
+        // Also reports changes to hard links elsewhere, and to the database when its directory is mounted over.
         let database = inotify_add_watch(
             descriptor, location.path, UInt32(IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF))
         let names = Set(files.paths.map { $0.split(separator: "/").last.map(String.init) ?? "" })
@@ -29,7 +29,7 @@ final class FileWatch: Sendable {
             Glibc.close(descriptor)
             return nil
         }
-        // What happened since the files were opened.
+        // Catches changes between the opening of the files and the start of the watch.
         if files.look() != nil { onLoss() }
     }
 
@@ -52,7 +52,7 @@ final class FileWatch: Sendable {
             let count = read(descriptor, buffer, size)
             if count < 0, errno == EINTR { continue }
             if count <= 0 || isStopping.load(ordering: .acquiring) { return }
-            // Other files of the directory come and go, too.
+            // Other files in the directory change, too.
             if !isLost, concerns(UnsafeRawBufferPointer(start: buffer, count: count), names), files.look() != nil {
                 isLost = true
                 onLoss()
@@ -67,7 +67,7 @@ final class FileWatch: Sendable {
             let start = at + MemoryLayout<inotify_event>.size
             at = start + Int(event.len)
             let name = String(decoding: events[start..<at].prefix { $0 != 0 }, as: UTF8.self)
-            // Nameless: the directory or the database itself, or more events than the kernel kept.
+            // An event without a name concerns the directory or the database itself, or is a queue overflow.
             if name.isEmpty || names.contains(name) { return true }
         }
         return false

@@ -3,8 +3,8 @@ import Glibc
 
 /// The database file, open and locked by its device and inode: a second name of the file is not a second database.
 ///
-/// Closing the descriptor drops the locks that SQLite has on the file in this process (they are fcntl locks), so it stays
-/// open until every connection is closed.
+/// Closing the descriptor would drop the locks that SQLite holds on the file in this process (they are fcntl locks), so
+/// the descriptor stays open until every connection is closed.
 struct HeldDatabase: Sendable {
     let descriptor: Int32
     let identity: FileIdentity
@@ -38,14 +38,15 @@ struct HeldDatabase: Sendable {
     }
 
     func release() {
-        // Closing alone releases nothing while a child that is about to start a program has a copy.
+        // Closing alone would not release the lock while a forked child that has not yet started its program has a
+        // copy.
         flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }
 }
 
 extension DatabaseLocation {
-    /// Refuses a file that has another name: the write-ahead log belongs to one name, and what is in it would be missing
+    /// Refuses a file with a second name: the write-ahead log belongs to one name, and its contents would be missing
     /// under the other.
     func checkNames(_ descriptor: Int32) throws(StoreOpenError) {
         var status = try facts(descriptor)
@@ -62,7 +63,7 @@ extension DatabaseLocation {
 
     /// The same for a process that only reads.
     func checkNames() throws(StoreOpenError) {
-        // Opened as a path only: closing that drops no locks.
+        // Opened with O_PATH: closing such a descriptor drops no locks.
         let descriptor = Glibc.open(path, halyard_open_as_path | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .system(operation: "look at", path: path, code: errno) }
         defer { Glibc.close(descriptor) }
@@ -77,7 +78,7 @@ extension DatabaseLocation {
         return status
     }
 
-    /// After a crash between the two steps that name a new database.
+    /// Whether the second name is the draft's, which a crash between the two naming steps of a new database leaves.
     private func isDraftToo(_ status: stat) -> Bool {
         status.st_nlink == 2 && FileIdentity(at: draftPath) == FileIdentity(status)
     }

@@ -1,10 +1,11 @@
 import Glibc
 
-/// What a holder of the lock leaves for the next one, in the third line of the lock file: `failed-sync=BOOT suspect`.
+/// Marks that a holder of the lock leaves for the next one in the third line of the lock file, such as
+/// `failed-sync=BOOT suspect`.
 ///
-/// The mark of a failed sync is about memory, so it needs no sync of its own: a power cut settles the matter.
+/// The mark of a failed sync needs no sync itself: it concerns the page cache, which a power cut clears.
 struct LockMarks: Sendable, Hashable {
-    /// The boot in which a sync failed and since which the files were not read from the disk again.
+    /// The boot in which a sync failed, until the files have been read from the disk again.
     var failedSyncBoot: String?
     /// SQLite reported damage while the store was in use. The next start checks the database completely.
     var suspectsDamage = false
@@ -37,7 +38,8 @@ struct LockMarks: Sendable, Hashable {
 
     mutating func noteFailedSync() { failedSyncBoot = Self.boot }
 
-    /// A mark of an earlier boot says nothing about today's page cache. A boot that is unknown may be this one.
+    /// Whether the page cache may differ from the disk. A mark from an earlier boot says nothing about the current page
+    /// cache; an unknown boot may be this one.
     var mayCacheDiffer: Bool {
         guard let failedSyncBoot else { return false }
         return failedSyncBoot == Self.unknownBoot || Self.boot == Self.unknownBoot || failedSyncBoot == Self.boot
@@ -45,7 +47,7 @@ struct LockMarks: Sendable, Hashable {
 
     private static let unknownBoot = "unknown"
 
-    /// A sandbox may hide it.
+    /// The boot id; unknown when a sandbox hides `/proc`.
     private static let boot: String = {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return unknownBoot }

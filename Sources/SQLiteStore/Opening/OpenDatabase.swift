@@ -14,7 +14,7 @@ extension DatabaseLocation {
             if access(path, R_OK) != 0 { throw .unreadableFile(path: path) }
             if access(path, W_OK) != 0 { throw .readOnlyFile(path: path) }
             if let lost = lock.marks.lostDatabase {
-                // Another database would be given the log of the lost one.
+                // SQLite would apply the log of the lost database to this one.
                 if FileIdentity(at: path) != lost, hasLog { throw .lost(path: path) }
                 lock.note { $0.lostDatabase = nil }
             }
@@ -31,13 +31,14 @@ extension DatabaseLocation {
         return stat(path + "-wal", &status) == 0 && status.st_size > 0
     }
 
-    /// - Parameter isSuspect: Whether the database is checked completely, whatever its size.
+    /// - Parameter isSuspect: Whether to check the database completely, whatever its size.
     func connectForWriting(
         _ options: StoreOptions, size: Int64, isSuspect: Bool
     ) throws(StoreOpenError) -> Connection {
         let connection = try openConnection(.readWrite, options)
         do throws(SQLiteError) {
-            // Only an orderly end copies the log into the database; after a failure the next start reads the log again.
+            // Only an orderly close copies the log into the database; after a failure the next start reads the log
+            // again.
             try connection.enable(.keepsWALOnClose)
         } catch {
             throw StoreOpenError(error, path: path)
@@ -58,8 +59,8 @@ extension DatabaseLocation {
         return connection
     }
 
-    /// Opens the database beside the process that writes. Looks twice before it reports damage, the second time at what
-    /// the disk holds, as far as the kernel lets go of what it remembers.
+    /// Opens the database while another process may write it. Reads twice before it reports damage, the second time
+    /// from the disk, as far as the kernel drops its cached pages.
     func openForReading<Opened>(
         _ options: StoreOptions, _ body: (Connection) throws(StoreOpenError) -> Opened
     ) throws(StoreOpenError) -> Opened {
@@ -86,8 +87,8 @@ extension DatabaseLocation {
         return connection
     }
 
-    /// A hint. The descriptor stays open, since closing it would drop the locks of other connections of this process; a
-    /// process looks at damage once or twice.
+    /// Hints that the kernel should drop the file's cached pages. The descriptor stays open, since closing it would
+    /// drop the locks of this process's other connections; a process does this at most once or twice.
     private func forgetCache(of file: String) {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         if descriptor >= 0 { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }

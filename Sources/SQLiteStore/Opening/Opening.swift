@@ -19,12 +19,12 @@ struct Opening {
         self.clock = clock
     }
 
-    /// Opens the connection that writes, and with it whatever else `body` opens.
+    /// Opens the connection that writes, then runs `body`, which may open more.
     ///
-    /// Damage is believed only when it is seen twice, the second time on the disk itself: a read that fails for a moment
-    /// can look like damage, and so can a page that never reached the disk.
+    /// Damage is believed only when it is seen twice, the second time on the disk itself: a read that fails temporarily
+    /// can look like damage, and so can a cached page that never reached the disk.
     ///
-    /// - Parameter body: May run twice; what it opened is closed when it throws.
+    /// - Parameter body: May run twice; it must close what it opened before it throws.
     func open<Opened>(
         _ body: (Connection) throws(StoreOpenError) -> Opened
     ) throws(StoreOpenError) -> Opened {
@@ -45,14 +45,14 @@ struct Opening {
         return opened
     }
 
-    /// For one connection alone.
+    /// Opens only the connection that writes.
     func writer() throws(StoreOpenError) -> Writer {
         try open { (connection) throws(StoreOpenError) in
             try mappingErrors { () throws(SQLiteError) in try Writer(connection, lock: lock, clock: clock) }
         }
     }
 
-    /// The files of the connection that is open by now.
+    /// The files of the database. Call it after the connection is open.
     func files() throws(StoreOpenError) -> StoreFiles {
         guard let held = lock.heldDatabase else { preconditionFailure("opened without the database held") }
         return try StoreFiles(location, database: held)
@@ -80,7 +80,7 @@ struct Opening {
 }
 
 extension StoreOpenError {
-    /// What a failed read can be mistaken for.
+    /// Whether the error may be caused by a failed read instead of damage.
     var mayBeMisread: Bool {
         switch self {
         case .damaged, .notADatabase, .settingRefused: true
@@ -88,7 +88,7 @@ extension StoreOpenError {
         }
     }
 
-    /// Errors of writing as well: SQLite syncs in many places.
+    /// Whether the error may be a failed sync. Includes failed writes, since SQLite syncs in many places.
     fileprivate var mayBeFailedSync: Bool {
         guard case .sqlite(_, let code, _) = self else { return false }
         let error = SQLiteError(code: code, message: "")

@@ -1,18 +1,18 @@
 import Glibc
 import Synchronization
 
-/// The files of an open store: what must keep its name for as long as the store is in use.
+/// The files of an open store, which must keep their names while the store is in use.
 ///
-/// SQLite works on in files that were removed or replaced, and what it writes there is lost.
+/// SQLite keeps writing to files that were removed or replaced, and those writes are lost.
 final class StoreFiles: Sendable {
     /// The database comes first: without it nothing else matters.
     private let named: [(path: String, identity: FileIdentity)]
     private let database: Int32
-    /// A descriptor beside SQLite's. SQLite has no lock on the log, so closing this one drops none.
+    /// A descriptor in addition to SQLite's. SQLite has no lock on the log, so closing this descriptor drops none.
     private let log: Int32
     private let seen = Mutex<String?>(nil)
 
-    /// - Parameter database: Stays open for longer than this value.
+    /// - Parameter database: Must stay open longer than this value exists.
     init(_ location: DatabaseLocation, database: HeldDatabase) throws(StoreOpenError) {
         var named = [(path: location.path, identity: database.identity)]
         for path in [location.path + "-wal", location.path + "-shm", location.lockPath] {
@@ -34,7 +34,7 @@ final class StoreFiles: Sendable {
     var logPath: String { named[1].path }
     var paths: [String] { named.map(\.path) }
 
-    /// The file that no longer has its name, as the last ``look()`` saw it.
+    /// The file that no longer has its name, as of the last ``look()``.
     var lost: String? { seen.withLock(\.self) }
 
     /// Compares each name with its file, and remembers what it finds.
@@ -46,8 +46,8 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// The same for each commit: only whether the database and its log still have a name at all, which costs two short
-    /// system calls. A file that was moved away keeps what is written to it.
+    /// The check after each commit. It only tests whether the database and its log still have any name, which costs two
+    /// short system calls: a file that was moved away keeps what is written to it.
     func lostAtCommit() -> String? {
         if let lost { return lost }
         return hasName(database) && hasName(log) ? nil : look()

@@ -9,17 +9,17 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case notARegularFile(path: String)
     /// The lock is held; `pid` is what the holder wrote, where it could be read.
     case locked(path: String, pid: Int32?)
-    /// Another process holds the same file by another name of it.
+    /// Another process holds the same file under another name.
     case lockedUnderAnotherName(path: String, pid: Int32?)
     /// The file has hard links.
     case manyNames(path: String, count: Int)
-    /// The file, and not its directory, is mounted where it is.
+    /// The file itself, not its directory, is a mount point.
     case mountedAlone(path: String)
     /// The database was removed or replaced while a daemon used it, and has not been put back.
     case lost(path: String)
     /// After a failed sync, parts of a file cannot be read from the disk again, since they stay in memory.
     case stillCached(path: String)
-    /// A read or a sync failed, and another connection keeps the database from being read from the disk again.
+    /// A read or a sync failed, and another open connection prevents reading the database from the disk again.
     case unsyncedWithReader(path: String, pid: Int32?)
     case diskFull(path: String, freeBytes: Int64, neededBytes: Int64)
     case emptyFile(path: String)
@@ -30,9 +30,9 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case schemaTooNew(path: String, found: Int64, supported: Int64)
     /// Only when reading: the writer migrates.
     case schemaTooOld(path: String, found: Int64, needed: Int64)
-    /// Bringing the schema up to date needs more room than the disk has.
+    /// The migration needs more room than the disk has.
     case noRoomToMigrate(path: String, found: Int64, needed: Int64, freeBytes: Int64, neededBytes: Int64)
-    /// Rows of `table` refer to rows of `parent` that do not exist, which is found when the schema is brought up to date.
+    /// Rows of `table` refer to rows of `parent` that do not exist; found by a migration.
     case danglingRows(path: String, table: String, parent: String)
     case damaged(path: String, message: String)
     case busy(path: String)
@@ -66,23 +66,23 @@ extension StoreOpenError: CustomStringConvertible {
         case .lockedUnderAnotherName(let path, let pid):
             "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process") under another name, through a hard link or a second mount. Talk to that daemon through its socket, or stop it and give the file one name."
         case .manyNames(let path, let count):
-            "The job database \(path) has \(count) names (hard links), and its write-ahead log belongs to only one of them. Find the others with \"find / -xdev -samefile \(path)\" and remove them, or replace them by copies."
+            "The job database \(path) has \(count) names (hard links), and its write-ahead log belongs to only one of them. Find the others with \"find / -xdev -samefile \(path)\" and remove them, or replace them with copies."
         case .mountedAlone(let path):
             "The job database \(path) is mounted as a single file, so its write-ahead log would not be kept with it. Mount the directory that holds it."
         case .lost(let path):
             "The job database \(path) was removed or replaced while a daemon used it. Put it back with its -wal file. To use another database in its place, move \(path)-wal away; to begin with an empty one, remove \(path)-lock too."
         case .stillCached(let path):
-            "Parts of \(path) stay in memory, probably since another process has mapped the file, and may differ from the disk after a failed sync. End the process that maps it (see fuser -m, lsof), or reboot, then start again."
+            "Parts of \(path) stay in memory, probably because another process has mapped the file, and may differ from the disk after a failed sync. End the process that maps it (see fuser, lsof), or reboot, then start again."
         case .unsyncedWithReader(let path, let pid):
-            "A read or a sync of the job database \(path) failed, so what the disk holds must be read again, and that needs the file for itself. End \(pid.map { "process \($0)" } ?? "the process that has it open (an sqlite3 shell?)"), then start again."
+            "A read or a sync of the job database \(path) failed. Halyard must read the file from the disk again, and needs exclusive access for that. End \(pid.map { "process \($0)" } ?? "the process that has it open (an sqlite3 shell?)"), then start again."
         case .diskFull(let path, let free, let needed):
             "The disk that holds \(path) has \(free / 1024) KiB free; the job database needs \(needed / 1024) KiB to start. Free some space, then start again."
         case .emptyFile(let path):
-            "\(path) is an empty file, not a job database, and Halyard does not begin with a fresh one in its place. Restore a backup, or move it away, with its -wal and -shm files, to start anew."
+            "\(path) is an empty file, not a job database, and Halyard does not replace it with a new one. Restore a backup, or move it away, with its -wal and -shm files, to start with a new database."
         case .strayLog(let path):
-            "\(path) is there without its database; a new database would take it for its own. Move the database back to its side, or move it away, too, to start anew."
+            "\(path) exists without its database; SQLite would apply it to a new one. Move the database back next to it, or move it away, too, to start with a new database."
         case .notADatabase(let path):
-            "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move it away, with its -wal and -shm files, to start anew."
+            "\(path) is not an SQLite database, or its beginning is damaged. Keep a copy, then restore a backup, or move it away, with its -wal and -shm files, to start with a new database."
         case .foreignDatabase(let path, let applicationID):
             "\(path) is an SQLite database of another program (application id \(applicationID)). Set another path for the job database."
         case .schemaTooNew(let path, let found, let supported):
@@ -92,7 +92,7 @@ extension StoreOpenError: CustomStringConvertible {
         case .noRoomToMigrate(let path, let found, let needed, let free, let neededBytes):
             "The disk that holds \(path) has \(free / 1024) KiB free; bringing the database from schema \(found) to schema \(needed) takes about \(neededBytes / 1024) KiB. The database is unchanged. Free some space, then start again."
         case .danglingRows(let path, let table, let parent):
-            "Rows of table \(table) in the job database \(path) refer to rows of table \(parent) that do not exist, so that its schema cannot be brought up to date; another program changed the file. The database is unchanged. Keep a copy, list the rows with \"sqlite3 \(path) 'PRAGMA foreign_key_check'\", delete them, then start again."
+            "Rows of table \(table) in the job database \(path) refer to rows of table \(parent) that do not exist, so its schema cannot be brought up to date; another program changed the file. The database is unchanged. Keep a copy, list the rows with \"sqlite3 \(path) 'PRAGMA foreign_key_check'\", delete them, then start again."
         case .damaged(let path, let message):
             "The job database \(path) is damaged (\(message)). Keep a copy of it with its -wal file, then restore a backup, or rescue what is readable with \"sqlite3 \(path) .recover\"."
         case .busy(let path):

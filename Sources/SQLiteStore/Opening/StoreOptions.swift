@@ -2,8 +2,8 @@
 public struct StoreOptions: Sendable, Hashable {
     /// How long a statement waits for another process's transaction.
     public var busyTimeout: Duration
-    /// How long another connection is waited for that keeps the database from being read from the disk again after a crash.
-    /// Where it stays, the store opens only when no sync is known to have failed.
+    /// How long opening waits for another connection that prevents reading the database from the disk again after a
+    /// crash. If it stays open, the store opens only when no sync is known to have failed.
     public var readerPatience: Duration
     /// The size to which the write-ahead log is grown at the start, so that commits need not grow it; 0 leaves it.
     public var walBytes: Int
@@ -13,7 +13,7 @@ public struct StoreOptions: Sendable, Hashable {
     public var minimumFreeBytes: Int64
     /// Files up to this size are checked whole at the start.
     public var checkedBytes: Int64
-    /// Whether a file that is removed or replaced is noticed at once, also while nothing is written.
+    /// Whether the store notices at once when a file is removed or replaced, also while it writes nothing.
     public var watchesFiles: Bool
 
     public init(

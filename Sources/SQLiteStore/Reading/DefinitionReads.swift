@@ -88,7 +88,7 @@ struct DefinitionStatements: ~Copyable {
         WHERE    removed_ms IS NULL
         ORDER BY name
         """
-    /// The earlier of the next moment of the calendar and the end of the next wait.
+    /// The earlier of the next calendar time and the end of the next wait.
     static let nextDueSQL: StaticString = """
         SELECT min(due_ms)
         FROM   (SELECT *

@@ -1,10 +1,10 @@
 import SQLite
 
-/// Each statement walks one index and says of every job on the way whether the filter selects it, so that a walk can end
-/// after a bounded number of rows, however few of them are selected.
+/// Each statement walks one index and returns for every job whether the filter selects it, so that a walk can end after
+/// a bounded number of rows, however few of them are selected.
 ///
-/// Parameters of all: 1 queue, 2 definition, 3 kind, 4 and 5 the numbers between, 6 the states as bits, 7 the graph or
-/// the state.
+/// All take the same parameters: 1 queue, 2 definition, 3 kind, 4 and 5 the exclusive bounds of the job number, 6 the
+/// states as bits, 7 the graph or the state.
 struct ListingStatements: ~Copyable {
     static let allNewestSQL: StaticString = """
         SELECT   id,

@@ -2,10 +2,10 @@ import Jobs
 import SQLite
 
 extension Reader {
-    /// How many rows of each index one page looks at, selected or not: a few milliseconds.
+    /// How many rows of each index one page reads, selected or not. They take a few milliseconds.
     static let rowsPerPage = 10_000
 
-    /// One page, whose cost is bounded whatever the filter selects, so that other callers get their turn between two.
+    /// One page. Its cost is bounded whatever the filter selects, so that other callers are served between pages.
     func page(_ filter: JobFilter) throws(SQLiteError) -> JobPage {
         try snapshot { () throws(SQLiteError) in
             let numbers = try numbers(filter)
@@ -84,8 +84,8 @@ private struct PageNumbers {
     let isNewestFirst: Bool
     let limit: Int
     private(set) var found: [JobID] = []
-    /// Where the listing goes on: the nearest job at which a walk ended before its index did, or the page's last job when
-    /// there are more than fit.
+    /// Where the listing continues: the nearest job at which a walk stopped before the end of its index, or the page's
+    /// last job when there are more than fit.
     private(set) var next: JobID?
     /// What can still be on the page lies between these.
     private(set) var below: Int64
@@ -106,11 +106,11 @@ private struct PageNumbers {
         limitTo(found[limit - 1])
     }
 
-    /// Nothing beyond `job` is on this page.
+    /// Ends this page at `job`.
     private mutating func limitTo(_ job: JobID) {
         if let next, isBefore(next, job) || next == job { return drop(after: next) }
         next = job
-        // Inclusive for the other indexes, which have other jobs.
+        // Includes `job` itself. No other index can return it again, since each holds different jobs.
         if isNewestFirst { above = job.rawValue - 1 } else { below = job.rawValue + 1 }
         drop(after: job)
     }

@@ -34,7 +34,7 @@ final class Reader {
         try connection.checkPreparations()
     }
 
-    /// The moment on the steady scale.
+    /// The current time on the steady scale.
     func steadyNow() throws(SQLiteError) -> Int64 {
         var steady = SteadyClock(storeClock)
         try clock.read(into: &steady)

@@ -2,7 +2,8 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Ends every running attempt as crashed (P6), and puts those on trial that keep running in crashes (P14).
+    /// Ends every running attempt as crashed (P6), and puts the jobs on trial that were running in several crashes in a
+    /// row (P14).
     func rescueOrphans(maxRescues: Int, now: Timestamp) throws(SQLiteError) -> RescueReport {
         var report = RescueReport(returned: [], failed: [], cancelled: [])
         var suspects: [(CrashTrials.Trial, Timestamp)] = []
@@ -36,7 +37,7 @@ extension Writer {
         return report
     }
 
-    /// The crashes that the job's earlier attempts ended with.
+    /// The numbers of the job's earlier crashes: in a row up to now, and with no other job running.
     private func earlierCrashes(of job: JobID) throws(SQLiteError) -> (inARow: Int, alone: Int) {
         rescuing.crashes.bind(1, job.rawValue)
         defer { rescuing.crashes.reset() }
@@ -46,13 +47,13 @@ extension Writer {
 }
 
 extension JobFailure {
-    /// How an attempt ended, with what ``RescueStatements/crashesSQL`` reads.
+    /// The failure of a crashed attempt; ``RescueStatements/crashesSQL`` reads its detail.
     static func crashed(beside others: Int) -> JobFailure {
         let company =
             others == 0
             ? "it ran alone" : others == 1 ? "it ran beside another job" : "it ran beside \(others) other jobs"
         return JobFailure(
-            code: Code.crashed, message: "The daemon ended while \(company); see the journal of that time.",
+            code: Code.crashed, message: "The daemon ended while \(company); see the journal from that time.",
             detail: JSONText(trusted: Array("{\"beside\":\(others)}".utf8)))
     }
 
@@ -65,7 +66,7 @@ extension JobFailure {
 }
 
 struct RescueStatements: ~Copyable {
-    /// A stop of the daemon (4) between two crashes (5) clears nobody; any other end does.
+    /// A daemon stop (outcome 4) between two crashes (5) does not end the row of crashes; any other outcome does.
     static let crashesSQL: StaticString = """
         SELECT count(*) FILTER (WHERE number > (
                    SELECT coalesce(max(number), 0)

@@ -30,7 +30,7 @@ extension Writer {
         return try schedule(name)
     }
 
-    /// From now on its times count as fired for; see ``ScheduleRecord/sinceLast``.
+    /// Restarts the measurement of ``ScheduleRecord/sinceLast`` for the schedule.
     func mark(_ name: String) throws(SQLiteError) {
         try scheduling.mark.bind(1, name)
         scheduling.mark.bind(2, steady.now)

@@ -1,12 +1,12 @@
 import Jobs
 import SQLite
 
-/// A graph with very many open jobs is cancelled from its last job to its first, so that dependents, which usually have
-/// the higher numbers, are cancelled before what they depend on.
+/// Cancels a graph with very many open jobs from its last job to its first, so that dependents, which usually have the
+/// higher numbers, are cancelled before their dependencies.
 ///
 /// - K1: from the request on, a job of the graph that would start or be skipped is cancelled instead.
 extension Writer {
-    /// Whether any job is to be cancelled by a request that goes on for several transactions.
+    /// Whether a cancellation that takes several transactions is in progress.
     var isCancelling: Bool { !memory.cancelling.isEmpty || !cancelledTogether.isEmpty }
 
     func beginCancelling(_ graph: GraphID, now: Timestamp) throws(SQLiteError) {
@@ -21,7 +21,7 @@ extension Writer {
 
     func cancelSlice(of graph: GraphID) throws(SQLiteError) -> Bool {
         guard let request = memory.cancelling[graph] else { return false }
-        // Jobs that are not written yet could not be cancelled.
+        // Waits until the graph is written: a job without a row cannot be cancelled.
         if memory.writing[graph] != nil { return true }
         var jobs: [JobID] = []
         cancelling.openBelow.bind(1, graph.rawValue)
@@ -44,7 +44,7 @@ extension Writer {
         return true
     }
 
-    /// K1. False when nobody asked for the job's cancellation, or when it has started.
+    /// Carries out K1 for one job. False when no request covers the job, or when it has started.
     func cancelIfAsked(_ job: JobID, now: Timestamp) throws(SQLiteError) -> Bool {
         cancelling.job.bind(1, job.rawValue)
         guard try cancelling.job.step() else { return false }

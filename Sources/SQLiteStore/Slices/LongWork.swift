@@ -1,12 +1,13 @@
 import Jobs
 import SQLite
 
-/// Work that would hold up every other write if it were one transaction, and so is carried out in slices between them.
+/// Work that would hold up every other write if it were one transaction. It is carried out in slices between the other
+/// writes.
 ///
 /// Invariants:
-/// - L1: a row says that the work is open, from the transaction that promised it to the slice that ends it. A start resumes
-///   what is open.
-/// - L2: a slice and its progress are one transaction, and a slice touches a bounded number of rows.
+/// - L1: a row records that the work is open, from the transaction that promises it to the slice that ends it. The next
+///   start resumes open work.
+/// - L2: a slice and the record of its progress are one transaction, and a slice touches a bounded number of rows.
 enum LongWork: Hashable, Sendable {
     /// The jobs of an accepted graph are being written.
     case writing(GraphID)
@@ -20,18 +21,18 @@ enum LongWork: Hashable, Sendable {
     case pruning(GraphID)
 }
 
-/// What a caller that waits for long work learns at its end.
+/// The results that long work returns to the caller waiting for it.
 struct LongWorkReport: Sendable {
-    /// Of a graph that was written: the jobs that were skipped at once.
+    /// The jobs of a written graph that were skipped at once.
     var skipped: [JobID] = []
-    /// Of a graph that was cancelled.
+    /// The results for the jobs of a cancelled graph.
     var cancelled: [JobID: CancelResult] = [:]
-    /// Of a graph that was pruned; 0 when jobs outside depend on it.
+    /// How many jobs of a pruned graph were deleted; 0 when jobs outside depend on the graph.
     var deleted = 0
 }
 
 extension Writer {
-    /// Rows in one slice: a few milliseconds.
+    /// The number of rows in one slice, which take a few milliseconds.
     static let rowsPerSlice = 500
 
     /// A request of more rows than this is carried out in slices.
@@ -60,13 +61,13 @@ extension Writer {
 
     // MARK: Callers that wait
 
-    /// Called by a request within its transaction, which may run again after a rollback.
+    /// Registers the waiter. A request calls this in its transaction, and again if that is repeated after a rollback.
     func wait(for work: LongWork, _ waiter: any LongWorkWaiter) {
         waiters[work, default: []].removeAll { $0 === waiter }
         waiters[work, default: []].append(waiter)
     }
 
-    /// After the commit of a slice: tells those who waited for what it ended.
+    /// Answers the callers whose work the last slice ended. Called after the commit of a slice.
     func answerWaiters() {
         for work in endedWork {
             let report = reports.removeValue(forKey: work) ?? LongWorkReport()
@@ -75,14 +76,14 @@ extension Writer {
         endedWork = []
     }
 
-    /// The work stays open for the next start.
+    /// Answers all waiting callers with a failure. The work stays open for the next start.
     func dismissWaiters(_ reason: StoreError) {
         for waiter in waiters.values.joined() { waiter.ended(.failure(reason)) }
         waiters = [:]
     }
 }
 
-/// A caller that waits for long work. Told once.
+/// A caller that waits for long work. It is answered once.
 protocol LongWorkWaiter: AnyObject {
     func ended(_ result: Result<LongWorkReport, StoreError>)
 }

@@ -5,7 +5,7 @@ import SQLite
 ///
 /// SAFETY: only the writer's thread touches the variables; the caller sees the answer through the continuation.
 final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecked Sendable {
-    /// What a request came to at once: its value, and the work that is to end before the caller hears of it.
+    /// The immediate result of a request: its value, and the work that must end before the caller is answered.
     typealias Begun = (value: Value, work: LongWork?)
     typealias Answer = Result<(value: Value, report: LongWorkReport?), StoreError>
 
@@ -30,7 +30,7 @@ final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecke
 
     func answer(_ failure: StoreError?) {
         if let failure {
-            // It did not begin; a waiter that stays registered is never told, since no such work ends.
+            // The work did not begin. A registration that remains is harmless, since no such work ends.
             begun = nil
             continuation.resume(returning: .failure(failure))
         } else if let begun, begun.work == nil {
@@ -43,13 +43,13 @@ final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecke
         begun = nil
         switch result {
         case .success(let report): continuation.resume(returning: .success((value, report)))
-        // The work began, is durable, and is resumed by the next start.
+        // The work has begun and is durable; the next start resumes it.
         case .failure: continuation.resume(returning: .success((value, nil)))
         }
     }
 }
 
-/// One slice, as a request among the others.
+/// One slice, run as a request like any other.
 ///
 /// SAFETY: only the writer's thread touches it.
 final class SliceRequest: Request, @unchecked Sendable {

@@ -1,10 +1,10 @@
 import Jobs
 import SQLite
 
-/// A graph of very many jobs is deleted in slices: the edges first, then the jobs, at last the graph. From the request on no
-/// new job may depend on one of its jobs.
+/// The phases in which a graph of very many jobs is deleted: first a check for dependents outside, then the edges, the
+/// jobs, and finally the graph itself. From the request on, no new job may depend on one of its jobs.
 enum PruningPhase: Hashable, Sendable {
-    /// Looking for dependents outside, beyond this job.
+    /// Looking for dependents outside the graph, for its jobs after this one.
     case checking(after: Int64)
     case edges
     case jobs
@@ -12,7 +12,7 @@ enum PruningPhase: Hashable, Sendable {
 
 extension Writer {
     func beginPruning(_ graph: GraphID) throws(SQLiteError) -> LongWork? {
-        // Another prune was faster.
+        // Another prune has already deleted it.
         guard try numbers(of: graph) != nil else { return nil }
         if memory.pruning[graph] == nil {
             pruning.insert.bind(1, graph.rawValue)
@@ -54,7 +54,8 @@ extension Writer {
         return true
     }
 
-    /// Nil when a job outside, which has a higher number than all inside, depends on one of the next jobs.
+    /// The last of the next few jobs; nil when a job outside the graph depends on one of them. Jobs outside that depend
+    /// on the graph have higher numbers than all its jobs.
     private func lastWithoutOutsideDependents(
         _ graph: GraphID, after: Int64, in numbers: ClosedRange<Int64>
     ) throws(SQLiteError) -> Int64? {
@@ -105,7 +106,7 @@ extension Writer {
         return jobs
     }
 
-    /// The jobs of a graph have numbers in a row. Nil when there are none.
+    /// The numbers of a graph's jobs, which are consecutive. Nil when it has none.
     private func numbers(of graph: GraphID) throws(SQLiteError) -> ClosedRange<Int64>? {
         pruning.numbers.bind(1, graph.rawValue)
         defer { pruning.numbers.reset() }

@@ -1,13 +1,13 @@
 import Jobs
 import SQLite
 
-/// The end of a job releases or skips its dependents in the same transaction, up to ``Writer/rowsPerSlice`` of them. The rest
-/// follows in slices: a row says from where on.
+/// A final job whose dependents are being released or skipped. The transaction that ends the job settles up to
+/// ``Writer/rowsPerSlice`` of them; slices settle the rest, starting where the job's row says.
 ///
 /// Invariants:
 /// - S1: a dependent is released only after the result it waits for is durable (P4): the slices come after that commit.
-/// - S2: each edge is settled once: its parent's row names the last edge that was, in the order of the index.
-/// - S3: an edge that is written while its parent is being settled counts as pending if the slices are still to come to it,
+/// - S2: each edge is settled once: its parent's row names the last settled edge, in the order of the index.
+/// - S3: an edge that is written while its parent is being settled counts as pending if a later slice will reach it,
 ///   and as settled otherwise.
 struct SettlingJob {
     let job: JobID
@@ -18,7 +18,7 @@ struct SettlingJob {
     var last = EdgeKey.beforeAll
 }
 
-/// The place of an edge among those of one parent, in the order of `dependency_parent`.
+/// The position of an edge among the edges of one parent, in the order of `dependency_parent`.
 struct EdgeKey: Comparable {
     let condition: Int
     let job: Int64
@@ -42,7 +42,7 @@ struct EdgeKey: Comparable {
 }
 
 extension Writer {
-    /// The outcome of a dependency, as far as one edge is concerned; nil while the edge is to wait (S3).
+    /// The outcome of a dependency as one edge sees it; nil while the edge counts as pending (S3).
     func settledOutcome(of job: JobID, for edge: EdgeKey) throws(SQLiteError) -> Outcome? {
         if let settling = memory.settling[job], settling.last < edge { return nil }
         return try dependencyState(of: job)??.outcome
@@ -59,7 +59,7 @@ extension Writer {
         return .some(state)
     }
 
-    /// Keeps for later slices what did not fit into this transaction.
+    /// Leaves to later slices the edges that did not fit into this transaction.
     func postpone(_ jobs: [SettlingJob]) throws(SQLiteError) {
         for parent in jobs {
             settling.keep.bind(1, parent.job.rawValue)
@@ -79,7 +79,7 @@ extension Writer {
         guard let parent = memory.settling[job] else { return false }
         memory.settling[job] = nil
         try settle([parent])
-        // Kept again, from a later edge on, where the slice came to its end first.
+        // `settle` postponed the job again, at a later edge, if the slice was full.
         if memory.settling[job] != nil { return true }
         settling.forget.bind(1, job.rawValue)
         try settling.forget.run()

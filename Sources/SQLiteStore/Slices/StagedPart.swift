@@ -1,14 +1,14 @@
 import Jobs
 
-/// A part of a large graph as it lies in the database until its jobs are written: bytes that only this release's writer
-/// reads. A job with very many dependencies continues in the parts that follow.
+/// A part of a large graph, stored in the database until its jobs are written. Only the writer of this release reads
+/// its bytes. A job with very many dependencies continues in the following parts.
 struct StagedPart {
     struct Entry {
         /// Index in the graph.
         var index: Int
-        /// Nil where the job itself is in an earlier part.
+        /// Nil if the job itself is in an earlier part.
         var job: Job?
-        /// The place of the first of these dependencies among all of the job.
+        /// The position of the first of these dependencies among all dependencies of the job.
         var position: Int
         var dependencies: [NewDependency]
     }
@@ -30,9 +30,10 @@ struct StagedPart {
 
     private static let maxBytes = 128 << 10
 
-    /// The parts of a graph, each with dependencies before dependents, small enough to be written in one slice.
+    /// Divides a graph into parts that are small enough to be written in one slice, with dependencies before
+    /// dependents.
     ///
-    /// - Parameter queues: The number of each queue by name.
+    /// - Parameter queues: The index of each queue by name.
     static func divide(
         _ graph: NewGraph, order: [Int], queues: [String: Int],
         _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
@@ -65,7 +66,7 @@ struct StagedPart {
 
     // MARK: Reading
 
-    /// Nil when the bytes are not a part: the database was changed by somebody else.
+    /// Nil when the bytes are not a part, since another program changed the database.
     init?(_ bytes: [UInt8]) {
         var rest = bytes[...]
         entries = []
@@ -107,7 +108,7 @@ extension StagedPart.Job {
 }
 
 extension [UInt8] {
-    /// Zigzag, then seven bits a byte.
+    /// Appends a zigzag-encoded number, seven bits per byte.
     fileprivate mutating func append(number: Int) {
         var rest = UInt64(bitPattern: Int64(number << 1) ^ Int64(number >> 63))
         while rest >= 128 {
@@ -176,7 +177,7 @@ extension ArraySlice<UInt8> {
         return nil
     }
 
-    /// Nil when there is none; the text itself may be missing, too.
+    /// Nil when the bytes are invalid. A valid entry may contain no text.
     fileprivate mutating func popText() -> (bytes: [UInt8]?, Void)? {
         guard let count = popNumber(), count <= self.count else { return nil }
         if count < 0 { return (nil, ()) }

@@ -1,20 +1,22 @@
 import Jobs
 import SQLite
 
-/// A graph of which very many rows come is accepted in three steps, so that no other write waits for all of them:
+/// Accepts a graph of very many rows in three steps, so that no other write waits for all of them:
 ///
-/// 1. Its parts are stored, a few in each transaction. Nothing but the next start, which deletes them, knows of them.
-/// 2. One short transaction accepts it: the graph, all of its jobs counted as blocked, its key. From then on it is kept (P1).
-/// 3. The jobs are written part by part, dependencies before dependents, and the parts deleted. The jobs that are written
-///    run already. The caller is answered at the end of this.
+/// 1. The parts are stored, a few in each transaction. They are not visible yet; if the daemon stops now, the next
+///    start deletes them.
+/// 2. One short transaction accepts the graph: its row, all of its jobs counted as blocked, and its key. From then on
+///    it is kept (P1).
+/// 3. The jobs are written part by part, dependencies before dependents, and the parts are deleted. Jobs that are
+///    written may already run. The caller is answered at the end of this step.
 extension Writer {
-    /// What is reserved for a graph, and what it was checked against.
+    /// The numbers that are reserved for a graph, and the rows it was checked against.
     struct Staging: Sendable {
-        /// Names the jobs outside that the graph depends on, in ``Writer/needed``.
+        /// The key in ``Writer/needed`` of the jobs outside that the graph depends on.
         let needs: Int
         let graph: GraphID
         let firstJob: Int64
-        /// Numbers by name.
+        /// Queue indexes by name.
         let queues: [String: Int]
     }
 
@@ -23,7 +25,10 @@ extension Writer {
         case begun(Staging)
     }
 
-    /// - Parameter needs: As ``need(_:as:)`` was called with before. A graph has higher numbers than what it depends on.
+    /// Checks the graph and reserves its numbers. Call ``need(_:as:)`` first: a graph's numbers are higher than those
+    /// of its dependencies.
+    ///
+    /// - Parameter needs: The value that was passed to ``need(_:as:)``.
     func beginStaging(_ summary: GraphSummary, needs: Int) throws(SQLiteError) -> StagingDecision {
         if let outcome = try answer(to: summary) {
             needed[needs] = nil
@@ -35,7 +40,7 @@ extension Writer {
             needs: needs, graph: GraphID(memory.nextGraph), firstJob: memory.nextJob, queues: queues)
         memory.nextGraph += 1
         memory.nextJob += Int64(summary.jobs)
-        // A rollback, or a start, reads the numbers again.
+        // Stored, since a rollback and a start read the numbers again.
         try keepNumbers()
         unaccepted.insert(staging.graph)
         return .begun(staging)
@@ -53,7 +58,8 @@ extension Writer {
         return nil
     }
 
-    /// Checks jobs that the graph depends on, and keeps them from being pruned until the graph is written.
+    /// Checks that the jobs exist on which the graph depends, and keeps them from being pruned until the graph is
+    /// written.
     func need(_ jobs: ArraySlice<JobID>, as needs: Int) throws(SQLiteError) -> EnqueueRefusal? {
         for job in jobs {
             guard try dependencyState(of: job) != nil else {
@@ -143,7 +149,7 @@ extension Writer {
             let parent = number(of: dependency.job, first: first)
             let position = entry.position + offset
             try insertDependency(of: id, position: position, on: parent, dependency.condition)
-            // I2: it counts as pending until here.
+            // I2: the edge has counted as pending until here.
             guard
                 let outcome = try settledOutcome(
                     of: parent, for: EdgeKey(condition: dependency.condition, job: id, position: position))
@@ -168,12 +174,12 @@ extension Writer {
         var new = NewJob(
             definition: job.definition, node: job.node, input: job.input,
             priority: Priority(rawValue: job.priority) ?? .normal,
-            // A wait counts from here: the moment of the acceptance is only known on the wall clock.
+            // A wait starts here: the time of acceptance is only known on the wall clock.
             start: job.start, repeats: job.repeats)
         new.queue = memory.queues[job.queue].settings.name
         try insertJob(
             new, id: id.rawValue, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
-        // Accepting has counted it as blocked.
+        // The acceptance counted the job as blocked.
         count(queue: job.queue, graph: graph, from: .blocked, to: start.state, now: now)
         memory.count(queue: job.queue) { $0[start.state] -= 1 }
         if let input = job.input { try insert(input, of: id) }
@@ -191,15 +197,15 @@ extension Writer {
     }
 }
 
-/// What the acceptance of a large graph needs to know of its jobs.
+/// The facts about a large graph's jobs that its acceptance needs.
 struct GraphSummary: Sendable {
     let name: String?
     let key: IdempotencyKey?
     let jobs: Int
     let definitions: Set<DefinitionID>
-    /// How many jobs each has.
+    /// The number of jobs in each queue.
     let queues: [String: Int]
-    /// Jobs outside that jobs of the graph depend on.
+    /// The jobs outside the graph that its jobs depend on.
     let needed: [JobID]
     let hiddenText: EnqueueRefusal?
 
@@ -219,7 +225,7 @@ struct GraphSummary: Sendable {
 }
 
 extension NewGraph {
-    /// Whether it has so many rows that it is accepted in steps.
+    /// Whether the graph has so many rows that it is accepted in steps.
     var isLarge: Bool {
         isGraph && jobs.reduce(0) { $0 + 1 + $1.dependencies.count } > Writer.manyRows
     }

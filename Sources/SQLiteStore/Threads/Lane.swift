@@ -36,7 +36,7 @@ final class Lane<Resource>: Sendable {
         }.get()
     }
 
-    /// Without waiting for it.
+    /// Adds a request without waiting for its answer.
     ///
     /// - Returns: False, and drops the request, when the lane is closed.
     @discardableResult
@@ -53,11 +53,11 @@ final class Lane<Resource>: Sendable {
 protocol LaneWorker<Resource> {
     associatedtype Resource
 
-    /// Answers every request of those that waited together. There are none when it is called for ``moreWork``.
+    /// Carries out and answers every request of the batch. The batch is empty when the call is for ``moreWork``.
     func carryOut(_ batch: [any Request<Resource>])
-    /// The last call, before what it owns is closed.
+    /// The last call, before the worker's resources are closed.
     func finish()
-    /// Whether there is work that nobody asks for.
+    /// Whether there is work without a request.
     var moreWork: MoreWork { get }
 }
 
@@ -65,7 +65,7 @@ extension LaneWorker {
     var moreWork: MoreWork { .none }
 }
 
-/// When a worker wants to go on although no request has come.
+/// When a worker wants to continue although no request has come.
 enum MoreWork {
     case none
     case now

@@ -33,8 +33,9 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Waits for messages, unless there is more work meanwhile, and moves all of them to the end of `batch`; false once it
-    /// is closed and empty.
+    /// Waits for messages as long as `moreWork` allows, and moves all of them to the end of `batch`.
+    ///
+    /// - Returns: False once the mailbox is closed and empty.
     func takeAll(into batch: inout [Message], waiting moreWork: MoreWork = .none) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -51,7 +52,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// False when the time has passed.
+    /// - Returns: False after the full second.
     private func waitASecond() -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_REALTIME, &end)

@@ -11,8 +11,9 @@ import Synchronization
 ///   runs again by itself.
 /// - G3: after a COMMIT or a checkpoint that failed for another reason than a full disk or a lock, nothing is written any
 ///   more: what the disk holds is unknown.
-/// - G4: observers hear of each commit once, in order, before its callers go on; and at last of G3 or G5, if it comes to that.
-/// - G5: nothing is acknowledged after the database or its log was removed or replaced, and nothing is written any more.
+/// - G4: observers are notified of each commit once, in order, before its callers resume; a stop by G3 or G5 is their
+///   last notification.
+/// - G5: after the database or its log was removed or replaced, nothing is acknowledged and nothing more is written.
 final class GroupCommit: Sendable {
     /// Jobs in one transaction, unless a single request has more: nobody waits much longer than for these.
     static let maxJobs = 2000
@@ -36,7 +37,7 @@ final class GroupCommit: Sendable {
             ? FileWatch(files, in: location) { [weak lane] in lane?.put(Nudge()) } : nil
     }
 
-    /// Whether it will be noticed at once when a file is removed or replaced; else with the next commit.
+    /// Whether the removal or replacement of a file is noticed at once; otherwise the next commit notices it.
     var isWatching: Bool { watch != nil }
 
     deinit { watch?.stop() }
@@ -48,9 +49,10 @@ final class GroupCommit: Sendable {
         try await lane.perform(weight: weight, body)
     }
 
-    /// Begins work that may go on for several transactions; returns when it has ended, or when the store is closed first.
+    /// Begins work that may take several transactions. Returns when the work has ended, or when the store is closed
+    /// first.
     ///
-    /// - Parameter body: Gives a value, and the work that is to end; nil when nothing remains.
+    /// - Parameter body: Returns a value and the work to wait for; nil when no work remains.
     func performLong<Value: Sendable>(
         weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> LongWorkRequest<Value>.Begun
     ) async throws(StoreError) -> (value: Value, report: LongWorkReport?) {
@@ -66,7 +68,7 @@ final class GroupCommit: Sendable {
     }
 }
 
-/// Wakes the writer to look after its files.
+/// Wakes the writer, so that it checks its files.
 private final class Nudge: Request {
     typealias Resource = Writer
     let weight = 0
@@ -88,10 +90,11 @@ private final class CommitLoop: LaneWorker {
     private let options: StoreOptions
     private var hasStopped = false
     private var lastLogPages = 0
-    /// Why writes fail now, as observers know it.
+    /// The reason last reported to observers why writes fail; nil when they succeed.
     private var trouble: StoreError?
     private var checkpointAt: Int
-    /// After a slice failed, e.g. on a full disk: until another write succeeds, or a second has passed.
+    /// True after a slice failed, for example on a full disk. The next slice then waits for the next write, or for a
+    /// second.
     private var isPaused = false
 
     init(
@@ -117,7 +120,7 @@ private final class CommitLoop: LaneWorker {
         guard writer.hasLongWork, !hasStopped else { return }
         let slice = SliceRequest()
         commit([slice])
-        // The work is still first in the list, which the rollback read again.
+        // A rollback reads the list of work again, so the failed work is not lost.
         isPaused = slice.failure != nil
     }
 
@@ -155,7 +158,7 @@ private final class CommitLoop: LaneWorker {
         }
         if let path = files.lostAtCommit() { return fileLost(path, batch) }
         observers.tell(writer.takeChanges())
-        // A transaction that wrote nothing says nothing about a full disk.
+        // A transaction that wrote nothing does not show whether the disk is still full.
         if trouble?.isDiskFull == false || writer.connection.walPages != lastLogPages { report(nil) }
         answer(batch, nil)
         writer.answerWaiters()
@@ -199,7 +202,7 @@ private final class CommitLoop: LaneWorker {
     private func fileLost(_ path: String, _ batch: ArraySlice<any Request<Writer>>) {
         var isSaved = path != files.databasePath
         if !isSaved { writer.lock.note { $0.lostDatabase = files.databaseIdentity } }
-        // The log is still open, and the database takes all that is in it.
+        // The log is still open, so a checkpoint can save its contents to the database.
         if path == files.logPath {
             do throws(SQLiteError) {
                 try writer.connection.checkpoint()
@@ -228,14 +231,15 @@ private final class CommitLoop: LaneWorker {
             switch error.primary {
             // Somebody else's checkpoint or recovery; or no room for what it copies, which stays in the log.
             case .busy, .locked, .full: return
-            // A sync that failed may have dropped what it was to write, and the page cache shows what is not on the disk.
-            // Only a new start is safe: it reads the log from the disk and copies all of it again.
+            // After a failed sync the page cache may show data that is not on the disk. Only a restart is safe: it
+            // reads the log from the disk and copies all of it again.
             default: stop(storeError(error, .running))
             }
         }
     }
 
-    /// The WAL stays for the next start to recover from, since only ``finish()`` lets it be copied and emptied.
+    /// Stops all writing. The WAL stays for the next start to recover from, since only ``finish()`` allows SQLite to
+    /// copy and empty it.
     private func stop(_ reason: StoreError) {
         hasStopped = true
         switch reason {
@@ -246,7 +250,7 @@ private final class CommitLoop: LaneWorker {
         writer.dismissWaiters(reason)
     }
 
-    /// Copies the log into the database, and lets the last connection empty it.
+    /// Copies the log into the database, and allows the last connection to empty it.
     func finish() {
         if hasStopped { return }
         do throws(SQLiteError) {
@@ -254,7 +258,7 @@ private final class CommitLoop: LaneWorker {
             try writer.connection.enable(.checkpointsOnClose)
         } catch {
             switch error.primary {
-            // The rest stays in the log, which was synced with each commit.
+            // The rest stays in the log, which every commit has synced.
             case .busy, .locked, .full: return
             default: writer.lock.note { $0.noteFailedSync() }
             }

@@ -14,9 +14,9 @@ struct Memory {
     var definitions: Set<DefinitionID> = []
     /// By job. Complete: a job that is not here is not running.
     var running: [JobID: RunningJob] = [:]
-    /// Long work that is open, the one that waits longest first.
+    /// Open long work, ordered by how long it has waited, longest first.
     var work: [LongWork] = []
-    /// Accepted graphs whose jobs are being written, with their names in ``Writer/needed``.
+    /// Accepted graphs whose jobs are being written, with their keys in ``Writer/needed``.
     var writing: [GraphID: Int] = [:]
     var settling: [JobID: SettlingJob] = [:]
     var cancelling: [GraphID: CancellingGraph] = [:]

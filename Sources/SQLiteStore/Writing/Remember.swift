@@ -35,7 +35,7 @@ extension Writer {
         while try remembering.staged.step() {
             let graph = GraphID(remembering.staged.integer(0))
             if remembering.staged.integer(1) != 0 {
-                // Known unless this is the start.
+                // At the start there is no key yet.
                 let needs = self.memory.writing[graph] ?? makeNeeds()
                 memory.writing[graph] = needs
                 memory.work.append(.writing(graph))
@@ -122,7 +122,7 @@ struct RememberStatements: ~Copyable {
         FROM   meta
         """
 
-    /// The reserved numbers of a graph are in `meta`.
+    /// The graphs with stored parts, and whether each was accepted.
     static let stagedSQL: StaticString = """
         SELECT   graph_id, EXISTS (SELECT 1 FROM graph WHERE id = staged_part.graph_id)
         FROM     staged_part

@@ -12,7 +12,8 @@ final class Writer {
     var path: String { lock.databasePath }
     var memory = Memory()
     var shares = FairShare()
-    /// Of jobs that were running in several crashes. No row says it: a start finds out anew from the attempts.
+    /// Trials of jobs that were running in several crashes. They are not stored: each start derives them from the
+    /// attempts.
     var trials = CrashTrials()
     private var trialsAtBegin = CrashTrials()
     var steady: SteadyClock
@@ -33,14 +34,16 @@ final class Writer {
 
     // MARK: Long work
 
-    /// Graphs whose parts are being stored. A start finds none, so it deletes what is left of them.
+    /// Graphs whose parts are being stored. The set is empty at a start, so the start deletes the parts of unaccepted
+    /// graphs.
     var unaccepted: Set<GraphID> = []
-    /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them.
+    /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them. The keys come from
+    /// ``makeNeeds()``.
     var needed: [Int: Set<JobID>] = [:]
     private var lastNeeds = 0
-    /// Jobs of a request to cancel them that goes on for several transactions.
+    /// The jobs of cancel requests that take several transactions.
     var cancelledTogether: Set<JobID> = []
-    /// Those of them that were cancelled because they would have been skipped or started.
+    /// The jobs of ``cancelledTogether`` that were cancelled early because they would have been skipped or started.
     var cancelledEarly: Set<JobID> = []
     var waiters: [LongWork: [any LongWorkWaiter]] = [:]
     var reports: [LongWork: LongWorkReport] = [:]
@@ -55,7 +58,7 @@ final class Writer {
 
     // MARK: The running transaction
 
-    /// How many dependents it may still release or skip.
+    /// How many more dependents the running transaction may release or skip.
     var settlingRows = Writer.rowsPerSlice
 
     /// Changes of graphs' counts, written at the end.
