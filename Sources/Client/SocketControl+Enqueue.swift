@@ -13,9 +13,9 @@ extension SocketControl {
         }
     }
 
-    /// The daemon reads and checks them; here they are only bytes.
+    /// Sends the submissions as bytes; the daemon parses and checks them.
     public func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
-        // A line may be no longer than the daemon takes in one piece.
+        // The daemon limits the length of a line, so a longer submission is sent as a single request.
         if submissions.count == 1, submissions[0].bytes.count > JSONText.maxBytes {
             let submission: Submission
             do {
@@ -28,7 +28,7 @@ extension SocketControl {
         return try await enqueueLines(submissions)
     }
 
-    /// A submission without a key gets one of its own, so that it can be sent again when the daemon restarts or crashes
+    /// Adds a unique key to a submission without one, so that it can be sent again when the daemon restarts or crashes
     /// before it answers.
     private func enqueueOne(_ submission: Submission) async throws(ControlProblem) -> SubmissionAnswer {
         var submission = submission
@@ -39,7 +39,7 @@ extension SocketControl {
         let answer = try await send(call)
         if answer.isSuccess {
             let value: SubmissionAnswer = try answer.value()
-            // The first try was carried out, but its answer was lost.
+            // The daemon carried out the first try, but its answer was lost.
             if hasOwnKey, case .duplicate(let receipt) = value { return .enqueued(receipt) }
             return value
         }
@@ -48,8 +48,8 @@ extension SocketControl {
         return .refused(problem)
     }
 
-    /// Unique by its 128 random bits. It begins with the time, so that the keys of one moment are neighbours in the
-    /// daemon's index and share its pages.
+    /// A key with 128 random bits, which make it unique. It begins with the time, so that keys created together are
+    /// neighbours in the daemon's index and share its pages.
     static func newKey() -> String {
         var moment = timespec()
         clock_gettime(CLOCK_REALTIME, &moment)
@@ -60,8 +60,8 @@ extension SocketControl {
 
     /// Sends JSON lines, and reads the answers while it still sends: the daemon takes no more than it has answered.
     ///
-    /// Lines that got no answer because the connection was lost are sent again if each has a key. When it cannot go on,
-    /// the answers so far are valid, and the other lines are refused with the reason.
+    /// Lines that got no answer because the connection was lost are sent again if each has a key. When sending cannot
+    /// continue, the answers so far are valid, and the other lines are refused with the reason.
     private func enqueueLines(_ submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
         if submissions.isEmpty { return [] }
         var answers: [SubmissionAnswer] = []
@@ -80,7 +80,7 @@ extension SocketControl {
             } catch {
                 // The daemon may have carried out the earlier try.
                 let problem = loss.map { ControlProblem(during: call, error: $0) } ?? error
-                // Then the first lines have their answers all the same.
+                // The first lines keep the answers they have.
                 if answers.isEmpty { throw problem }
                 return answers + Array(repeating: .refused(problem), count: rest.count)
             }
@@ -101,7 +101,7 @@ extension SocketControl {
         }
     }
 
-    /// - Returns: The answers to the first lines, and why there are no more.
+    /// - Returns: The answers to the first lines, and the error because of which there are no more.
     private func sendLines(
         _ submissions: [JSONText], _ call: Call
     ) async throws(ControlProblem) -> ([SubmissionAnswer], (any Error)?) {
@@ -127,7 +127,7 @@ extension SocketControl {
 }
 
 extension JSONText {
-    /// Whether sending it again is harmless.
+    /// Whether it has a key, which makes sending it again harmless.
     fileprivate var isKeyedSubmission: Bool { JSONObject(self)?["key"] != nil }
 }
 

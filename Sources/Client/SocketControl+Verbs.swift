@@ -56,7 +56,8 @@ extension SocketControl {
         }
     }
 
-    /// Without a key it gets one of its own, so that it can be sent again when the daemon restarts or crashes meanwhile.
+    /// Adds a unique key if there is none, so that the request can be sent again when the daemon restarts or crashes
+    /// meanwhile.
     public func retry(
         _ id: JobID, dependents: Bool, key: String?
     ) async throws(ControlProblem) -> EnqueueReceipt {

@@ -43,8 +43,8 @@ public final class SocketControl: JobControl {
 
     /// Sends a call and reads its response.
     ///
-    /// A daemon that restarts may close the connection before it answers. A repeatable call is then sent again, which
-    /// waits for the next daemon where systemd holds the socket open.
+    /// A daemon that restarts may close the connection before it answers. A repeatable call is then sent again; if
+    /// systemd holds the socket open, it waits for the next daemon.
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
         let giveUpAt = NIODeadline.now() + TimeAmount(timeout + call.extraTime)
         var lost = 0
@@ -70,13 +70,14 @@ public final class SocketControl: JobControl {
                     throw ControlProblem(during: call, error: error)
                 }
                 loss = error
-                // A kept connection may be closed at any time and says nothing about the daemon.
+                // The daemon may close a kept connection at any time, so its loss does not count.
                 if !isReused { lost += 1 }
             }
         }
     }
 
-    /// More than one restart explains; a call that ends the daemon each time must not go on for ever.
+    /// How often a lost call is repeated: more often than restarts explain, but not forever, since the call itself may
+    /// crash the daemon.
     static let maxLost = 3
 
     /// Reads one response whole and, if it can be used again, keeps the connection.

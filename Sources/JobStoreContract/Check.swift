@@ -23,9 +23,9 @@ public struct Check: Sendable, CustomStringConvertible {
 
 /// Where a check gets its stores from. All stores of one source are over one database, which begins empty.
 public struct StoreSource: Sendable {
-    /// Opens the database with clocks that the check moves.
+    /// Opens the database with clocks that the check controls.
     public let open: @Sendable (any StoreClock) async throws -> any JobStore
-    /// Ends a store without letting anything be written after what it has acknowledged.
+    /// Ends a store so that it writes nothing after its last acknowledged write.
     public let end: @Sendable (any JobStore) async throws -> Void
 
     public init(
@@ -36,7 +36,7 @@ public struct StoreSource: Sendable {
         self.end = end
     }
 
-    /// The same database again, as after a new start of the process.
+    /// Opens the same database again, as a restart of the process does.
     func reopen(_ store: any JobStore, _ clock: any StoreClock) async throws -> any JobStore {
         try await end(store)
         return try await open(clock)

@@ -1,7 +1,7 @@
 import Jobs
 import Synchronization
 
-/// The machine's clocks as a check moves them.
+/// The machine's clocks, controlled by a check.
 final class ContractClock: StoreClock {
     private struct State {
         var wall: Timestamp
@@ -17,7 +17,7 @@ final class ContractClock: StoreClock {
     var sinceBoot: Duration { state.withLock(\.sinceBoot) }
     var wall: Timestamp { state.withLock(\.wall) }
 
-    /// Time passes.
+    /// Lets time pass.
     func advance(_ duration: Duration) {
         precondition(duration >= .zero, "time goes on")
         state.withLock { state in
@@ -26,10 +26,13 @@ final class ContractClock: StoreClock {
         }
     }
 
-    /// Somebody sets the wall clock; no time passes.
+    /// Sets the wall clock; no time passes.
     func set(by difference: Duration) { state.withLock { $0.wall = $0.wall + difference } }
 
-    /// The machine is switched off and on again. Meanwhile the wall clock goes on, or does not.
+    /// Switches the machine off and on again.
+    ///
+    /// - Parameter off: How far the wall clock moves meanwhile; zero or negative for a clock that stops or forgets the
+    ///   time.
     func restartMachine(after off: Duration) {
         state.withLock { state in
             state.wall = state.wall + off

@@ -1,13 +1,14 @@
 import Jobs
 
-/// Runs innocent jobs beside jobs that end the process some time after their start, and restarts until no job is left.
-/// No innocent job fails, each guilty one fails with `crashed`, and the number of starts is bounded (P6, P14).
+/// Runs innocent jobs together with jobs that crash the process some time after their start, and restarts until no job
+/// is left. Expects that no innocent job fails, that each guilty one fails with `crashed`, and that the number of
+/// starts is bounded (P6, P14).
 func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
     let maxRescues = 2
     var random = SplitMix64(seed: seed)
     var bench = try await Workbench(source)
     _ = try await bench.store.change(QueueChange(name: "default", limit: 200), now: bench.now)
-    /// How long each job runs; the guilty ones end the process then.
+    /// How long each job runs. The guilty ones then crash the process.
     var times: [JobID: Duration] = [:]
     var guilty: Set<JobID> = []
     for _ in 0..<Int.random(in: 1...40, using: &random) {

@@ -34,7 +34,7 @@ func randomDay(_ source: StoreSource, seed: UInt64) async throws {
             running.removeAll { $0 == lease }
             try await bench.end(lease, randomEnding(using: &random))
         case 17:
-            // Anything may happen to the wall clock.
+            // Somebody may set the wall clock to any time.
             bench.clock.set(by: .seconds(Int.random(in: -7200...7200, using: &random)))
         case 18:
             guard let job = jobs.randomElement(using: &random) else { continue }

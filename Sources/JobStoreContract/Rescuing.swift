@@ -45,18 +45,18 @@ extension Check {
                 try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs), "crash \(crash):")
                 bench = try await bench.restarted()
                 let report = try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now)
-                // One crash puts nobody on trial.
+                // A single crash puts no job on trial.
                 try expectEqual(
                     report,
                     RescueReport(returned: jobs, failed: [], cancelled: [], onTrial: crash == 1 ? [] : jobs))
             }
-            // Two are on trial together, and a third does not join them.
+            // Both are on trial together, and no other job joins them.
             let other = try await bench.enqueue(bench.job(priority: .veryHigh))
             try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs))
             bench = try await bench.restarted()
             let report = try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now)
             try expectEqual(report.onTrial, jobs)
-            // After the third crash each runs alone; what ends by itself is cleared, and others follow.
+            // After the third crash each runs alone. A job that ends normally is cleared, and others follow.
             let first = try await bench.claim()
             try expectEqual(first.map(\.lease.job), [jobs[1]])
             try expectEqual(try await bench.claim(), [])
@@ -80,7 +80,7 @@ extension Check {
             try expectEqual(first.nextDueAt, bench.now + .seconds(30))
             bench.advance(.seconds(30))
             try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
-            // Nothing waits for a trial whose job was cancelled, nor for a clock that was set back.
+            // A clock that was set back ends the trial, so the other job does not wait.
             bench.clock.set(by: .seconds(-86_400))
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
         },

@@ -1,7 +1,7 @@
 import CalendarEvents
 import Jobs
 
-/// P8: what is done to the wall clock neither lengthens nor shortens a wait that was asked for as a duration.
+/// P8: setting the wall clock neither lengthens nor shortens a wait that was requested as a duration.
 extension Check {
     static let waiting: [Check] = [
         Check("p8AWaitLastsAsLongWhateverIsDoneToTheClock") { source in
@@ -37,7 +37,7 @@ extension Check {
                     bench.clock.restartMachine(after: jump)
                     bench = try await bench.restarted()
                 } remaining: {
-                    // Nothing was seen after the wait began.
+                    // The database has recorded no time after the wait began.
                     .seconds(60)
                 }
             }
@@ -115,10 +115,10 @@ extension Check {
     ]
 }
 
-/// The difference by which somebody sets the clock.
+/// The differences by which somebody sets the clock.
 private let jumps: [Duration] = [60, 3600, 86_400].flatMap { [.seconds(-$0), .seconds($0)] }
 
-/// A wait of a minute, of which 20 seconds have passed when something happens, ends 40 seconds later.
+/// Expects that a wait of one minute lasts another `remaining` after 20 seconds have passed and `happens` has run.
 private func expectOneMinute(
     _ source: StoreSource, isRetry: Bool, happens: (inout Workbench) async throws -> Void,
     remaining: () -> Duration = { .seconds(40) }
@@ -138,7 +138,7 @@ private func expectOneMinute(
     let exchange = try await bench.store.exchange([], claim: ClaimRequest(slots: 9), now: bench.now)
     try expectEqual(exchange.claimed, [])
     try expectEqual(exchange.nextDueAt, bench.now + remaining)
-    // People see where it ends on the clock as it is now.
+    // Records show the end of the wait on the current wall clock.
     try expectEqual(try await bench.record(job).dueAt, bench.now + remaining)
     try expectEqual(try await bench.store.nextDueAt(), bench.now + remaining)
     bench.advance(remaining - .milliseconds(1))

@@ -33,7 +33,7 @@ final class Workbench: Sendable {
         Workbench(try await source.reopen(store, clock), source, step, clock)
     }
 
-    /// Time passes.
+    /// Lets time pass.
     func advance(_ duration: Duration) { clock.advance(duration) }
 
     // MARK: Enqueueing

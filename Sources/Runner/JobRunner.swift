@@ -116,7 +116,7 @@ public final class JobRunner: Sendable {
         for job in rescued.failed {
             let title = try await title(of: job)
             report.logger.error(
-                "\(title): failed: the process ended too often while it ran alone",
+                "\(title): failed: the process crashed too often while only this job was running",
                 metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-crashed"])
         }
         for job in rescued.returned + rescued.cancelled {
@@ -127,7 +127,7 @@ public final class JobRunner: Sendable {
         }
         if !rescued.onTrial.isEmpty {
             report.logger.notice(
-                "\(JobTitle(rescued.onTrial)): running in several crashes; run first, few at a time, and others wait",
+                "\(JobTitle(rescued.onTrial)): running in several crashes in a row; running first, a few at a time, while others wait",
                 metadata: ["HALYARD_COUNT": "\(rescued.onTrial.count)", "HALYARD_EVENT": "jobs-on-trial"])
         }
         let count = rescued.returned.count + rescued.cancelled.count
@@ -188,7 +188,7 @@ public final class JobRunner: Sendable {
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// Whoever meets it first, a caller or the claim loop: it is logged once, and so is its end.
+    /// Logs once that writes fail, and once that they succeed again, whether a caller or the claim loop notices first.
     private func noteTrouble(_ error: StoreError?) {
         let hasChanged = trouble.withLock { trouble in
             defer { trouble = error }

@@ -4,7 +4,7 @@ public struct RunnerSettings: Sendable, Hashable {
     public var slots: Int
     /// The wait after which a ready job counts as one priority higher.
     public var ageing: Duration
-    /// A job that was alone in more crashes than this is failed with `crashed`.
+    /// A job that was the only running one in more crashes than this is failed with `crashed`.
     public var maxRescues: Int
     /// How long an attempt that was told to stop (timeout, cancellation, interrupt) has to do so. After that its end is
     /// recorded without it; it keeps its slot until it really returns, and what it returns is dropped.

@@ -4,7 +4,7 @@ import Daemon
 struct Main {
     @MainActor static func main() async {
         DaemonCommand.requireRoomForFiles()
-        // Still on the process's first thread: a sandbox has no other.
+        // The call stays on the process's first thread, since a sandbox process has no other.
         await DaemonCommand.start()
     }
 }

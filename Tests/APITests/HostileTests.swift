@@ -128,7 +128,7 @@ import Testing
             try peer.send("POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{")
             let answer = try await peer.readToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 400"))
-            #expect(answer.contains("did not come whole within 100ms"))
+            #expect(answer.contains("was not complete within 100ms"))
         }
     }
 
@@ -217,7 +217,7 @@ import Testing
             let peers = try await server.leaveLargeAnswersUnread(2)
             let refused = try await curl("/v1/jobs")
             #expect(refused.status == 503)
-            #expect(try problem(refused).message.hasPrefix("Other large answers wait to be read."))
+            #expect(try problem(refused).message.hasPrefix("Other callers are still reading large answers."))
             #expect(try await curl("/v1/queues").status == 200)
             #expect(try await peers[0].readToEnd().utf8.count > 1_600_000)
             #expect(try await curl("/v1/jobs").status == 200)

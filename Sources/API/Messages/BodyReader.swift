@@ -19,7 +19,7 @@ final class BodyReader: Sendable {
     let length: Int64?
     let request: Request
 
-    /// - Parameter limit: What `deadlines` give a body, for messages.
+    /// - Parameter limit: The time that `deadlines` allow a body, for messages.
     init(
         _ request: Request, on channel: any Channel, limit: Duration, deadlines: BodyDeadlines, bigBodies: Permits
     ) {
@@ -79,9 +79,9 @@ final class BodyReader: Sendable {
             _ = deadlines.end(id)
             throw problem
         } catch {
-            // The end of the time ends the body.
+            // The deadline ends the body with an error.
             if deadlines.end(id) { throw late }
-            throw ControlProblem(.invalidRequest, "The body did not come whole (\(error)). Send it again.")
+            throw ControlProblem(.invalidRequest, "The body is incomplete (\(error)). Send it again.")
         }
     }
 
@@ -104,7 +104,7 @@ final class BodyReader: Sendable {
     func letGo() { permit.withLock { $0 = nil } }
 
     private var late: ControlProblem {
-        ControlProblem(.invalidRequest, "The body did not come whole within \(limit.human). Send it again.")
+        ControlProblem(.invalidRequest, "The body was not complete within \(limit.human). Send it again.")
     }
 
     private static let busy = ControlProblem(

@@ -64,8 +64,8 @@ struct EnqueueRoutes: Sendable {
         return response
     }
 
-    /// Each piece of the body becomes one call to the store, whose commit all its lines share. While it is carried out, the
-    /// next piece is read and parsed, but no further one, so memory stays flat however many lines come.
+    /// Each piece of the body becomes one call to the store, so that its lines share one commit. During the call only
+    /// the next piece is read and parsed, so memory use is bounded however many lines there are.
     private func enqueueLines(_ body: BodyReader) -> Response {
         body.willBeReadWithAnswer()
         return .lines { writer in
@@ -81,9 +81,9 @@ struct EnqueueRoutes: Sendable {
         }
     }
 
-    /// The submissions of a body of JSON lines, as many at a time as came together.
+    /// The submissions of a body of JSON lines, in batches of the lines that arrived together.
     ///
-    /// SAFETY: one task at a time uses it: each call of ``next()`` is awaited before the next one is made.
+    /// SAFETY: one task at a time uses it: each call of ``next()`` is awaited before the next call.
     private final class ParsedLines: @unchecked Sendable {
         private var chunks: BodyReader.Chunks.Iterator
         private var splitter = LineSplitter(limit: JSONText.maxBytes)
@@ -105,7 +105,8 @@ struct EnqueueRoutes: Sendable {
         }
     }
 
-    /// - Returns: A line for each. When the daemon cannot go on, every line of the batch says why.
+    /// - Returns: An answer line for each submission. When the daemon cannot continue, every line of the batch says
+    ///   why.
     private func answer(
         _ parsed: [Result<Submission, ControlProblem>]
     ) async -> (bytes: [UInt8], canGoOn: Bool) {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Lets connections in until it is closed, and counts those that were accepted but not yet served.
 ///
-/// NIO drops a connection that is still being set up when its listener closes. So a stop first accepts no more, then
-/// waits for those, and only then closes the listener.
+/// NIO drops a connection that is still being set up when its listener closes. So a stop first ends accepting, then
+/// waits for connections that are being set up, and only then closes the listener.
 final class AcceptGate: Sendable {
     private struct State {
         var isClosed = false
@@ -16,12 +16,12 @@ final class AcceptGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Accepts no more.
+    /// Stops accepting connections.
     ///
     /// - Parameter onEmpty: Called once, when every accepted connection is served or gone.
     func close(_ listener: any Channel, onEmpty: @escaping @Sendable () -> Void) {
         state.withLock { $0.isClosed = true }
-        // On the listener's loop, where connections are accepted: none comes after this.
+        // Completes on the listener's loop, which accepts connections, so none is accepted after this.
         listener.setOption(.autoRead, value: false).whenComplete { [self] _ in
             let action = state.withLock { state in
                 state.onEmpty = onEmpty
@@ -31,7 +31,7 @@ final class AcceptGate: Sendable {
         }
     }
 
-    /// A task serves the connection from now on, or it was closed.
+    /// Notes that a task now serves the connection, or that it was closed.
     func isServed(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let action = state.withLock { state in

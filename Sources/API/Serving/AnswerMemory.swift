@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The bytes that answers may occupy at once; one user may have three quarters of them, so that others always get some.
+/// The bytes that answers may occupy at once. One user may have at most three quarters of them, so that others always
+/// get some.
 final class AnswerMemory: Sendable {
     private struct State {
         var used = 0
@@ -16,7 +17,7 @@ final class AnswerMemory: Sendable {
         limitOfUser = bytes / 4 * 3
     }
 
-    /// Gives its bytes back once, at the latest with its last reference.
+    /// Reserved bytes, returned by ``release()`` or, at the latest, when the last reference goes away.
     final class Hold: Sendable {
         private let memory: AnswerMemory
         private let bytes: Mutex<Int>
@@ -39,7 +40,8 @@ final class AnswerMemory: Sendable {
         deinit { release() }
     }
 
-    /// Nil when there is no room. A user without any may always have one answer, however large.
+    /// Reserves bytes for an answer; nil when there is no room. A user who has none may always have one answer, however
+    /// large.
     func take(_ bytes: Int, for user: UInt32) -> Hold? {
         let hasRoom = state.withLock { state in
             let own = state.byUser[user, default: 0]

@@ -4,13 +4,13 @@ import HummingbirdCore
 import Jobs
 import NIOCore
 
-/// Answers whose size the caller chooses. All of them share a bounded amount of memory:
+/// Produces answers whose size depends on the request. Together they use a bounded amount of memory:
 ///
-/// - A listing is produced in pieces, each when the caller has taken the one before. One piece is produced at a time, in
-///   the order in which callers asked, so that listings occupy at most one processor however many callers ask for them.
-/// - An answer that is produced as a whole, such as a job with its result, counts until its bytes are written, and does not
-///   wait behind listings.
-/// - A caller that takes nothing for ``ServerLimits/reading`` is disconnected.
+/// - A listing is produced in pieces, each when the caller has read the previous one. Only one piece is produced at a
+///   time, in the order of the requests, so listings occupy at most one processor however many callers there are.
+/// - An answer that is produced as a whole, such as a job with its result, occupies memory until its bytes are written,
+///   and does not wait behind listings.
+/// - A caller that reads nothing for ``ServerLimits/reading`` is disconnected.
 final class Answers: Sendable {
     private let turns = Turns(1)
     private let wholeTurns = Turns(2)
@@ -19,7 +19,7 @@ final class Answers: Sendable {
     private let limits: ServerLimits
     private let stop: StopSignal
 
-    /// A piece is usually smaller; only one with a large input counts by its own size.
+    /// The memory counted for a piece. Most are smaller; a piece with a large input reserves its own size as well.
     private static let pieceBytes = 64 << 10
 
     init(limits: ServerLimits, stop: StopSignal) {
@@ -34,7 +34,7 @@ final class Answers: Sendable {
         _ context: ControlContext, _ read: @escaping @Sendable () async throws -> JSONText
     ) async throws -> Response {
         try await answer(context, type: "application/json") {
-            // The last byte of JSON for people, who see it in a terminal.
+            // The trailing newline is for people, who read the JSON in a terminal.
             try await read().bytes + [UInt8(ascii: "\n")]
         }
     }
@@ -58,7 +58,7 @@ final class Answers: Sendable {
     // MARK: Listings
 
     func answer(_ context: ControlContext, _ pieces: Pieces) async throws -> Response {
-        // One piece waits for the caller while the next is produced.
+        // Reserves two pieces: one waits for the caller while the next is produced.
         guard let hold = memory.take(2 * Self.pieceBytes, for: context.user) else { throw Self.busy }
         let first = try await inTurn(of: turns, context, pieces.next)
         guard let rest = first.rest else { return Response(first.bytes, type: "application/json") }
@@ -86,7 +86,7 @@ final class Answers: Sendable {
             })
     }
 
-    /// A piece with a large input needs room of its own; where there is none, the answer ends early.
+    /// Reserves extra memory for a piece with a large input. If there is none, the answer ends early.
     private func large(_ piece: Pieces.Piece, _ context: ControlContext) throws -> AnswerMemory.Hold? {
         guard piece.bytes.count > 2 * Self.pieceBytes else { return nil }
         guard let hold = memory.take(piece.bytes.count, for: context.user) else { throw Self.busy }
@@ -95,7 +95,7 @@ final class Answers: Sendable {
 
     // MARK: Shared
 
-    /// Waits for a turn and works, until the caller is gone or the server stops.
+    /// Waits for a turn, then runs `work`. Throws when the caller disconnects or the server stops.
     private func inTurn<Value: Sendable>(
         of turns: Turns, _ context: ControlContext, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -110,7 +110,7 @@ final class Answers: Sendable {
         return value
     }
 
-    /// Returns when the caller has taken what was written before; ends a connection whose caller takes nothing.
+    /// Writes the bytes as fast as the caller reads; closes the connection if the caller reads nothing.
     private func write(
         _ bytes: [UInt8], to writer: inout any ResponseBodyWriter, _ context: ControlContext
     ) async throws {
@@ -122,13 +122,13 @@ final class Answers: Sendable {
             defer { deadline.cancel() }
             let part = bytes[start..<min(start + Self.pieceBytes, bytes.count)]
             try await writer.write(ByteBuffer(bytes: part))
-            // The writer only waits for the caller once the event loop has handled the part before.
+            // The writer waits for the caller only after the event loop has handled the previous part.
             try await channel.eventLoop.submit {}.get()
         }
     }
 
     private static let busy = ControlProblem(
-        .unavailable, "Other large answers wait to be read. Try again in a moment, or ask for less at once.")
+        .unavailable, "Other callers are still reading large answers. Try again in a moment, or request less at once.")
 }
 
 extension Response {
@@ -139,5 +139,5 @@ extension Response {
 }
 
 extension ControlProblem {
-    static let stopping = ControlProblem(.unavailable, "The daemon stops. Try again when it has started.")
+    static let stopping = ControlProblem(.unavailable, "The daemon is stopping. Try again when it has started.")
 }

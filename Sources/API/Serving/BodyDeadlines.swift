@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Ends bodies that do not come in time. One timer serves all bodies: most come whole at once, and a timer for each of them
-/// would cost more than reading it.
+/// Ends bodies that miss their deadline. One timer serves all bodies: most arrive complete at once, and a timer for
+/// each would cost more than reading it.
 final class BodyDeadlines: Sendable {
     private struct Entry {
         let channel: any Channel
@@ -21,7 +21,8 @@ final class BodyDeadlines: Sendable {
 
     init(_ limit: Duration) { self.limit = TimeAmount(limit) }
 
-    /// From now on the body has its time, until ``end(_:)``. Then nothing more is read from the connection.
+    /// Starts the deadline of a body; ``end(_:)`` ends it. If the deadline passes first, nothing more is read from the
+    /// connection.
     func begin(_ channel: any Channel) -> Int {
         let (id, starts) = state.withLock { state in
             state.last += 1
@@ -33,7 +34,7 @@ final class BodyDeadlines: Sendable {
         return id
     }
 
-    /// - Returns: Whether the time had passed.
+    /// - Returns: Whether the deadline had passed.
     func end(_ id: Int) -> Bool {
         state.withLock { state in
             state.entries[id] = nil

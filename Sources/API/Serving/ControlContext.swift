@@ -16,7 +16,7 @@ struct ControlContext: RequestContext {
     let body: BodyReader
     /// Fires when the connection is gone.
     let closed: StopSignal
-    /// The caller.
+    /// The caller's user id.
     let user: UInt32
     let channel: any Channel
 

@@ -19,7 +19,7 @@ struct ControlResponder: Sendable {
 
     private enum Answers {
         case routes(RouterResponder<ControlContext>, RouteTable)
-        /// The same for every request, as of a daemon that cannot start.
+        /// One answer for every request, for a daemon that cannot start.
         case problem(ControlProblem)
     }
 

@@ -11,7 +11,7 @@ import Synchronization
 
 /// Serves every verb on the control socket, in HTTP/1.1 with JSON.
 ///
-/// The socket listens before ``run()``; callers that come early wait. On a graceful shutdown nothing new is accepted:
+/// The socket listens before ``run()``; early callers wait. On a graceful shutdown no new connection is accepted:
 /// callers stay in the socket's queue for the next daemon. Every connection that was accepted before is still served;
 /// requests in flight end within ``ServerLimits/drain``, and streams of events end at once.
 public struct ControlServer: Service {
@@ -38,7 +38,8 @@ public struct ControlServer: Service {
     }
 
     /// - Parameters:
-    ///   - unlimitedUsers: Users that ``ServerLimits/connectionsPerUser`` does not bind: root and the daemon's own.
+    ///   - unlimitedUsers: Users to whom ``ServerLimits/connectionsPerUser`` does not apply: root and the daemon's
+    ///     user.
     ///   - isAllowed: Whether a peer may use the socket, besides the socket's mode.
     public init(
         control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
@@ -79,8 +80,8 @@ public struct ControlServer: Service {
         }
     }
 
-    /// A connection on its way from the listener to the task that serves it. A server that is cancelled, rather than shut
-    /// down, drops it; NIO ends the process when what wraps a channel is released without having been used.
+    /// A connection between the listener and the task that serves it. A server that is cancelled, rather than shut
+    /// down, drops it; NIO crashes the process when the wrapper of a channel is released unused.
     private final class Accepted: Sendable {
         private let channel: HTTP1Channel.Value
         private let http: HTTP1Channel
@@ -95,7 +96,7 @@ public struct ControlServer: Service {
             await http.handle(value: channel, logger: logger)
         }
 
-        /// Says that ``serve(logger:)`` follows.
+        /// Marks the connection as served; ``serve(logger:)`` must follow.
         func take(from gate: AcceptGate) {
             isServed.withLock { $0 = true }
             gate.isServed(channel.channel)

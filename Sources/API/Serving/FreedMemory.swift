@@ -2,12 +2,12 @@ import CLinux
 import Dispatch
 import Synchronization
 
-/// Returns memory to the system after a request that needed much of it. The allocator keeps what lies below anything still
-/// in use, so one large graph would otherwise stay in the daemon's size for good.
+/// Returns memory to the system after a request that needed much of it. The allocator keeps all memory below a block
+/// still in use, so one large graph would otherwise enlarge the daemon for good.
 enum FreedMemory {
     private static let isPlanned = Atomic(false)
 
-    /// Once, a second from now, however often it is asked for meanwhile.
+    /// Returns memory a second from now, once for all calls until then.
     static func returnToSystemSoon() {
         guard isPlanned.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else { return }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1)) {

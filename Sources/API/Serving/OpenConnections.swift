@@ -1,26 +1,26 @@
 import NIOCore
 import Synchronization
 
-/// The connections that are open, so that a stop reaches them and nobody takes all of them.
+/// Tracks the open connections, so that a stop can close them and no user can occupy all of them.
 ///
 /// Invariants:
-/// - C1: one user has at most ``ServerLimits/connectionsPerUser``; root and the daemon's own user have more, but leave an
-///   eighth of all connections to others.
-/// - C2: the last quarter of the connections goes only to users with few, the last of all only to root and the daemon's own
-///   user.
-/// - C3: a connection that carries no request gives way to a new one: first one of the same user, else one of the user with
-///   the most. The connection that has carried none for longest goes first.
-/// - C4: a refused connection gets an answer; few of them are open at a time.
+/// - C1: one user has at most ``ServerLimits/connectionsPerUser``; root and the daemon's user may have more, but leave
+///   an eighth of all connections to others.
+/// - C2: the last quarter of the connections goes only to users with few connections, and the last 1/32 only to root
+///   and the daemon's user.
+/// - C3: when there is no room, a new connection replaces one that carries no request: of the same user if possible,
+///   otherwise of the user with the most connections. The connection that has been idle longest goes first.
+/// - C4: a refused connection gets an answer; few refused connections are open at a time.
 final class OpenConnections: Sendable {
     fileprivate struct Connection {
         let channel: any Channel
-        /// Nil until it is admitted or refused.
+        /// The user; nil until the connection is admitted or refused.
         var user: UInt32?
         var isRefused = false
-        /// Requests that are being carried out.
+        /// The number of requests that are being carried out.
         var requests = 0
         var hasCarriedRequests = false
-        /// Counts the moments at which connections became idle.
+        /// A sequence number that orders connections by when they became idle.
         var idleSince: UInt64
     }
 
@@ -37,7 +37,7 @@ final class OpenConnections: Sendable {
     private let limits: ServerLimits
     private let unlimitedUsers: Set<UInt32>
 
-    /// A user with fewer may have some of the last quarter.
+    /// A user with fewer connections than this may use the last quarter (C2).
     private var few: Int { max(1, limits.connections / 32) }
     private var maxRefused: Int { max(1, limits.connections / 8) }
 
@@ -58,9 +58,9 @@ final class OpenConnections: Sendable {
         if isLate { quiesce(channel, after: limits.firstArrival) }
     }
 
-    /// Counts a connection for its user until it is closed; may close another one that carries no request.
+    /// Counts a connection for its user until it is closed; may close another connection that carries no request.
     ///
-    /// - Returns: False when the user may have no more: the connection is to be answered so.
+    /// - Returns: False when the user may have no more connections; the caller answers with that problem.
     func admit(_ channel: any Channel, for user: UInt32) -> Bool {
         let (isAdmitted, leaving) = state.withLock { state -> (Bool, (any Channel)?) in
             let leaving = makeRoom(for: user, in: &state)
@@ -75,13 +75,13 @@ final class OpenConnections: Sendable {
     private func hasRoom(for user: UInt32, in state: State) -> Bool {
         let own = state.ofUser[user, default: 0]
         let limit = limits.connections
-        // C1, C2. Small limits, as in tests, are not divided.
+        // C1, C2. With small limits, as in tests, the fractions are 0 and nothing is reserved.
         if unlimitedUsers.contains(user) { return own < limit - limit / 8 && state.admitted < limit }
         guard own < limits.connectionsPerUser, state.admitted < limit - limit / 32 else { return false }
         return own < few || state.admitted < limit - limit / 4
     }
 
-    /// C3. Nil where there is room already, or where every connection carries a request.
+    /// Selects the connection to replace (C3). Nil when there is room already, or when no connection may be replaced.
     private func makeRoom(for user: UInt32, in state: inout State) -> (any Channel)? {
         if hasRoom(for: user, in: state) { return nil }
         let idle = state.connections.filter { $1.requests == 0 && $1.user != nil && !$1.isRefused }
@@ -93,13 +93,13 @@ final class OpenConnections: Sendable {
                 return (ofA, b.value.idleSince) < (ofB, a.value.idleSince)
             }
         guard let victim else { return nil }
-        // Only the connection of another user does not help a user who has as many as one may have.
+        // A user with many connections may replace only one of their own.
         if victim.value.user != user, state.ofUser[user, default: 0] >= few { return nil }
         state.remove(victim.key)
         return victim.value.channel
     }
 
-    /// A request has arrived on the connection; it carries one until ``endRequest(_:)``.
+    /// Marks the connection as carrying a request until ``endRequest(_:)``.
     func beginRequest(_ channel: any Channel) {
         state.withLock { state in
             state.connections[ObjectIdentifier(channel)]?.requests += 1
@@ -140,13 +140,13 @@ final class OpenConnections: Sendable {
 }
 
 extension OpenConnections.State {
-    /// C4.
+    /// Records an admitted or refused connection (C4).
     ///
-    /// - Returns: A refused connection that gives way to this one.
+    /// - Returns: An older refused connection to close.
     fileprivate mutating func enroll(
         _ id: ObjectIdentifier, _ user: UInt32, isRefused: Bool, maxRefused: Int
     ) -> (any Channel)? {
-        // Closed meanwhile.
+        // The connection was closed meanwhile.
         guard connections[id] != nil else { return nil }
         connections[id]?.user = user
         connections[id]?.isRefused = isRefused

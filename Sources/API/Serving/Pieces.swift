@@ -1,17 +1,17 @@
 import Control
 import Jobs
 
-/// The bytes of an answer, piece by piece; a piece is produced when it is asked for.
+/// The bytes of an answer, piece by piece. Each piece is produced on request.
 struct Pieces: Sendable {
     struct Piece: Sendable {
         var bytes: [UInt8]
-        /// Nil after the last piece.
+        /// The following pieces; nil after the last piece.
         var rest: Pieces?
     }
 
     let next: @Sendable () async throws -> Piece
 
-    /// A JSON array, one element for each of the pages.
+    /// A JSON array of the elements of all pages.
     static func array<Element: WireValue & Sendable>(of pages: Pages<Element>) -> Pieces {
         list(opening: [UInt8(ascii: "[")], pages) { bytes in
             bytes.append(contentsOf: "]\n".utf8)
@@ -22,7 +22,7 @@ struct Pieces: Sendable {
     /// The JSON of ``GraphDetail``.
     static func graph(_ pages: GraphPages) -> Pieces {
         var opening = pages.graph.json.bytes
-        // The object goes on after the fields of the graph.
+        // Removes the closing brace, since the object continues after the fields of the graph.
         opening.removeLast()
         opening.append(contentsOf: ",\"jobs\":[".utf8)
         return list(opening: opening, pages.jobs) { bytes in
@@ -34,7 +34,7 @@ struct Pieces: Sendable {
         }
     }
 
-    /// - Parameter end: Appends what follows the last element, and gives the pieces after that.
+    /// - Parameter end: Appends the bytes after the last element, and returns the pieces that follow.
     private static func list<Element: WireValue & Sendable>(
         opening: [UInt8], _ pages: Pages<Element>, isFirst: Bool = true,
         end: @escaping @Sendable (inout [UInt8]) -> Pieces?

@@ -2,27 +2,28 @@ import Control
 
 /// What callers may use of the server.
 public struct ServerLimits: Sendable, Hashable {
-    /// Limit for all users together. A new connection replaces one that carries no request.
+    /// The limit for all users together. At the limit, a new connection replaces one that carries no request.
     public var connections: Int
-    /// Connections of one user other than root and the daemon's own. Once all of them carry requests, a further one is
-    /// refused.
+    /// The limit for one user, except root and the daemon's user. Once all of the user's connections carry requests, a
+    /// further one is refused.
     public var connectionsPerUser: Int
     /// How long a connection may send nothing: between requests, within a request's head, and within a body.
     public var idle: Duration
     /// How long a peer may leave an answer unread.
     public var stall: Duration
-    /// How long a caller may take nothing of a large answer.
+    /// How long a caller may pause while reading a large answer.
     public var reading: Duration
-    /// Memory that large answers to all callers together may occupy.
+    /// The memory, in bytes, that large answers to all callers together may occupy.
     public var answerBytes: Int
     /// How long a peer may stay after the last answer of its connection.
     public var linger: Duration
     /// How long a JSON body may take.
     public var body: Duration
-    /// How long after a stop the next request may still arrive on a connection that has carried one. Closed at once, its
-    /// sender would not know what became of it.
+    /// How long after a stop the next request may still arrive on a connection that has carried one. If the connection
+    /// were closed at once, the sender would not know whether the request was carried out.
     public var arrival: Duration
-    /// The same for the first request of a connection, whose sender may just have connected and be slow on a busy machine.
+    /// The same for the first request of a connection, whose sender may have just connected and may be slow on a busy
+    /// machine.
     public var firstArrival: Duration
     /// How long requests in flight may go on after a stop.
     public var drain: Duration
@@ -52,7 +53,7 @@ extension ServerLimits {
     func tooManyConnections(of peer: PeerCredentials) -> ControlProblem {
         ControlProblem(
             .unavailable,
-            "User \(peer.uid) has as many connections with unfinished requests as one user may have now. Close some, or try again later."
+            "User \(peer.uid) has reached the limit of connections with unfinished requests. Close some, or try again later."
         )
     }
 }

@@ -12,7 +12,8 @@ struct Call: Sendable {
     var body: ByteBuffer?
     /// Whether doing it twice is the same as doing it once.
     var isRepeatable = true
-    /// Whether the client gave it a key that the caller does not know: only the client can repeat it without harm.
+    /// Whether the client added a key that the caller does not know, so that only the client can safely repeat the
+    /// call.
     var hasHiddenKey = false
     /// What the daemon may take beyond the usual time.
     var extraTime = Duration.zero

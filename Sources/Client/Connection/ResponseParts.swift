@@ -61,7 +61,7 @@ enum ConnectionEnd: Error {
     case closed
     case timedOut
 
-    /// Whether the connection was lost, in whichever way the kernel or the decoder reports it.
+    /// Whether the error means that the connection was lost, however the kernel or the decoder reports it.
     static func isLoss(_ error: any Error) -> Bool {
         switch error {
         case ConnectionEnd.timedOut, is CancellationError: false

@@ -1,17 +1,16 @@
 import ArgumentParser
 
-/// Parses the verb that was typed without the other verbs, whose descriptions take longer to build than the rest of a small
-/// command takes to run.
+/// Parses only the given verb. Building the descriptions of all verbs would take longer than a small command runs.
 enum DirectVerb {
-    /// - Returns: Nil for everything but a correct call of a verb. The whole parser then has the last word: it explains
-    ///   what is wrong, and prints help.
+    /// - Returns: Nil unless the arguments are a correct call of a verb. The full parser then explains what is wrong,
+    ///   or prints help.
     static func parse(_ arguments: [String]) -> (any Verb)? {
         guard let word = arguments.first, let verb = verb(named: word) else { return nil }
-        // The whole parser fails in the same way, and says so.
+        // Losing the error is harmless: the full parser finds it again and reports it.
         return try? verb.parse(Array(arguments.dropFirst()))
     }
 
-    /// Verbs without verbs of their own.
+    /// The verbs without subcommands.
     static func verb(named word: String) -> (any Verb.Type)? {
         switch word {
         case "enqueue": Halyard.Enqueue.self

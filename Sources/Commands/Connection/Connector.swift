@@ -132,7 +132,7 @@ struct Connector {
                     "\(path) is in use by \(process), but no daemon answers on \(socket). Name its socket with --socket."
                 )
             }
-        // The daemon's user owns the database; a caller needs the daemon, not other permissions.
+        // The daemon's user owns the database, so the caller needs a running daemon, not other permissions.
         case .readOnlyDirectory, .readOnlyFile: return CommandFailure(noDaemon)
         case .unreadableFile: return CommandFailure(.permission, "\(error)")
         case .busy: return CommandFailure(.temporary, "\(error)")

@@ -21,12 +21,11 @@ struct LineSubmission {
         var batch = try next(from: &reader, &rest)
         while let current = batch {
             async let answers = answers(to: current)
-            // Meanwhile the next lines are read and checked, unless they would have to be waited for: what was sent is
-            // answered first.
+            // Reads and checks the next lines meanwhile, unless that would block: answers to sent lines come first.
             let isReady = !rest.isEmpty || reader.isReady
             let following = isReady ? Swift.Result { try next(from: &reader, &rest) } : nil
             for (line, answer) in zip(current.lines, try await answers) {
-                // Not about this line: it was not answered, and neither are those behind it.
+                // The problem is not about this line; neither it nor the following lines were carried out.
                 if case .refused(let problem) = answer, !problem.isRefusal {
                     throw tally.stopped(by: problem, from: line.number, to: current.lines.last?.number ?? line.number)
                 }
@@ -47,14 +46,14 @@ struct LineSubmission {
         return .success
     }
 
-    /// Lines that go out together.
+    /// Lines that are sent together.
     private struct Batch {
         var lines: ArraySlice<LineReader.Line>
-        /// The content of each one, or the reason why it is not sent.
+        /// The content of each line, or the reason why it is not sent.
         var contents: [Swift.Result<JSONText, ControlProblem>]
     }
 
-    /// - Parameter rest: Lines that were read and are not in a batch yet.
+    /// - Parameter rest: Lines that have been read but are not in a batch yet.
     private func next(
         from reader: inout LineReader, _ rest: inout ArraySlice<LineReader.Line>
     ) throws -> Batch? {
@@ -68,7 +67,7 @@ struct LineSubmission {
 
     /// One for each line, in order.
     private func answers(to batch: Batch) async throws -> [SubmissionAnswer] {
-        let submissions = batch.contents.compactMap { try? $0.get() }  // The problems of the others stay in `contents`.
+        let submissions = batch.contents.compactMap { try? $0.get() }  // `contents` keeps the other problems.
         var given: ArraySlice<SubmissionAnswer> = []
         if !submissions.isEmpty {
             do throws(ControlProblem) {

@@ -34,8 +34,8 @@ public final class Output: Sendable {
         for line in table.lines(width: width) { try self.line(line) }
     }
 
-    /// One JSON value as a line, with every dangerous character of its strings as a `\u` escape: the same value, also on a
-    /// terminal that it reaches by way of a file or a pager.
+    /// Writes one JSON value as a line, with every character that is dangerous on a terminal as a `\u` escape. The
+    /// value is the same everywhere, also in a file or a pager that reaches a terminal later.
     func json(_ text: JSONText) throws {
         try write(bytes: TerminalText.safe(json: text.bytes))
         try write("\n")

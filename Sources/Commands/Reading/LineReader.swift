@@ -19,7 +19,7 @@ struct LineReader {
         self.limit = limit
     }
 
-    /// Whether more can be read without waiting for it.
+    /// Whether more can be read without blocking.
     var isReady: Bool { !isAtEnd && reader.isReady }
 
     /// At least one line; nil at the end. Empty lines count but are left out.

@@ -36,6 +36,6 @@ enum StatusPage {
             "\(AmountText.count(spool.files, "file")), \(AmountText.bytes(spool.bytes)) of \(AmountText.bytes(spool.maxBytes))"
         if spool.keptFiles == 0 { return "\(all)" }
         return
-            "\(all); \(AmountText.count(spool.keptFiles, "file")) (\(AmountText.bytes(spool.keptBytes))) kept for jobs that failed, were cancelled or were skipped, until these are pruned"
+            "\(all); \(AmountText.count(spool.keptFiles, "file")) (\(AmountText.bytes(spool.keptBytes))) kept for jobs that failed, were cancelled or were skipped, until those are pruned"
     }
 }

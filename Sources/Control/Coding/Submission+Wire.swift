@@ -172,7 +172,7 @@ extension SubmissionAnswer {
     private static let beginning = Array(#"{"status":"enqueued","jobs":["#.utf8)
     private static let end = Array("]}".utf8)
 
-    /// Reads the answer that most lines get, one new job, without the cost of reading JSON.
+    /// Parses the most common answer, one new job, without the cost of a JSON parser.
     ///
     /// - Returns: Nil for every other answer.
     public init?(oneJob line: ArraySlice<UInt8>) {

@@ -15,14 +15,14 @@ public final class Spool: Sendable {
     /// File calls block; they have a thread of their own.
     private let queue = DispatchQueue(label: "halyard.spool")
 
-    /// Some files and their bytes together.
+    /// A number of files and their total size.
     struct Amount: Sendable {
         var files = 0
         var bytes: Int64 = 0
     }
 
     private struct Contents {
-        /// Files that are whole, and leftovers of files that never were.
+        /// Sizes of complete files, and of leftovers of incomplete ones.
         var sizes: [SpoolName: Int64] = [:]
         /// Also counts files that are being written.
         var bytes: Int64 = 0
@@ -58,8 +58,8 @@ public final class Spool: Sendable {
     /// Keeps a file whole; when this returns it is durable.
     ///
     /// - Parameters:
-    ///   - size: What the chunks come to, if that is known: then less or more is refused.
-    ///   - keptForRetry: The files that pruning would remove, for the message when there is no room.
+    ///   - size: The total size of the chunks, if it is known; then a different size is refused.
+    ///   - keptForRetry: Returns the files that pruning would remove, for the message when there is no room.
     func keep<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?, now: Timestamp, keptForRetry: @Sendable () -> Amount = { Amount() }
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
@@ -92,7 +92,7 @@ public final class Spool: Sendable {
             try await onThread { () throws(SpoolFailure) in file.discard() }
             contents.withLock { [count] in $0.bytes -= count }
             if let problem = error as? ControlProblem { throw problem }
-            throw ControlProblem(.invalidRequest, "The file did not come whole (\(error)). Send it again.")
+            throw ControlProblem(.invalidRequest, "The file is incomplete (\(error)). Send it again.")
         }
     }
 
@@ -104,7 +104,7 @@ public final class Spool: Sendable {
         }
     }
 
-    /// All files, also those that are being written.
+    /// All files, including those that are being written.
     var amount: Amount { contents.withLock { Amount(files: $0.sizes.count, bytes: $0.bytes) } }
 
     func amount(of files: [SpoolName]) -> Amount {
@@ -136,7 +136,7 @@ public final class Spool: Sendable {
 
     func holds(_ name: SpoolName) -> Bool { access("\(directory)/\(name.text)", F_OK) == 0 }
 
-    /// Removes a file that no job needs any more; a missing file is not a failure.
+    /// Removes a file that no job needs any longer; a missing file is not a failure.
     func remove(_ name: SpoolName, done: @escaping @Sendable () -> Void) {
         queue.async { [self] in
             if unlink("\(directory)/\(name.text)") == 0 || errno == ENOENT {

@@ -5,8 +5,8 @@ import Synchronization
 /// Follows which jobs and requests need which files of the spool (see ``SpoolUses``), and removes a file when nothing
 /// needs it any more.
 ///
-/// A new start learns the same from the store, so a crash loses no file. A file whose removal a crash prevented is a
-/// leftover, which goes after a day.
+/// Each start reads the same facts from the store, so a crash loses no file. If a crash prevented the removal of a
+/// file, the file is a leftover, which is removed after a day.
 final class SpoolUsers: Sendable {
     private struct State {
         var uses = SpoolUses()
@@ -86,14 +86,14 @@ final class SpoolUsers: Sendable {
         remove(state.withLock { $0.uses.follow(added: added, ended: ended) })
     }
 
-    /// Lets go of the files of jobs that were pruned. Jobs with other numbers are not looked for.
+    /// Releases the files of pruned jobs whose numbers are in the range.
     func releasePruned(_ numbers: Range<Int64>) async {
         let jobs = state.withLock(\.uses.unsuccessfulJobs).filter { numbers.contains($0.rawValue) }
         for job in jobs {
             do throws(StoreError) {
                 guard try await store.job(job) == nil else { continue }
             } catch {
-                // The store has stopped; the next start learns which jobs are left.
+                // The store has stopped; the next start reads which jobs are left.
                 return
             }
             remove(state.withLock { $0.uses.remove(job) })

@@ -1,17 +1,18 @@
 import Jobs
 
-/// Which jobs and requests need which files of the spool.
+/// Tracks which jobs and requests need which files of the spool.
 ///
-/// 1. A file is needed while a request that names it is under way, or a job that names it is open or has ended without
-///    success: such a job can be retried, and its file is perhaps the only copy. Success and pruning end the need.
-/// 2. Nobody begins to need a file that is being removed.
+/// 1. A file is needed while a request that names it is in progress, or while a job that names it is open or has ended
+///    without success: such a job can be retried, and its file may be the only copy. Success and pruning end the need.
+/// 2. No job or request begins to need a file that is being removed.
 struct SpoolUses {
     private struct Use {
         var open: Set<JobID> = []
-        /// Failed, cancelled or skipped.
+        /// Jobs that failed, were cancelled or were skipped.
         var unsuccessful: Set<JobID> = []
         var requests = 0
-        /// Its own, or a job of the request that this one repeats. A file that no job ever named is kept for a day.
+        /// Whether a job ever named the file: a job of its request, or of the earlier request that this one repeats. A
+        /// file that no job ever named is kept for a day.
         var hadJob = false
 
         var isOver: Bool { open.isEmpty && unsuccessful.isEmpty && requests == 0 }
@@ -25,17 +26,17 @@ struct SpoolUses {
 
     func isLeaving(_ file: SpoolName) -> Bool { leaving.contains(file) }
 
-    /// Files that only jobs which ended without success need.
+    /// Files that are needed only by jobs that ended without success.
     var keptForRetry: [SpoolName] { uses.filter(\.value.isKeptForRetry).map(\.key) }
 
-    /// Jobs that ended without success and name a file.
+    /// Jobs that name a file and ended without success.
     var unsuccessfulJobs: Set<JobID> { unsuccessful }
 
     mutating func begin(_ files: [SpoolName]) {
         for file in files { uses[file, default: Use()].requests += 1 }
     }
 
-    /// Returns the files to remove.
+    /// - Returns: The files to remove.
     mutating func end(_ files: [SpoolName], isDuplicate: Bool) -> [SpoolName] {
         files.filter { file in
             uses[file]?.requests -= 1
@@ -44,7 +45,7 @@ struct SpoolUses {
         }
     }
 
-    /// Adds jobs, then ends jobs: a child keeps the file of the parent that the same commit ended.
+    /// Adds jobs before it ends others, so that a child keeps the file of a parent that the same commit ended.
     ///
     /// - Returns: The files to remove.
     mutating func follow(
@@ -76,7 +77,7 @@ struct SpoolUses {
         }
     }
 
-    /// Returns the files to remove.
+    /// - Returns: The files to remove.
     mutating func remove(_ job: JobID) -> [SpoolName] {
         guard let files = filesOfJob.removeValue(forKey: job) else { return [] }
         unsuccessful.remove(job)
@@ -87,7 +88,7 @@ struct SpoolUses {
         }
     }
 
-    /// Returns those of the files that nothing needs and nobody removes yet.
+    /// - Returns: The files that nothing needs and that are not being removed yet.
     mutating func leave(_ files: [SpoolName]) -> [SpoolName] {
         files.filter { uses[$0] == nil && leaving.insert($0).inserted }
     }

@@ -29,7 +29,7 @@ extension StoreControl {
         }
     }
 
-    /// Jobs for the store at once: enough to share a commit, few enough that no other write waits long for it.
+    /// How many jobs the store gets at once: enough to share a commit, few enough that no other write waits long.
     static let batchJobs = 2000
 
     /// More than these wait for one of few turns.

@@ -5,7 +5,7 @@ extension StoreControl {
         _ id: JobID, dependents: Bool, key name: String?
     ) async throws(ControlProblem) -> EnqueueReceipt {
         let key = try IdempotencyKey(ofRetry: id, dependents: dependents, name: name)
-        // The first answer to this request still holds, whatever has happened to the job since.
+        // A repeated request gets its first answer, whatever has happened to the job since.
         if let key, let outcome = try await asked({ () throws(StoreError) in try await store.outcome(of: key) }) {
             return try SubmissionAnswer(outcome).receipt()
         }

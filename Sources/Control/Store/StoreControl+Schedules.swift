@@ -28,7 +28,7 @@ extension StoreControl {
         let local = Zone.local()
         return records.map { record in
             var completed = record
-            // Only for whoever fires it.
+            // Only the scheduler uses it.
             completed.sinceLast = .zero
             completed.problem =
                 record.unreadable == nil

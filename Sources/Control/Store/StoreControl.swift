@@ -15,7 +15,7 @@ public final class StoreControl: JobControl {
     /// Held from the planning of very many jobs until they are written. A request of few bytes may come to a hundred
     /// thousand jobs: this bounds what is planned at once, and how many such writes another one can find before it.
     let manyJobs = Turns(2)
-    /// Plans very many jobs beside the threads that serve other callers.
+    /// Plans requests with very many jobs, apart from the threads that serve other callers.
     let planning = BackgroundExecutor(named: "halyard-planning")
 
     /// - Parameters:
@@ -172,7 +172,7 @@ public final class StoreControl: JobControl {
         return try await spoolUsers.keep(chunks, size: size, now: now())
     }
 
-    /// Reads which jobs need files of the spool, and removes files that no job has named for a day. To be called once,
+    /// Reads which jobs need files of the spool, and removes files that no job has named for a day. Call it once,
     /// before jobs run.
     public func recoverSpool() async throws(ControlProblem) { try await spoolUsers?.recover(now: now()) }
 

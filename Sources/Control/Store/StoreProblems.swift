@@ -43,7 +43,7 @@ extension ControlProblem {
             self.init(
                 .unknownDefinition, "Revision \(id.rawValue) of a definition has just gone. Send the request again.")
         case .hiddenCharacter(let character, let field):
-            self.init(.invalidRequest, sentence("\(field) holds \(character); leave it out"))
+            self.init(.invalidRequest, sentence("\(field) contains \(character); remove that"))
         case .cycle(let index):
             self.init(
                 .invalidRequest, "The dependencies form a cycle through job #\(index + 1). Remove one of its edges.")

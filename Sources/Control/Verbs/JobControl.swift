@@ -16,11 +16,11 @@ public protocol JobControl: Sendable {
     /// When it cannot go on, what was accepted stands and the rest is refused with the reason; it throws only where nothing
     /// was accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
-    /// The same for submissions as JSON, one answer for each.
+    /// Enqueues submissions given as JSON and returns one answer for each.
     func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer]
     func job(_ id: JobID) async throws(ControlProblem) -> JobDetail
     func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord]
-    /// The same, a few at a time.
+    /// Yields the contents of ``jobs(_:)``, a few at a time.
     func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord>
     /// The final result; nil while the job is open.
     func result(_ id: JobID) async throws(ControlProblem) -> JobResult?
@@ -34,10 +34,10 @@ public protocol JobControl: Sendable {
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///
     /// - Parameters:
-    ///   - dependents: Repeat also the dependents that were skipped because of it, and what else those need that did not
-    ///     succeed, as one graph.
-    ///   - key: The caller's name for this request, as in ``Submission/key``: repeating it enqueues nothing more and gives
-    ///     the same receipt.
+    ///   - dependents: Whether to repeat also the dependents that were skipped because of the job, and their other
+    ///     dependencies that did not succeed, as one graph.
+    ///   - key: The caller's name for this request, as in ``Submission/key``: repeating the request enqueues nothing
+    ///     more and returns the same receipt.
     func retry(_ id: JobID, dependents: Bool, key: String?) async throws(ControlProblem) -> EnqueueReceipt
     /// What the job waits for.
     func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation

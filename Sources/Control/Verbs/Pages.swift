@@ -1,11 +1,11 @@
 import Jobs
 
-/// A long answer, read a few elements at a time. Each page shows the moment it was read.
+/// A long answer, read a few elements at a time. Each page shows the state at the moment it was read.
 public struct Pages<Element: Sendable>: Sendable {
-    /// One page. There may be no elements although more follow.
+    /// One page. It may be empty although more pages follow.
     public struct Page: Sendable {
         public var elements: [Element]
-        /// Nil at the end.
+        /// The following pages; nil at the end.
         public var rest: Pages<Element>?
 
         public init(_ elements: [Element], rest: Pages<Element>? = nil) {
@@ -18,7 +18,7 @@ public struct Pages<Element: Sendable>: Sendable {
 
     public init(_ read: @escaping @Sendable () async throws(ControlProblem) -> Page) { self.read = read }
 
-    /// Every element, where the answer is wanted as a whole.
+    /// Reads all pages.
     public func all() async throws(ControlProblem) -> [Element] {
         var page = try await read()
         var elements = page.elements
@@ -33,7 +33,7 @@ public struct Pages<Element: Sendable>: Sendable {
 /// A graph with everything in it, read a few jobs and edges at a time.
 public struct GraphPages: Sendable {
     public var graph: GraphRecord
-    /// Without their inputs.
+    /// The jobs, without their inputs.
     public var jobs: Pages<JobRecord>
     public var edges: Pages<DependencyRecord>
 

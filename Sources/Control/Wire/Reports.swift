@@ -97,7 +97,7 @@ public struct StatusReport: Sendable, Hashable {
     public var counts: StateCounts
     public var queues: [QueueRecord]
     public var nextDueAt: Timestamp?
-    /// Nil when no daemon runs.
+    /// The spool; nil when no daemon runs.
     public var spool: SpoolReport?
     /// What an administrator should know, in words: refused definitions, a growing log, a full disk.
     public var problems: [String]
@@ -126,8 +126,8 @@ public struct SpoolReport: Sendable, Hashable {
     public var bytes: Int64
     /// The limit for all files together.
     public var maxBytes: Int64
-    /// Files kept only for jobs that failed, were cancelled or were skipped, so that these can be retried. They are removed
-    /// when those jobs are pruned.
+    /// Files kept only so that jobs that failed, were cancelled or were skipped can be retried. They are removed when
+    /// those jobs are pruned.
     public var keptFiles: Int
     public var keptBytes: Int64
 

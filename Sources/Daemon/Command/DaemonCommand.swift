@@ -117,8 +117,8 @@ public struct DaemonCommand: ParsableCommand {
         }
     }
 
-    /// Ends the process with status 74 when it may open too few files to start. To be called before anything asynchronous,
-    /// since libdispatch opens files of its own; ``start(with:)`` asks once more.
+    /// Ends the process with status 74 when it may open too few files to start. Call it before any asynchronous code,
+    /// since libdispatch opens files itself; ``start(with:)`` checks again.
     public static func requireRoomForFiles() {
         do throws(DaemonFailure) {
             try FileRoom.check()
@@ -129,7 +129,8 @@ public struct DaemonCommand: ParsableCommand {
         }
     }
 
-    /// Ends the process after a wrong command line, or a question such as --help, unless callers may wait for an answer.
+    /// The failure for a wrong command line when callers may be waiting on the socket. Otherwise, and for flags such as
+    /// --help, prints the message and ends the process.
     private static func failure(of error: any Error, isActivated: Bool) -> DaemonFailure {
         guard isActivated, !exitCode(for: error).isSuccess else { exit(withError: error) }
         return DaemonFailure(

@@ -84,7 +84,7 @@ extension DaemonConfiguration {
         case .success(let text): return ConfigurationFile(path: path, text: text)
         case .failure(let failure):
             if named == nil, failure.code == ENOENT { return ConfigurationFile() }
-            // A shortage passes; another path or permission does not come by itself.
+            // A shortage is temporary; a wrong path or missing permission must be corrected.
             let isShortage = [EMFILE, ENFILE, ENOMEM, EIO].contains(failure.code)
             throw ConfigurationError([failure.description], passing: isShortage ? failure.code : nil)
         }

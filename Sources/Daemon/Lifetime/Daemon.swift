@@ -59,7 +59,7 @@ public enum Daemon {
             store = try SQLiteJobStore.open(lock, options: surroundings.store)
             if !store.isWatchingFiles {
                 surroundings.logger.warning(
-                    "the kernel has no more watches to give, so a database that is removed is noticed only at the next change; raise fs.inotify.max_user_instances"
+                    "cannot watch the database's files, since the limit of inotify instances is reached; a removed database is noticed only at the next write. Raise fs.inotify.max_user_instances"
                 )
             }
         } catch {

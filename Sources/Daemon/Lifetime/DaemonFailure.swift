@@ -15,7 +15,7 @@ import Systemd
 /// | 70 | a defect of Halyard |
 /// | 73 | the control socket cannot be made |
 /// | 74 | reading or writing failed, or a file or folder cannot be used at the moment; a new start may help |
-/// | 75 | not now: another process uses the database, or the disk is full |
+/// | 75 | temporary: another process uses the database, or the disk is full |
 /// | 78 | the configuration or the database must be set right first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     public enum Status: Int32, Sendable, Hashable {
@@ -50,7 +50,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
         case let error as SocketProblem: self.init(.socket, error.description, errno: EADDRINUSE)
         case let error as ControlProblem:
             switch error.code {
-            // The store's own failures, in the words of the verbs.
+            // Failures of the store, reported as a control problem.
             case .storage, .unavailable, .unknownOutcome: self.init(.inputOutput, error.message, errno: EIO)
             default: self.init(.configuration, error.message, errno: EIO)
             }
@@ -83,7 +83,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .diskFull: (.inputOutput, ENOSPC)
             // Started again it would meet the same, and what runs would count as crashed.
             case .readOnly: (.configuration, EROFS)
-            // Damage is only what a start finds on the disk itself.
+            // Damage counts as certain only when a start finds it on the disk itself.
             default: (.inputOutput, EIO)
             }
         self.init(status, error.description, errno: code)

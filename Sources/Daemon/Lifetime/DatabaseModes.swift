@@ -1,14 +1,14 @@
 import Glibc
 
-/// The files of a database that was restored from a backup may be open to everybody, as the backup was.
+/// Narrows the permissions of a database's files. Files restored from a backup may be readable by everybody.
 enum DatabaseModes {
-    /// As new ones are made: the owner writes, members of the group read.
+    /// The mode of new files: the owner writes, members of the group read.
     static let widest: mode_t = 0o640
 
-    /// Takes from the database's files the permissions that go beyond ``widest``. To be called before SQLite opens them,
-    /// which makes its other files with the mode of the database.
+    /// Removes permissions beyond ``widest`` from the database's files. Call it before SQLite opens the database, since
+    /// SQLite creates its other files with the database's mode.
     ///
-    /// - Returns: A sentence for each file that was changed, or that belongs to somebody else.
+    /// - Returns: A sentence for each file that was changed or could not be changed.
     static func narrow(_ database: String) -> [String] {
         ["", "-wal", "-shm"].compactMap { suffix in
             let path = database + suffix
@@ -20,7 +20,7 @@ enum DatabaseModes {
             guard chmod(path, narrower) == 0 else {
                 return
                     "\(path) has the mode \(octal(mode)) and stays open to others (\(String(cString: strerror(errno)))). "
-                    + "Give it to the daemon's user: chown."
+                    + "Make the daemon's user its owner (chown)."
             }
             return "\(path) had the mode \(octal(mode)); narrowed to \(octal(narrower))"
         }

@@ -6,34 +6,35 @@ import Logging
 import ServiceLifecycle
 import Systemd
 
-/// Stands in for a daemon that must not start until somebody repairs its configuration or database.
+/// Answers callers in place of a daemon that cannot start until somebody repairs its configuration or database.
 ///
-/// systemd starts the service for every connection that waits on the socket. If the process just ended, the connection
-/// would stay in the queue and start the service again, until systemd gives up on service and socket. So the process
-/// answers waiting callers with the reason, stays for callers that follow, and then ends.
+/// systemd starts the service while a connection waits on the socket. If the process just ended, the connection would
+/// stay in the queue and start the service again, until systemd gives up on service and socket. So the process answers
+/// waiting callers with the reason, stays for further callers, and then ends.
 struct FailedStart {
     let failure: DaemonFailure
-    /// A descriptor of its own for the passed socket, which ``refuseCallers(for:)`` closes.
+    /// A separate descriptor of the passed socket; ``refuseCallers(for:)`` closes it.
     let socket: CInt
     let unit: UnitName?
     let logger: Logger
 
-    /// How long to stay, which bounds how often callers can start the service: twice a minute. `systemctl restart` takes
-    /// this long to fail when callers wait at that moment, and is not delayed after the repair.
+    /// How long to stay, which limits how often callers can start the service to twice a minute. If callers are
+    /// waiting, a `systemctl restart` that fails again takes this long; after the repair it is not delayed.
     static let stay = Duration.seconds(30)
 
-    /// Returns at once when nobody waits: then systemd has no reason to start the service again.
+    /// Answers callers for a while. Returns at once when no caller waits: then systemd has no reason to start the
+    /// service again.
     func refuseCallers(for time: Duration = stay) async {
         let control = ControlSocket(passed: socket)
         guard hasCallers else { return control.close() }
-        // Nothing is open that a stop would have to close.
+        // Restores the default actions: a stop has nothing to clean up.
         for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_DFL) }
         logger.notice("answering callers with this reason for \(time.human)")
         let server = ControlServer(refusing: problem, socket: control, logger: logger)
         var quiet = logger
         quiet.logLevel = .critical
         let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: quiet))
-        // Cancelled when the group has ended by itself, as when the socket is unusable.
+        // Cancelled below if the group ends by itself, for example because the socket is unusable.
         let timer = Task {
             try await Task.sleep(for: time, clock: .continuous)
             await group.triggerGracefulShutdown()
@@ -42,9 +43,10 @@ struct FailedStart {
         do {
             try await group.run()
         } catch {
-            logger.error("callers get no answer: \(error)")
-            // Without an answer they still wait; the pause bounds how often that starts the service.
-            try? await timer.value  // Ends with the pause.
+            logger.error("cannot answer callers: \(error)")
+            // Callers still wait, so the process stays for the same time, which limits how often they start the
+            // service.
+            try? await timer.value  // Only the end of the wait matters.
         }
     }
 

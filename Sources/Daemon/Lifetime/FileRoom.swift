@@ -1,9 +1,9 @@
 import Glibc
 
-/// Room for the files that a start opens. Libraries beneath the daemon (SwiftNIO, libdispatch) end the process with a fatal
-/// signal when they cannot open theirs, so that is found out before they try.
+/// Checks that a start can open enough files. The daemon's libraries (SwiftNIO, libdispatch) crash the process when
+/// they cannot open theirs, so this check comes first.
 enum FileRoom {
-    /// Twice what a start takes.
+    /// Twice as many files as a start opens.
     static let needed = 64
 
     static func check() throws(DaemonFailure) {

@@ -2,11 +2,11 @@ import Glibc
 import Synchronization
 import Systemd
 
-/// A second descriptor of the passed socket until the daemon is ready, for callers of a start that fails.
+/// A second descriptor of the passed socket, open until the daemon is ready, so that a failed start can answer callers.
 final class SpareSocket: Sendable {
     private let descriptor: Mutex<CInt?>
 
-    /// - Parameter sockets: Where several were passed, which fails the start, the first is used.
+    /// - Parameter sockets: The passed sockets. Several make the start fail, and then the first is used.
     init(_ sockets: Result<[PassedSocket], PassedSocketError>) {
         guard case .success(let passed) = sockets, let first = passed.first else {
             descriptor = Mutex(nil)
@@ -18,7 +18,7 @@ final class SpareSocket: Sendable {
 
     var isOpen: Bool { descriptor.withLock { $0 != nil } }
 
-    /// - Returns: Nil where no socket was passed, and when the daemon was ready.
+    /// - Returns: Nil if no socket was passed, and after the daemon has become ready.
     func take() -> CInt? { descriptor.withLock { $0.take() } }
 
     func close() { if let descriptor = take() { Glibc.close(descriptor) } }

@@ -15,7 +15,7 @@ struct StatusLine: Sendable {
         case .starting:
             line = "recovering; \(counts[.running]) to rescue"
         case .running:
-            // What is wrong comes first: callers are refused while the rest looks well.
+            // The problem comes first: callers are refused although everything else looks well.
             let verb =
                 if let problem = runner.problem { "cannot write: \(problem)" } else {
                     runner.running > 0 ? "running" : "idle"

@@ -174,7 +174,7 @@ extension RequestProblem {
 }
 
 extension Submission {
-    /// Whether a text can be an idempotency key.
+    /// Throws when a text cannot be an idempotency key.
     package static func check(key: String) throws(RequestProblem) {
         guard (1...maxNameBytes).contains(key.utf8.count) else { throw .badKey(bytes: key.utf8.count) }
         if let hidden = HiddenCharacter(in: key) { throw .hiddenCharacter(hidden, field: "the key") }

@@ -100,7 +100,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .badName: "the name is not allowed; \(Names.nameRule)"
-        case .hiddenInSummary(let character): "summary: it holds \(character); leave it out"
+        case .hiddenInSummary(let character): "summary: it contains \(character); remove that"
         case .duplicate:
             "the name is used twice; definitions and graphs share one space of names, so rename one of them"
         case .tooManyQueues: "there are \(QueueSettings.maxCount) queues, and no more are made; use one of those"

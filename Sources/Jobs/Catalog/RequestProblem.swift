@@ -16,7 +16,7 @@ public enum RequestProblem: Error, Hashable, Sendable {
     case inputForJobs
     case badGraphName(bytes: Int)
     case badKey(bytes: Int)
-    /// `field` says what holds it: "the key".
+    /// `field` names the text that contains it, such as "the key".
     case hiddenCharacter(HiddenCharacter, field: String)
     case waitOutOfRange
     /// For a graph definition: neither a parameter nor a `node.field`.
@@ -54,7 +54,7 @@ extension RequestProblem: CustomStringConvertible {
         case .badKey(let bytes):
             "the key has \(bytes) bytes; give 1 to \(Submission.maxNameBytes)"
         case .hiddenCharacter(let character, let field):
-            "\(field) holds \(character); leave it out"
+            "\(field) contains \(character); remove that"
         case .waitOutOfRange:
             "the wait must be between 0s and 36500d"
         case .unknownParameter(let name, let graph, let known):

@@ -1,20 +1,20 @@
-/// Finds out which of the jobs that were running ended the process, by running them apart from others.
+/// Finds out which of the running jobs crashes the process, by running the suspects apart from other jobs.
 ///
-/// A crash says only that one of the jobs that were running is to blame, so it counts against none of them unless it was
-/// the only one. A job that was running in several crashes in a row is put on trial by the next start:
+/// A crash proves only that one of the running jobs is to blame, so it counts against a job only if no other job was
+/// running. The next start puts every job on trial that was running in several crashes in a row:
 ///
-/// - I1: After the first crash nothing changes: a killed process costs its jobs nothing.
-/// - I2: After the second crash in a row at most ``Trial/firstCompany`` jobs are on trial at once; after every further one,
-///   a single job.
-/// - I3: Trials come before every other job, and nothing else starts while one is pending or under way.
-/// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its limit
-///   goes on, and no longer keeps others from starting.
-/// - I5: The job that started last is tried first. It was on trial when the process crashed, or is the likeliest to blame;
-///   as the first it has no company at all, so that a further crash proves it guilty.
+/// - I1: After the first crash nothing changes: killing the process costs its jobs nothing.
+/// - I2: After the second crash in a row at most ``Trial/firstCompany`` jobs are on trial at once; after every further
+///   crash, a single job.
+/// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress.
+/// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its
+///   limit keeps running, and no longer keeps others from starting.
+/// - I5: The job that started last is tried first. It was on trial when the process crashed, or is the most likely
+///   cause; the first trial runs alone after the third crash, so that a further crash proves the job guilty.
 ///
-/// A job alone in a crash is guilty with certainty, and only such crashes count towards the limit of rescues. A job that ends
-/// the process within a time T of its start is alone when it does so after at most 4 crashes, and one more for each doubling
-/// of T beyond ``Trial/limit`` after three crashes (30 s).
+/// A job that was the only one running in a crash is certainly guilty, and only such crashes count towards the limit of
+/// rescues. A job that crashes the process within a time T after its start runs alone after at most 4 crashes, plus one
+/// for each doubling of T beyond the ``Trial/limit`` after three crashes (30 s).
 public struct CrashTrials: Sendable {
     public struct Trial: Sendable, Hashable {
         /// How many jobs may be on trial at once after the second crash in a row.
@@ -22,12 +22,12 @@ public struct CrashTrials: Sendable {
         private static let firstLimit = Duration.seconds(15)
 
         public let job: JobID
-        /// How many jobs may be on trial while this one is, itself included.
+        /// How many jobs may be on trial together with this one, including itself.
         public let company: Int
         /// 15 s after two crashes in a row, 30 s after three, and so on.
         public let limit: Duration
 
-        /// - Parameter crashes: In a row, up to the last one.
+        /// - Parameter crashes: The number of crashes in a row, up to the last one.
         /// - Returns: Nil when the job needs no trial.
         public init?(of job: JobID, afterCrashes crashes: Int) {
             if crashes < 2 { return nil }
@@ -44,23 +44,24 @@ public struct CrashTrials: Sendable {
         let startedAt: Timestamp
         let limit: Duration
 
-        /// A clock that was set back ends the trial: nothing may wait for it to come round again.
+        /// A trial also ends when the clock is set back, since other jobs must not wait until the clock catches up.
         func isOver(_ now: Timestamp) -> Bool { now < startedAt || now - startedAt >= limit }
     }
 
-    /// In order; reversed, so that taking the next is cheap.
+    /// The pending trials in reverse order, so that removing the next one is cheap.
     private var pending: [Trial] = []
     private var underWay: [JobID: UnderWay] = [:]
 
     public init() {}
 
-    /// - Parameter suspects: Every job that was running in the crash and runs again, with the start of its lost attempt.
+    /// - Parameter suspects: Every job that was running in the crash and will run again, with the start of its lost
+    ///   attempt.
     public init(_ suspects: [(trial: Trial, startedAt: Timestamp)]) {
         // I5
         pending = suspects.sorted { ($0.startedAt, $0.trial.job) < ($1.startedAt, $1.trial.job) }.map(\.trial)
     }
 
-    /// Whether no job is on trial or waits for it: the usual case.
+    /// Whether no job is on trial or waits for its trial, which is the usual case.
     public var isEmpty: Bool { pending.isEmpty && underWay.isEmpty }
 
     /// The job whose trial may begin now.
@@ -71,19 +72,19 @@ public struct CrashTrials: Sendable {
         return underWay.count < company ? next.job : nil
     }
 
-    /// Begins the trial that ``next(now:)`` named.
+    /// Begins the trial of the job that ``next(now:)`` returned.
     public mutating func begin(now: Timestamp) {
         guard let trial = pending.popLast() else { return }
         underWay[trial.job] = UnderWay(company: trial.company, startedAt: now, limit: trial.limit)
     }
 
-    /// Gives up the trial that ``next(now:)`` named: the job cannot start now.
+    /// Skips the trial of the job that ``next(now:)`` returned, since the job cannot start now.
     public mutating func skip() { _ = pending.popLast() }
 
-    /// An attempt of the job ended.
+    /// Ends the trial of the job, if it is on trial. Called when an attempt of the job has ended.
     public mutating func ended(_ job: JobID) { underWay[job] = nil }
 
-    /// Until when other jobs must not start; nil when they may. (I3)
+    /// The time until which other jobs must not start; nil when they may start (I3).
     public mutating func holdsOthers(now: Timestamp) -> Timestamp? {
         endOverdue(now)
         return underWay.values.map { $0.startedAt + $0.limit }.min()

@@ -1,17 +1,18 @@
-/// A character that does not show, or that changes how the text around it shows.
+/// A character that is invisible, or that changes how the text around it is displayed.
 ///
-/// No text that people name things with may hold one: names of graphs, keys, summaries, and every other name by its own,
-/// narrower rule. Two names that look alike would be two things, and a terminal would obey what a name says.
+/// Names of graphs, keys and summaries must not contain one; all other names have narrower rules that exclude them,
+/// too. Otherwise two different names could look alike, and a terminal would execute control sequences in a name.
 ///
-/// These are control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, everything of width
-/// zero (the joiners, too), invisible letters, tags, and the replacement character, which says that text was lost. Variation selectors are allowed: they choose
-/// between two pictures of the character before them. The schema repeats the rule as CHECKs.
+/// Hidden characters are control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls,
+/// everything of width zero (including the joiners), invisible letters, tags, and the replacement character, which
+/// shows that text was lost. Variation selectors are allowed: they choose between two glyphs of the preceding
+/// character. The schema repeats the rule as CHECKs.
 public struct HiddenCharacter: Hashable, Sendable {
     public let scalar: Unicode.Scalar
 
-    /// The first one in a text; nil when all of it shows.
+    /// The first hidden character in a text; nil when there is none.
     public init?(in text: some StringProtocol) {
-        // Nearly every name.
+        // Fast path: nearly every name is plain ASCII.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return nil }
         guard let scalar = text.unicodeScalars.first(where: Self.isHidden) else { return nil }
         self.scalar = scalar
@@ -50,7 +51,7 @@ extension HiddenCharacter: CustomStringConvertible {
 }
 
 extension String {
-    /// A copy that has an underscore in place of each hidden character.
+    /// A copy with each hidden character replaced by an underscore.
     package var withoutHiddenCharacters: String {
         var text = ""
         for scalar in unicodeScalars { text.unicodeScalars.append(HiddenCharacter.isHidden(scalar) ? "_" : scalar) }

@@ -23,7 +23,7 @@ public struct Submission: Sendable, Hashable {
     public enum Start: Sendable, Hashable {
         case now
         case at(Timestamp)
-        /// Lasts as long whatever happens to the wall clock; `at` follows the calendar.
+        /// Waits this long in real time, even if the wall clock is set; `at` follows the wall clock.
         case after(Duration)
 
         public func isLater(than now: Timestamp) -> Bool {

@@ -31,9 +31,9 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// Runs as part of a job. The default calls ``TypedOperation/run(_:context:)``.
     func run(_ input: Input, job: JobContext) async throws(Failure) -> Output
 
-    /// Removes what the kind kept in case an attempt of the job would run again. The runner calls it once the job's success is
-    /// durable. A crash may prevent the call; ``takeBack(asking:)`` then does the same at the next start. Returns at once: the
-    /// runner claims no job meanwhile. The default does nothing.
+    /// Removes the state that the kind kept for a further attempt of the job. The runner calls it once the job's
+    /// success is durable. A crash may prevent the call; ``takeBack(asking:)`` then does the same at the next start. It
+    /// must return at once, since the runner claims no jobs meanwhile. The default does nothing.
     func didSucceed(_ job: JobID)
 
     /// Takes back what jobs that have ended left elsewhere, such as at a server. A daemon calls it when it starts, when jobs

@@ -37,7 +37,7 @@ public enum KindRegistryError: Error, Sendable, Hashable, CustomStringConvertibl
         case .notAName(let name):
             "\"\(name)\" cannot name a kind: \(Names.nameRule)"
         case .hiddenInSummary(let name, let character):
-            "the summary of kind \"\(name)\" holds \(character); leave it out"
+            "the summary of kind \"\(name)\" contains \(character); remove that"
         }
     }
 }

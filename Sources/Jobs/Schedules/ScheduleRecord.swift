@@ -21,7 +21,8 @@ public struct ScheduleRecord: Hashable, Sendable {
     public var problem: String?
     /// Why the stored row cannot be read; `schedule` then has a name and no times.
     public var unreadable: String?
-    /// How long ago it was fired, left out, written or resumed, whatever was done to the wall clock since.
+    /// The real time since the schedule last fired, skipped a time, or was written or resumed, even if the wall clock
+    /// was set since.
     public var sinceLast: Duration
 
     public init(

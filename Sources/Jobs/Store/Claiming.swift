@@ -40,8 +40,8 @@ public struct AttemptEnd: Sendable, Hashable {
         case succeeded(JSONText, children: [NewGraph] = [])
         /// Final.
         case failed(JobFailure, timedOut: Bool = false)
-        /// Uses up a try; the job is scheduled again, or cancelled if that was asked for meanwhile. The wait lasts as long
-        /// whatever happens to the wall clock.
+        /// Uses up a try. The job is scheduled again, or cancelled if that was requested meanwhile. The wait is real
+        /// time, unaffected when the wall clock is set.
         case retry(JobFailure, timedOut: Bool = false, after: Duration)
         /// Final: the attempt stopped because cancellation was asked for.
         case cancelled
@@ -87,11 +87,11 @@ public struct Exchange: Sendable, Hashable {
 public struct RescueReport: Sendable, Hashable {
     /// Jobs that are ready again.
     public var returned: [JobID]
-    /// Jobs failed with `crashed`: each was alone in too many crashes.
+    /// Jobs failed with `crashed`: each was the only running job in too many crashes.
     public var failed: [JobID]
     /// Jobs cancelled, as had been asked for.
     public var cancelled: [JobID]
-    /// Those of `returned` that run apart from others at first (``CrashTrials``).
+    /// The jobs in `returned` that run apart from others at first (``CrashTrials``).
     public var onTrial: [JobID]
 
     public init(returned: [JobID], failed: [JobID], cancelled: [JobID], onTrial: [JobID] = []) {
@@ -157,7 +157,7 @@ public enum StoreChange: Sendable, Hashable {
     case definitions
     /// A schedule was added, changed, paused, resumed or removed; not: fired.
     case schedules
-    /// Writes fail for the error, which may pass, such as a full disk; nil when one has succeeded again.
+    /// Writes fail with a temporary error, such as a full disk; nil when a write has succeeded again.
     case writing(StoreError?)
     /// The last one: nothing is written any more, and what the disk holds is unknown. A new start finds out.
     case stopped(StoreError)

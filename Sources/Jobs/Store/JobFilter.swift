@@ -40,15 +40,15 @@ public struct JobFilter: Sendable, Hashable {
     }
 }
 
-/// A part of a listing, small enough that reading it holds nobody up.
+/// A part of a listing, small enough that reading it does not delay other callers.
 public struct JobPage: Sendable, Hashable {
     public static let maxJobs = 100
-    /// A page ends with the job whose input brings all inputs to this.
+    /// A page ends when the inputs of its jobs reach this size.
     public static let maxInputBytes = 32 << 10
 
-    /// In the listing's order. There may be none although more follow.
+    /// Jobs in the listing's order. A page may be empty although more pages follow.
     public var jobs: [JobRecord]
-    /// The next page begins after this job; nil at the end of the listing.
+    /// The job after which the next page begins; nil at the end of the listing.
     public var next: JobID?
 
     public init(jobs: [JobRecord], next: JobID?) {
@@ -57,7 +57,7 @@ public struct JobPage: Sendable, Hashable {
     }
 }
 
-/// Where an edge is among the edges of its graph.
+/// The position of an edge among the edges of its graph.
 public struct EdgePosition: Sendable, Hashable {
     public var dependent: JobID
     public var position: Int
@@ -68,12 +68,12 @@ public struct EdgePosition: Sendable, Hashable {
     }
 }
 
-/// A part of a graph's edges, small enough that reading it holds nobody up.
+/// A part of a graph's edges, small enough that reading it does not delay other callers.
 public struct EdgePage: Sendable, Hashable {
     public static let maxEdges = 1000
 
     public var edges: [DependencyRecord]
-    /// The next page begins after this edge; nil after the last one.
+    /// The edge after which the next page begins; nil after the last edge.
     public var next: EdgePosition?
 
     public init(edges: [DependencyRecord], next: EdgePosition?) {
@@ -82,7 +82,7 @@ public struct EdgePage: Sendable, Hashable {
     }
 }
 
-/// Reads a listing page by page. Each page shows the moment it was read.
+/// Reads a listing page by page. Each page shows the jobs as they were when it was read.
 public struct JobListing: Sendable {
     private var filter: JobFilter
     private var inputBytes = 0
@@ -90,7 +90,7 @@ public struct JobListing: Sendable {
 
     public init(_ filter: JobFilter) { self.filter = filter }
 
-    /// The next jobs; possibly none although the listing is not over.
+    /// Reads the next page, which may be empty although the listing is not over.
     public mutating func next(from store: some JobStore) async throws(StoreError) -> [JobRecord] {
         if isOver { return [] }
         let page = try await store.page(filter)

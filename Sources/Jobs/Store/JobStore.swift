@@ -1,21 +1,21 @@
 /// Where jobs live.
 ///
-/// Every write is atomic and durable when it returns, and observers hear of it after that. The caller's clock is handed
-/// in; only how long a wait lasts is measured by the store itself, on a ``StoreClock``. Writes of several callers may share
+/// Every write is atomic and durable when it returns, and observers are notified after that. Callers pass their clock's
+/// time; the store itself measures only the length of waits, on a ``StoreClock``. Writes of several callers may share
 /// one commit.
 ///
 /// Invariants, cited by code and tests:
 /// - P2: a final state never changes.
 /// - P3: at most one result for a job; a finish names job, attempt and state, and a stale one changes nothing.
-/// - P4: result, end of attempt, unblocking of dependents and children are one transaction. Where very many dependents wait
-///   for one job, the transaction releases some of them and durably notes the rest, which later transactions release.
+/// - P4: result, end of attempt, unblocking of dependents and children are one transaction. If very many dependents
+///   wait for one job, the transaction releases some of them and records the rest, which later transactions release.
 public protocol JobStore: Sendable {
     // MARK: Jobs
 
     /// Accepts graphs, each whole or not at all. The outcomes are in the order of `graphs`.
     ///
     /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
-    /// callers do not wait; they may run before all are written. This returns when all are.
+    /// callers do not wait. Some jobs may run before all are written. This returns when all are written.
     ///
     /// A job starts as `blocked` while a dependency is open, else as `scheduled` when its time is still to come, else as
     /// `ready`; it is `skipped` at once when a dependency has already failed its condition.
@@ -35,7 +35,7 @@ public protocol JobStore: Sendable {
     ///
     /// Jobs that were running in several crashes in a row are claimed first and apart from others (``CrashTrials``).
     ///
-    /// - Parameter maxRescues: A job that was alone in more crashes is failed with `crashed`.
+    /// - Parameter maxRescues: A job that was the only running one in more crashes than this is failed with `crashed`.
     func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport
 
     /// Cancels jobs that have not started, and asks for the cancellation of running ones. Results are in order.
@@ -43,13 +43,13 @@ public protocol JobStore: Sendable {
 
     /// The same for every open job of a graph. Nil when there is no such graph.
     ///
-    /// The request is durable at once; very many jobs are then cancelled in several transactions, and none of them starts
-    /// meanwhile. This returns when all are.
+    /// The request is durable at once. Very many jobs are then cancelled in several transactions, and none of them
+    /// starts meanwhile. This returns when all are cancelled.
     func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]?
 
-    /// Deletes finished jobs with their results, attempts and edges, the newest first. To delete all, go on from each step's
-    /// ``PruneStep/next`` until that is nil. A very large graph is deleted in several transactions; from the first one on,
-    /// no new job may depend on its jobs.
+    /// Deletes finished jobs with their results, attempts and edges, the newest first. To delete all, continue from
+    /// each step's ``PruneStep/next`` until that is nil. A very large graph is deleted in several transactions; from
+    /// the first one on, no new job may depend on its jobs.
     ///
     /// - Parameters:
     ///   - below: Only jobs with lower numbers.
@@ -99,7 +99,7 @@ public protocol JobStore: Sendable {
     /// What ``enqueue(_:now:)`` answers to any graph with this key; nil while the key is unused.
     func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
-    /// The first page of what a filter selects; ``JobListing`` reads on.
+    /// The first page of the jobs that a filter selects; ``JobListing`` reads all pages.
     func page(_ filter: JobFilter) async throws(StoreError) -> JobPage
     func result(of job: JobID) async throws(StoreError) -> JobResult?
     /// Attempts that ended, first to last; only the last ``AttemptRecord/maxWithConnections`` with their connections.
@@ -119,7 +119,7 @@ public protocol JobStore: Sendable {
     func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
     /// Edges whose dependent is in the graph, in order of the dependent and its declaration.
     ///
-    /// - Parameter after: Begins after this edge; nil for the first.
+    /// - Parameter after: The page begins after this edge; nil for the first page.
     func edges(of graph: GraphID, after: EdgePosition?, limit: Int) async throws(StoreError) -> EdgePage
     func queues() async throws(StoreError) -> [QueueRecord]
     /// Of every job there is, also in queues that were removed.

@@ -22,7 +22,7 @@ public struct NewJob: Sendable, Hashable {
     public var input: JSONText?
     public var queue: String
     public var priority: Priority
-    /// Not before this; a wait counts from the enqueue.
+    /// The earliest start; a wait counts from the enqueue.
     public var start: Submission.Start
     /// In declared order, which is the order of input binding.
     public var dependencies: [NewDependency]
@@ -101,7 +101,7 @@ public enum EnqueueRefusal: Error, Sendable, Hashable {
     case unknownDependency(JobID)
     case unknownQueue(String)
     case unknownDefinition(DefinitionID)
-    /// `field` says what holds it: "the key".
+    /// `field` names the text that contains it, such as "the key".
     case hiddenCharacter(HiddenCharacter, field: String)
     /// The dependencies among the jobs form a cycle through this index.
     case cycle(through: Int)

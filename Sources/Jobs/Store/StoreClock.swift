@@ -1,12 +1,12 @@
 /// The clocks by which a store measures waits.
 ///
-/// The moments of a calendar come from the caller's clock. A wait that was asked for as a duration is measured on a clock
-/// that nobody sets, so that it lasts as long whatever happens to the wall clock (P8).
+/// Calendar times come from the caller's clock. A wait that was requested as a duration is measured on a steady clock,
+/// so that setting the wall clock does not change its length (P8).
 public protocol StoreClock: Sendable {
-    /// Names the machine's current boot; another one after each restart of the machine.
+    /// The id of the machine's current boot, which changes with each restart of the machine.
     var boot: String { get }
-    /// Time since the boot, also while the machine slept. It only grows.
+    /// The time since boot, including suspend. It never goes backwards.
     var sinceBoot: Duration { get }
-    /// Says how much time passed while the machine was off, as well as that can be known.
+    /// The wall clock, the best estimate of how much time passed while the machine was off.
     var wall: Timestamp { get }
 }

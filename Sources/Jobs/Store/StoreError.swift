@@ -9,11 +9,12 @@ public enum StoreError: Error, Sendable, Hashable {
     /// COMMIT returned an error: the transaction may or may not be stored. The store accepts nothing more; start again
     /// and look. An idempotency key makes repeating an enqueue harmless.
     case commitUnknown(code: Int32, message: String)
-    /// SQLite reports damage. A read that fails for a moment can look the same, so the next start checks the database on
+    /// SQLite reports damage. A read that fails temporarily can look the same, so the next start checks the database on
     /// the disk.
     case damaged(message: String)
-    /// A file of the store was removed, renamed or replaced while it was in use. What was asked for may or may not be stored;
-    /// the store accepts nothing more. `isSaved`: all that was accepted is in the database that has its name.
+    /// A file of the store was removed, renamed or replaced while it was in use. The request may or may not be stored;
+    /// the store accepts nothing more. `isSaved` is true when everything that was accepted is in the database at its
+    /// usual path.
     case fileLost(path: String, isSaved: Bool)
     /// With the change there would be more schedules than ``Schedule/maxCount``.
     case tooManySchedules
@@ -48,7 +49,7 @@ extension StoreError: CustomStringConvertible {
         case .commitUnknown(let code, let message):
             "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start again to find out; repeat the enqueue with its idempotency key."
         case .damaged(let message):
-            "The database looks damaged (\(message)), or the disk failed for a moment. Start the daemon again: it reads the database from the disk and checks it."
+            "The database looks damaged (\(message)), or the disk failed temporarily. Start the daemon again: it reads the database from the disk and checks it."
         case .fileLost(let path, let isSaved):
             isSaved
                 ? "\(path) was removed, renamed or replaced while the daemon used it. All accepted jobs are in the database. Start the daemon again."

@@ -18,7 +18,7 @@ struct AttemptReport: Sendable {
 
     func exchanged(in duration: Duration) { exchange.recordNanoseconds(duration.nanoseconds) }
 
-    /// After the ends of one transaction were recorded, or refused.
+    /// Logs and counts the ended attempts of one transaction, after it was committed.
     func ended(_ ends: [ClaimLoop.EndedAttempt], _ results: [FinishResult]) {
         var successes: [ClaimLoop.EndedAttempt] = []
         for (ended, result) in zip(ends, results) {
@@ -33,7 +33,8 @@ struct AttemptReport: Sendable {
         tell(successes)
     }
 
-    /// Jobs that succeed together share an entry for each definition: an entry each took a fifth of the throughput.
+    /// Logs jobs that succeeded. Many that succeed together share one entry per definition, since one entry per job
+    /// cost a fifth of the throughput.
     private func tell(_ successes: [ClaimLoop.EndedAttempt]) {
         guard logger.logLevel <= .info, !successes.isEmpty else { return }
         if successes.count <= JobStory.alone {
@@ -88,7 +89,7 @@ struct AttemptReport: Sendable {
             retried.increment()
             log(
                 .notice,
-                "attempt \(attempt) failed, to be tried again in \((ended.wait ?? .zero).human): \(failure.reason)",
+                "attempt \(attempt) failed; trying again in \((ended.wait ?? .zero).human): \(failure.reason)",
                 ended,
                 event: "attempt-retried", outcome: timedOut ? "timed_out" : "failed", failure)
         case .cancelled:
@@ -103,12 +104,12 @@ struct AttemptReport: Sendable {
     }
 
     func stopping(_ attempt: RunningAttempt, _ reason: StopReason) {
-        logger.debug("\(JobTitle(attempt)): told to stop: \(reason.name)", metadata: Self.metadata(of: attempt))
+        logger.debug("\(JobTitle(attempt)): asked to stop: \(reason.name)", metadata: Self.metadata(of: attempt))
     }
 
     func abandoned(_ attempt: RunningAttempt, _ reason: StopReason) {
         logger.warning(
-            "\(JobTitle(attempt)): does not stop (\(reason.name)); its end is recorded without it, and it keeps its slot until it returns",
+            "\(JobTitle(attempt)): does not stop (\(reason.name)); the attempt is recorded as ended, and keeps its slot until it returns",
             metadata: Self.metadata(of: attempt).merging(["HALYARD_EVENT": "attempt-abandoned"]) { $1 })
     }
 

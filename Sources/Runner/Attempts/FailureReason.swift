@@ -1,7 +1,7 @@
 import Jobs
 
 extension JobFailure {
-    /// The message for the log: a URL keeps its origin alone, since path and query are what the job was given.
+    /// The message for the log. Each URL is cut to its origin, since path and query are part of the job's input.
     var loggedMessage: String {
         guard message.contains("://") else { return message }
         var rest = message[...]
@@ -12,7 +12,7 @@ extension JobFailure {
             rest = rest[authority.endIndex...]
             guard let next = rest.first, "/?#".contains(next) else { continue }
             let given = rest.prefix { !" \t\n\"'`<>(),;".contains($0) }
-            // A sentence may end with the URL.
+            // Keeps punctuation that ends the sentence rather than the URL.
             let end = given.last.map { ".:!".contains($0) } == true ? String(given.suffix(1)) : ""
             text += "/…" + end
             rest = rest[given.endIndex...]
@@ -20,7 +20,7 @@ extension JobFailure {
         return text + rest
     }
 
-    /// The reason within a line of the log; `HALYARD_ERROR` holds all of a long one.
+    /// The reason for a line of the log, shortened if it is long; `HALYARD_ERROR` contains the whole message.
     var reason: String {
         let message = loggedMessage
         if message.isEmpty { return code }

@@ -1,15 +1,15 @@
 import Jobs
 import Logging
 
-/// Logs what happens to a job besides the ends of its attempts: accepted and started at `debug`, cancelled and skipped,
-/// which end a job, at `info`. Identifiers only, never what a job was given.
+/// Logs the events of a job other than the ends of its attempts: enqueueing and start at `debug`; cancelling and
+/// skipping, which end a job, at `info`. Entries contain identifiers only, never the job's input.
 ///
-/// Jobs that end together share an entry, so that a flood costs the store's thread and the journal little. The entry
-/// carries `HALYARD_JOB` once for each of them.
+/// Many jobs that end together share one entry, so that a flood costs the store's thread and the journal little. The
+/// entry has one `HALYARD_JOB` field per job.
 struct JobStory: Sendable {
-    /// In one entry; the journal takes at most 1,024 fields.
+    /// The most jobs in one entry. The journal accepts at most 1,024 fields.
     static let jobsInEntry = 500
-    /// So many that end together still have an entry each.
+    /// Up to this many jobs that end together get their own entries.
     static let alone = 3
 
     private let logger: Logger
@@ -29,7 +29,7 @@ struct JobStory: Sendable {
         for change in changes {
             if change.isCancelRequest {
                 logger.info(
-                    "\(JobTitle(change.job)): cancellation requested; told to stop",
+                    "\(JobTitle(change.job)): cancellation requested; asked to stop",
                     metadata: Self.metadata(of: [change], event: "cancel-asked"))
                 continue
             }
@@ -84,7 +84,7 @@ struct JobStory: Sendable {
 }
 
 extension Logger.MetadataValue {
-    /// A field for each of several jobs.
+    /// One field per job.
     static func jobs(_ jobs: [JobID]) -> Logger.MetadataValue {
         jobs.count == 1 ? "\(jobs[0])" : .array(jobs.map { "\($0)" })
     }

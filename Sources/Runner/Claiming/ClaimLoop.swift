@@ -215,7 +215,8 @@ extension ClaimLoop {
     }
 
     private mutating func wallAlarmRang(_ now: Timestamp) {
-        // Rung early, the clock was set: the store says where the waits that are under way end on it now. (P8)
+        // An early alarm means that the clock was set: the next exchange returns when the current waits end on the new
+        // clock. (P8)
         guard let dueAt else { return }
         if dueAt <= now { self.dueAt = nil }
         mayClaim = true

@@ -54,7 +54,7 @@ final class KernelTimer: Sendable {
     }
 }
 
-/// The process may open no more files.
+/// No timer could be opened, usually because the process has reached its limit of open files.
 public struct KernelTimerError: Error, CustomStringConvertible {
     public let errorNumber: Int32
 

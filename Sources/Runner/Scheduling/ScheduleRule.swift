@@ -8,12 +8,12 @@ import Jobs
 /// - S2: However many times have passed, they are made up for by one; the rest goes on from now.
 /// - S3: While the daemon runs, a time that has passed is late, not missed: the machine slept, or its clock was set
 ///   forward. While none ran, it was missed; a persistent schedule makes up for it.
-/// - S4: A schedule follows the clock as it is. After the clock was set back, a time that was fired for before comes again;
-///   it fires again once half of the schedule's own interval has really passed since it fired last, and is left out
-///   otherwise. So what comes every minute goes on at the new clock's minutes, and what comes once a day does not come
-///   twice because the clock lost an hour. Once the clock is right again, the time that was fired for before is not late a
-///   second time.
-/// - S5: It fires for times that are at least a second apart; what comes sooner is left out.
+/// - S4: A schedule follows the wall clock, also after the clock was set back, when times that it has already fired for
+///   come again. It fires for such a time again only if at least half of the schedule's interval has passed in real
+///   time since it last fired; otherwise it skips the time. So a minutely schedule continues at the new clock's
+///   minutes, and a daily one does not fire twice because the clock was set back by an hour. When the clock is
+///   corrected again, times that were fired for before do not count as late.
+/// - S5: It fires for times that are at least a second apart, and skips times that come sooner.
 struct ScheduleRule {
     /// A time that came this long before the start is late and not missed: a restart or an upgrade loses none.
     static let grace = Duration.seconds(60)
@@ -32,9 +32,9 @@ struct ScheduleRule {
         var missedAt: Timestamp?
     }
 
-    /// - Parameter sinceLast: The time that has really passed since it fired last.
+    /// - Parameter sinceLast: The real time that has passed since it last fired.
     func plan(after: Timestamp, now: Timestamp, sinceLast: Duration, _ occasion: Occasion) -> Plan {
-        // What fires a moment early is not a clock that was set back.
+        // A firing that is slightly early does not mean that the clock was set back.
         if after > now + Self.rest { return planAgain(after: after, now: now, sinceLast: sinceLast) }
         let next = times.next(after: after)
         guard occasion == .start, !isPersistent, let next, next + Self.grace < now else {
@@ -45,13 +45,13 @@ struct ScheduleRule {
         return Plan(after: counting, nextAt: times.next(after: counting), missedAt: next)
     }
 
-    /// The clock was set back: the times up to `after` come again. (S4)
+    /// Plans after the clock was set back, when the times up to `after` come again (S4).
     private func planAgain(after: Timestamp, now: Timestamp, sinceLast: Duration) -> Plan {
         var next = times.next(after: now)
-        // Each time that is left out has a longer interval than all before it together, so there are few.
+        // Each skipped time has a longer interval than all skipped before it together, so the loop is short.
         while let time = next, time <= after {
             if sinceLast + (time - now) >= halfInterval(from: time) {
-                // So that the same time is planned whenever this is asked.
+                // With this `after`, repeated planning returns the same time.
                 return Plan(after: Timestamp(milliseconds: time.milliseconds - 1), nextAt: time)
             }
             next = times.next(after: time)
@@ -63,8 +63,9 @@ struct ScheduleRule {
         times.next(after: time).map { ($0 - time) / 2 } ?? .seconds(Int64.max)
     }
 
-    /// Whether the time that has come may fire: it is later than the last one that was fired for or left out, or as much
-    /// time has passed as S4 asks for, or another one has come since. If not, it was planned by a wrong clock.
+    /// Whether the schedule may fire for the time that has come: it is later than the last time that was fired for or
+    /// skipped, or enough time has passed (S4), or another time has come since. Otherwise the time was planned by a
+    /// wrong clock.
     func isLate(_ time: Timestamp, since last: Timestamp, now: Timestamp, sinceLast: Duration) -> Bool {
         if time > last || sinceLast >= halfInterval(from: time) { return true }
         guard let next = times.next(after: last) else { return false }

@@ -272,7 +272,7 @@ public final class Scheduler: Sendable {
             let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
                 told == job ? .debug : .info,
-                "leaves out its times until \(last), which it enqueued last, is final", record,
+                "skips its times until \(last), which it enqueued last, is final", record,
                 "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):
             // Told once, not every minute.

@@ -75,7 +75,7 @@ extension Writer {
         case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."
         case .unknownDefinition: "Its definition has just gone."
         case .unknownDependency(let job): "There is no job \(job) to wait for."
-        case .hiddenCharacter(let character, let field): "The text of \(field) holds \(character)."
+        case .hiddenCharacter(let character, let field): "The text of \(field) contains \(character)."
         case .cycle: "The dependencies form a cycle."
         case .keyUsedForAnotherRequest(let key): "The key \"\(key)\" was used for another request."
         }

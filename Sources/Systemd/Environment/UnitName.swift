@@ -1,16 +1,16 @@
 import Glibc
 
-/// The unit that this process belongs to.
+/// The name of the systemd unit to which a process belongs.
 public struct UnitName: Sendable, Hashable, CustomStringConvertible {
-    /// Without `.service`.
+    /// The name without `.service`.
     public var name: String
-    /// Run by a user's own manager.
+    /// Whether a user's service manager runs the unit.
     public var isOfUser: Bool
 
     /// - Parameter controlGroups: The text of `/proc/self/cgroup`.
     /// - Returns: Nil for a process outside any service.
     public init?(controlGroups: String) {
-        // 0::/system.slice/halyard.service, or 1:name=systemd:/… where systemd manages hierarchies of version 1.
+        // Lines such as 0::/system.slice/halyard.service, or 1:name=systemd:/… with version 1 control groups.
         for line in controlGroups.split(separator: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3, fields[0] == "0" || fields[1] == "name=systemd" else { continue }
@@ -32,7 +32,7 @@ public struct UnitName: Sendable, Hashable, CustomStringConvertible {
         return UnitName(controlGroups: String(decoding: bytes[..<count], as: UTF8.self))
     }
 
-    /// The command that shows its state.
+    /// The command that shows the unit's state.
     public var statusCommand: String { "systemctl \(isOfUser ? "--user " : "")status \(name)" }
 
     public var description: String { name }

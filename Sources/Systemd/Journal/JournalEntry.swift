@@ -1,7 +1,7 @@
 import Logging
 
-/// One entry of the journal: fields in the order they are sent. Control characters are shown as `\x1b` and the like, so
-/// that no reader of the journal, of syslog or of a terminal meets them.
+/// One entry of the journal: fields in the order they are sent. Control characters are written as `\x1b` and the like,
+/// so that they never reach a reader of the journal, syslog or a terminal.
 struct JournalEntry {
     private(set) var fields: [(name: String, value: String)] = []
 
@@ -17,7 +17,7 @@ struct JournalEntry {
         if let event = metadata["HALYARD_EVENT"], let id = messageIDs[event.description] {
             fields.append(("MESSAGE_ID", id))
         }
-        // A field may have several values: an entry about several jobs is found by each of them.
+        // A field may have several values, so that an entry about several jobs is found by each of them.
         let named = metadata.map { (name: JournalEntry.fieldName($0), value: $1) }
         for (name, value) in named.sorted(by: { $0.name < $1.name }) {
             let values = if case .array(let values) = value { values } else { [value] }

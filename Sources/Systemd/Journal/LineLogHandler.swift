@@ -46,7 +46,7 @@ public struct LineLogHandler: LogHandler {
         line += event.text.singleLine
         for (key, value) in event.metadata(over: metadata, from: metadataProvider).sorted(by: { $0.key < $1.key })
         where key != "HALYARD_EVENT" && key != "HALYARD_ERROR" {
-            // The message has named them.
+            // The message already names these values.
             if case .array = value { continue }
             let key = key.hasPrefix("HALYARD_") ? key.dropFirst(8).lowercased() : key
             let text = value.description.singleLine

@@ -336,7 +336,7 @@ import Testing
             try await bed.enqueue("visit", "\(bed.server.site)/page/hidden", "--after", "2")
             let retried = await story(of: 2, until: "tried again")
             #expect(retried.dropLast() == ["job 2: enqueued; it is ready", "job 2 (visit): attempt 1 started"])
-            let reason = "job 2 (visit): attempt 1 failed, to be tried again in 1h: "
+            let reason = "job 2 (visit): attempt 1 failed; trying again in 1h: "
             #expect(
                 retried.last?.hasPrefix(reason) == true && retried.last?.contains("127.0.0.1") == true, "\(retried)")
             #expect(try await bed.halyard("cancel", "2").status == .exited(0))

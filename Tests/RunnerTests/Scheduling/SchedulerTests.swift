@@ -197,7 +197,7 @@ import Testing
                 try await bench.expectJobs(1)
                 let record = try await bench.record()
                 #expect(record.skippedAt == bench.minute(4))
-                let levels = bench.log.all.filter { $0.message.contains("leaves out its times until job 1") }.map(
+                let levels = bench.log.all.filter { $0.message.contains("skips its times until job 1") }.map(
                     \.level)
                 #expect(levels == [.info, .debug, .debug])
             }
