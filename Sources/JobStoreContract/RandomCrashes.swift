@@ -49,7 +49,7 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
     try await source.end(bench.store)
 }
 
-/// - Returns: Whether a guilty job ended the process; false when no job is left.
+/// - Returns: Whether a guilty job crashed the process; false when no job is left.
 private func runUntilACrash(_ bench: Workbench, _ times: [JobID: Duration], _ guilty: Set<JobID>) async throws -> Bool {
     var running: [Lease: Timestamp] = [:]
     while true {
