@@ -41,7 +41,7 @@ public enum WebHost: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Plain ASCII names take no table.
+    /// The name in ASCII. Plain ASCII names need no table.
     private static func ascii(_ name: String) -> String? {
         let isPlain =
             name.utf8.allSatisfy { $0 < 0x80 }

@@ -42,7 +42,7 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
         return name + (explicitPort.map { ":\($0)" } ?? "")
     }
 
-    /// Path and query as they are sent, in the stricter syntax of RFC 3986.
+    /// Path and query for the request line, in the stricter syntax of RFC 3986.
     var requestTarget: String { PercentEncoding.strict(path) + (query.map { "?" + PercentEncoding.strict($0) } ?? "") }
 }
 

@@ -66,7 +66,7 @@ public struct KindFailure: OperationFailure, Hashable {
         case connectFailed = "connect_failed"
         /// The proxy cannot be reached, or does not let it through.
         case proxyFailed = "proxy_failed"
-        /// No secure connection, for a reason that the next ones do not name.
+        /// No secure connection, for a reason other than the following ones.
         case tlsFailed = "tls_failed"
         case tlsExpired = "tls_expired"
         case tlsNotYetValid = "tls_not_yet_valid"
@@ -74,9 +74,9 @@ public struct KindFailure: OperationFailure, Hashable {
         case tlsWrongHost = "tls_wrong_host"
         case tlsSelfSigned = "tls_self_signed"
         case tlsUnknownAuthority = "tls_unknown_authority"
-        /// The server does not send a certificate between its own and the authority's.
+        /// The server does not send an intermediate certificate between its own and the authority's.
         case tlsMissingIntermediate = "tls_missing_intermediate"
-        /// No version, cipher or protocol that both sides speak.
+        /// Both sides have no TLS version, cipher or protocol in common.
         case tlsNothingInCommon = "tls_no_common_protocol"
         /// The server took longer than a limit of ours.
         case timeout = "timeout"

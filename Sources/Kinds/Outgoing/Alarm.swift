@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Calls something back after a while, unless it is cancelled first. Made for limits: many are set, few are ever reached.
+/// Calls an action after a delay, unless it is cancelled first. It suits timeouts: many are set, few are reached.
 ///
-/// Alarms that are due within the same 50 ms share an entry, so that setting or cancelling one only touches a dictionary. One
-/// task sleeps until the first of them; without alarms there is none.
+/// Alarms that are due within the same 50 ms share an entry, so that setting or cancelling one only changes a
+/// dictionary. One task sleeps until the first alarm; without alarms there is no task.
 struct Alarm: Sendable {
-    /// - Returns: How long to wait before the next call; nil for none.
+    /// - Returns: The delay until the next call; nil for no further call.
     typealias Action = @Sendable () -> Duration?
 
     private struct State {
@@ -13,7 +13,7 @@ struct Alarm: Sendable {
         /// The tick at which each alarm is due.
         var ticks: [UInt64: Int64] = [:]
         var actions: [Int64: [UInt64: Action]] = [:]
-        /// When the task that sleeps wakes up.
+        /// The tick at which the sleeping task wakes up.
         var wakesAt = Int64.max
         var sleeper: Task<Void, Never>?
     }
@@ -33,7 +33,7 @@ struct Alarm: Sendable {
         }
     }
 
-    /// An action that has begun is not stopped; it is not repeated.
+    /// Cancels the alarm. An action that has begun is not stopped, but not repeated either.
     func cancel() {
         Self.state.withLock { state in
             guard let tick = state.ticks.removeValue(forKey: number) else { return }
@@ -53,7 +53,7 @@ struct Alarm: Sendable {
     private static func sleep(until due: Int64, _ state: inout State) {
         state.sleeper?.cancel()
         state.wakesAt = due
-        // Ends by itself. Detached, so that it holds nothing of the task that happens to set the alarm.
+        // Ends by itself. Detached, so that it inherits nothing from the task that sets the alarm.
         state.sleeper = Task.detached {
             do { try await Task.sleep(until: origin + tick * Int(due)) } catch { return }
             ring(at: due)
@@ -73,7 +73,7 @@ struct Alarm: Sendable {
         for (number, action) in due {
             let delay = action()
             state.withLock { state in
-                // Cancelled while its action ran.
+                // The alarm was cancelled while its action ran.
                 guard state.ticks[number] != nil else { return }
                 guard let delay else { return state.ticks[number] = nil }
                 add(number, after: delay, action, to: &state)

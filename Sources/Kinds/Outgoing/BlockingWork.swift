@@ -2,8 +2,8 @@ import NIOPosix
 import Synchronization
 
 extension NIOThreadPool {
-    /// Runs blocking work on one of the pool's threads. When the task is cancelled this throws at once, and what the work
-    /// gives is dropped when it comes.
+    /// Runs blocking work on one of the pool's threads. When the task is cancelled this throws at once, and the result
+    /// of the work is dropped.
     func runAbandoningOnCancel<T: Sendable>(_ work: @escaping @Sendable () -> T) async throws(CancellationError) -> T {
         let slot = Slot<T>()
         let result = await withTaskCancellationHandler {
@@ -21,7 +21,7 @@ extension NIOThreadPool {
     }
 }
 
-/// A place for one answer: whoever fills it first wins, and the waiting task goes on exactly once.
+/// A place for one answer: the first answer wins, and the waiting task resumes exactly once.
 private final class Slot<T: Sendable>: Sendable {
     typealias Answer = Result<T, CancellationError>
     private enum State {
@@ -32,7 +32,7 @@ private final class Slot<T: Sendable>: Sendable {
     }
     private let state = Mutex(State.empty)
 
-    /// Nobody waits for the work any more.
+    /// Whether no task waits for the work any longer.
     var isFilled: Bool {
         state.withLock { state in
             switch state {

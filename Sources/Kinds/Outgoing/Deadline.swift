@@ -15,7 +15,8 @@ func withDeadline<T: Sendable>(
 
 /// Runs `work`, and cancels it when no time is left. Returns or throws only when `work` has ended.
 ///
-/// - Parameter left: How much time is left; it may stand still. Asked again when the time that it named is over.
+/// - Parameter left: Returns how much time is left. The value may pause. It is called again when the returned time has
+///   passed.
 func withLimit<T: Sendable>(
     left: @escaping @Sendable () -> Duration, failure: @autoclosure @escaping @Sendable () -> KindFailure,
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
@@ -30,7 +31,7 @@ func withLimit<T: Sendable>(
     let alarm = Alarm.set(after: left()) {
         let left = left()
         if left > .zero { return max(left, .milliseconds(10)) }
-        // Before what is under way learns of it.
+        // Recorded before the work notices the cancellation.
         overrun.happened(failure())
         task.cancel()
         return nil
@@ -65,7 +66,7 @@ func withLimit<T: Sendable>(
             group.cancelAll()
             return first
         }
-        // Before what is under way learns of it.
+        // Recorded before the work notices the cancellation.
         if !Task.isCancelled { overrun.happened(failure()) }
         group.cancelAll()
         return await group.next() ?? nil
@@ -92,12 +93,12 @@ final class Overrun: Sendable {
 
     fileprivate func happened(_ failure: KindFailure) { self.failure.withLock { $0 = failure } }
 
-    /// What work under this limit comes to.
+    /// Decides the result of the work under this limit.
     fileprivate func judge<T>(_ result: Result<T, KindFailure>) throws(KindFailure) -> T {
         guard let failure = failure.withLock(\.self) else { return try result.get() }
-        // Work that ended well at the last moment is not thrown away.
+        // Keeps the result of work that succeeded at the last moment.
         if case .success(let value) = result { return value }
-        // A limit within that was reached at the same moment knows better what took so long.
+        // An inner limit that was reached at the same time describes better what took so long.
         if case .failure(let inner) = result, inner.reason == .timeout { throw inner }
         throw Task.isCancelled ? .cancelled : failure
     }

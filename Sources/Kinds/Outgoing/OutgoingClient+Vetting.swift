@@ -2,9 +2,9 @@
 struct VettedAddresses: Sendable {
     /// In order of preference; not empty.
     var addresses: [IPAddress]
-    /// Whether a rule of the administrator permits the first.
+    /// Whether the first address is permitted by a rule of the administrator.
     var isOwn: Bool
-    /// Waits for those that the name servers have not given yet. Nil when there are no more.
+    /// Waits for the addresses that have not arrived from the name servers yet. Nil when there are no more.
     var rest: (@Sendable () async -> [IPAddress])?
 }
 
@@ -29,7 +29,7 @@ extension OutgoingClient {
             if !all.permitted.isEmpty { return VettedAddresses(addresses: all.permitted, isOwn: all.isOwn) }
         }
         let host = url.host.lookupName
-        // As a rule of `network.allow` names it.
+        // Written as in a rule of `network.allow`.
         let place = host.contains(":") ? "[\(host)]:\(url.port)" : "\(host):\(url.port)"
         throw verdict.isPortAtFault
             ? KindFailure(

@@ -12,7 +12,7 @@ public final class OutgoingClient: Sendable {
     let configuration: OutgoingConfiguration
     /// For reading files, which blocks. Few: each keeps memory of its own for what it reads.
     let threads: NIOThreadPool
-    /// Nil in tests that have a table of names in its place.
+    /// Nil in tests that use a table of names instead.
     private let resolver: Resolver?
     let lookUp: Resolver.LookUp
     private let pool: ConnectionPool
@@ -34,7 +34,7 @@ public final class OutgoingClient: Sendable {
         self.init(configuration, group: group, resolver: resolver) { await resolver.find($0) }
     }
 
-    /// For tests, with a table of names.
+    /// A client for tests, with a table of names.
     convenience init(
         _ configuration: OutgoingConfiguration,
         lookUp: @escaping @Sendable (_ name: String) -> Result<[IPAddress], LookupProblem>
@@ -44,7 +44,7 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// - Parameter resolver: Shut down with the client.
+    /// - Parameter resolver: The client shuts it down.
     private init(
         _ configuration: OutgoingConfiguration, group: any EventLoopGroup, resolver: Resolver?,
         find: @escaping Resolver.LookUp
@@ -65,7 +65,7 @@ public final class OutgoingClient: Sendable {
     public func shutdown() async {
         await pool.shutdown()
         await resolver?.shutdown()
-        // It fails only when it is shut down already.
+        // Fails only when the pool is already shut down.
         try? await threads.shutdownGracefully()
     }
 
@@ -128,7 +128,8 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// Hands a request to its connection. A body that is a stream is sent by a task, which the caller cancels.
+    /// Starts a request on its connection. For a stream body it returns the task that sends the body, which the caller
+    /// must cancel.
     private func begin(
         _ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?
     ) async throws -> Task<Void, Never>? {
@@ -142,21 +143,21 @@ public final class OutgoingClient: Sendable {
                 taken.resume(returning: handler.isAt(exchange))
             }
         }
-        // Nothing was asked of the stream yet, so it can serve another connection.
+        // Nothing was read from the stream yet, so it can be sent on another connection.
         guard isTaken else { throw ConnectionProblem.closedBefore }
-        // Nobody awaits it: what it waits for last, a slow disk perhaps, must not keep the answer waiting.
+        // No task awaits it: its last read, perhaps from a slow disk, must not delay the answer. The caller cancels it.
         return Task { await exchange.send(stream) }
     }
 
-    /// Says why the certificates of a server were refused; nil when that cannot be found out.
+    /// Finds out why the certificates of a server were refused; nil when the reason cannot be found.
     ///
     /// Connects once more, and sends nothing but the TLS handshake.
     private func untrusted(_ url: WebURL, _ place: Connection.Place, at address: IPAddress) async -> KindFailure? {
         let chain = PeerChain()
-        // It fails: the handler that keeps the certificates refuses them all.
+        // Always fails, since the handler that records the certificates refuses them all.
         _ = try? await connector.open(place, [address], keepingCertificatesIn: chain)
         if Task.isCancelled { return .cancelled }
-        // The roots have been read for the connection that failed.
+        // The failed connection has already loaded the roots, so this does not fail.
         guard let authorities = try? connector.roots.authorities() else { return nil }
         let problem = CertificateProblem(
             of: chain.seen, roots: authorities.names, hasOwnAuthorities: authorities.hasOwn,
@@ -177,9 +178,9 @@ public final class OutgoingClient: Sendable {
         var trace: ConnectionTrace?
     }
 
-    /// A connection to one of the vetted addresses: one that is open already, or a new one.
+    /// A connection to one of the vetted addresses: an idle one or a new one.
     ///
-    /// Each address that was tried in vain has its place in the attempt's record.
+    /// The attempt's record gets an entry for each address that failed.
     private func connection(
         for request: OutgoingRequest, _ vetted: VettedAddresses, orKept mayBeKept: Bool
     ) async throws(KindFailure) -> Opened {

@@ -13,7 +13,7 @@ struct OutgoingRequest: Sendable {
 }
 
 extension OutgoingRequest {
-    /// The head as it is sent.
+    /// The head of the request.
     func head(userAgent: String) throws(KindFailure) -> HTTPRequestHead {
         var headers = headers
         if !headers.contains(name: "host") { headers.add(name: "host", value: url.hostHeader) }
@@ -30,7 +30,7 @@ extension OutgoingRequest {
         return HTTPRequestHead(version: .http1_1, method: method, uri: url.requestTarget, headers: headers)
     }
 
-    /// Whether a header means the same to everybody who reads it (RFC 9110, 5.5).
+    /// Whether every recipient parses the header in the same way (RFC 9110, 5.5).
     private static func isSound(_ name: String, _ value: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in

@@ -8,9 +8,9 @@ struct OutgoingResponse: Sendable {
     let url: WebURL
     /// The address of the other end.
     let address: IPAddress
-    /// Version of HTTP: `1.1`, `2`.
+    /// The HTTP version: `1.1`, `2`.
     let version: String
-    /// From the request to the answer's headers, connecting included.
+    /// The time from the request to the answer's headers, including connecting.
     let duration: Duration
     private let exchange: Exchange
     private let limits: OutgoingLimits
@@ -35,7 +35,7 @@ struct OutgoingResponse: Sendable {
         return min(wait, limits.retryAfter)
     }
 
-    /// Hands over the body piece by piece until it ends or `use` returns false.
+    /// Passes the body to `use` piece by piece until it ends or `use` returns false.
     func forEachPiece(_ use: (ByteBuffer) async throws(KindFailure) -> Bool) async throws(KindFailure) {
         while true {
             let piece: ByteBuffer?
@@ -62,7 +62,7 @@ struct OutgoingResponse: Sendable {
     /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body.
     func discard(upTo limit: Int = 64 << 10) async {
         var left = limit
-        // What is dropped may as well not arrive.
+        // Losing an error is harmless: the bytes are dropped anyway.
         try? await forEachPiece { piece throws(KindFailure) in
             left -= piece.readableBytes
             return left > 0

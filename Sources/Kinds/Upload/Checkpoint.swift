@@ -4,10 +4,10 @@ import FoundationEssentials
 import Glibc
 import Jobs
 
-/// How far an upload is that can go on where it stopped. Written after the server has confirmed it, and removed after the
-/// job's success is durable: until then the job may run again.
+/// The confirmed progress of an upload, from which it can resume. It is written after the server has confirmed the
+/// progress, and removed after the job's success is durable: until then the job may run again.
 struct Checkpoint: Codable, Sendable, Hashable {
-    /// `tus`, `resumable` or `s3`; ``oneRequest`` for an upload of which the server holds no part before its end.
+    /// `tus`, `resumable` or `s3`; ``oneRequest`` for an upload in one request, of which the server keeps no parts.
     var style: String
     /// The address it was begun for.
     var target: String
@@ -15,7 +15,7 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var upload: String
     /// The name of the secret, and the region: what taking it back needs.
     var credential: String?
-    /// `Authorization` unless set.
+    /// The header for the credential; default: `Authorization`.
     var credentialHeader: CredentialHeader?
     var region: String?
     var source: OpenFile.Identity
@@ -34,13 +34,14 @@ struct Checkpoint: Codable, Sendable, Hashable {
 
     static let oneRequest = "plain"
 
-    /// Whether the server may hold a part of the upload that can be deleted there.
+    /// Whether the server may have a part of the upload that can be deleted there.
     var isHeldByServer: Bool { style != Self.oneRequest }
 
-    /// The output of an attempt that completed the upload. A later attempt, which runs only because the process ended before
-    /// the job's success was durable, returns it and sends nothing.
+    /// The output of an attempt that completed the upload. A later attempt, which runs only if the process ended before
+    /// the job's success was durable, returns this output and sends nothing.
     struct Receipt: Codable, Sendable, Hashable {
-        /// The number of that attempt. The first attempt of a job with the same number in another database is not later.
+        /// The number of that attempt. An attempt with a lower or equal number belongs to another job, in another
+        /// database with the same job numbers.
         var attempt: Int
         /// SHA-256 of the input, in hexadecimal.
         var input: String
@@ -74,8 +75,8 @@ struct CheckpointFile: Sendable {
         return try? JSONDecoder().decode(Checkpoint.self, from: data)
     }
 
-    /// Survives a power cut once this returns, or with `isDurable` false only the end of the process: then a power cut may
-    /// leave an unreadable file. Blocks.
+    /// Saves the checkpoint. Once this returns, it survives a power cut; with `isDurable` false it only survives the
+    /// end of the process, and a power cut may leave an invalid file. Blocks.
     func save(_ checkpoint: Checkpoint, isDurable: Bool = true) throws(KindFailure) {
         do {
             let data = try JSONEncoder().encode(checkpoint)
@@ -87,9 +88,9 @@ struct CheckpointFile: Sendable {
         }
     }
 
-    /// What an earlier attempt with the same input returned, when nobody recorded it.
+    /// The output of an earlier attempt with the same input whose success was not stored.
     func receipt(for input: Upload.Input, before attempt: Int) -> Upload.Output? {
-        // A first attempt has no earlier one: most jobs need not look.
+        // A first attempt has no earlier one, so most jobs read no file.
         guard attempt > 1, let receipt = load()?.receipt, receipt.attempt < attempt,
             receipt.input == input.fingerprint
         else { return nil }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// How a credential is sent.
+/// The header in which a credential is sent.
 struct CredentialHeader: Codable, Sendable, Hashable {
     var name: String
-    /// Put before the secret. Without one the secret is written by the rules of ``Upload/authorization(_:)`` for
-    /// `Authorization`, and as it stands for any other header.
+    /// Text before the secret. Without it, `Authorization` follows the rules of ``Upload/authorization(_:)``, and any
+    /// other header gets the secret unchanged.
     var prefix: String?
 
     static let authorization = CredentialHeader(name: nil)
@@ -21,10 +21,10 @@ struct CredentialHeader: Codable, Sendable, Hashable {
 }
 
 extension Upload {
-    /// Whether a header with this name, in lower case, usually carries a secret. An input is stored and shown, so a secret in
-    /// it would reach everybody who may read the database.
+    /// Whether a header with this lower-case name usually carries a secret. Inputs are stored and displayed, so a
+    /// secret in one would reach everybody who may read the database.
     static func namesSecret(_ name: String) -> Bool {
-        // A user's own notes on an object, such as `x-amz-meta-session`.
+        // User-defined metadata of an object, such as `x-amz-meta-session`, is not a secret.
         if name.contains("-meta-") { return false }
         let words = name.split(whereSeparator: { "-_.".contains($0) })
         guard let last = words.last else { return false }
@@ -38,7 +38,7 @@ extension Upload {
         "apikey", "auth", "authorization", "bearer", "cookie", "credential", "credentials", "jwt", "pass", "passphrase",
         "passwd", "password", "pwd", "secret", "session", "sessionid", "token",
     ]
-    /// Before `key`: not every key is secret (`Idempotency-Key`).
+    /// Words that make a following `key` a secret. Not every key is one, for example `Idempotency-Key`.
     private static let keyWords: Set<String> = [
         "access", "account", "admin", "api", "app", "application", "auth", "client", "customer", "encryption",
         "function",

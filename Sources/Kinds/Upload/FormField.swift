@@ -1,5 +1,5 @@
 extension Upload {
-    /// A field of a form beside the file's, such as one that the policy of an S3 POST asks for.
+    /// A form field in addition to the file's, such as one that the policy of an S3 POST requires.
     public struct FormField: Codable, Sendable, Hashable {
         public var name: String
         public var value: String
@@ -18,14 +18,14 @@ extension Upload.Input {
     func checkForm() throws(KindFailure) {
         guard let formFields else { return }
         if style != .form, !formFields.isEmpty {
-            throw .invalid("form_fields", "goes with the protocol `form` only; name that, or leave it out")
+            throw .invalid("form_fields", "is allowed only for the protocol `form`; set that, or remove the field")
         }
         let bytes = formFields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard formFields.count <= Upload.FormField.most, bytes <= Upload.FormField.maxBytes else {
             throw .invalid(
                 "form_fields",
-                "holds \(formFields.count) fields of \(bytes) bytes; at most \(Upload.FormField.most) fields of "
-                    + "\(Upload.FormField.maxBytes) bytes together are sent")
+                "has \(formFields.count) fields of \(bytes) bytes; the limit is \(Upload.FormField.most) fields of "
+                    + "\(Upload.FormField.maxBytes) bytes together")
         }
         guard formFields.allSatisfy({ !$0.name.isEmpty && !$0.name.utf8.contains(0) && !$0.value.utf8.contains(0) })
         else { throw .invalid("form_fields", "has a field without a name, or one with the character U+0000") }

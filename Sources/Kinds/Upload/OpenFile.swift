@@ -16,18 +16,18 @@ final class OpenFile: Sendable {
         var changedNs: Int64
     }
 
-    /// How the file compares with ``identity``.
+    /// The difference between the file and ``identity``.
     enum Change: Equatable {
         case none
-        /// Everything but the time of the last change of the inode is the same. A rename, new permissions or a new hard link
-        /// do that, but also a writer that sets the modification time back: only the content tells them apart.
+        /// Only the inode's change time differs. A rename, new permissions or a new hard link cause that, but so does a
+        /// writer that sets the modification time back: only the content distinguishes them.
         case perhaps(Identity)
         case certain
     }
 
     private let descriptor: Int32
     private let known: Mutex<Identity>
-    /// The file as it was when it was opened, or as ``adopt(_:)`` was told.
+    /// The file as it was when it was opened or when ``adopt(_:)`` was last called.
     var identity: Identity { known.withLock(\.self) }
     /// For messages: as it was asked for.
     let name: String
@@ -88,7 +88,7 @@ final class OpenFile: Sendable {
         return now.isPerhaps(identity) ? .perhaps(now) : .certain
     }
 
-    /// To be called when the content proved to be the same.
+    /// Accepts a new identity, after the content has proved to be the same.
     func adopt(_ identity: Identity) { known.withLock { $0 = identity } }
 
     /// Reads up to `count` bytes; fewer only at the end of the file. Blocks.
@@ -195,7 +195,7 @@ final class OpenFile: Sendable {
 }
 
 extension OpenFile.Identity {
-    /// Whether both differ in the time of the inode's change at most.
+    /// Whether both differ at most in the inode's change time.
     func isPerhaps(_ other: Self) -> Bool {
         var same = self
         same.changedNs = other.changedNs

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Jobs
 
-/// What must not reach the database: the credential of an upload, in the forms in which a server may repeat it.
+/// The credential of an upload, in the forms in which a server may repeat it. It must not reach the database.
 struct Secrets: Sendable {
     private let forms: [[UInt8]]
 
@@ -13,20 +13,20 @@ struct Secrets: Sendable {
     init(_ secret: String, sentAs sent: String?) {
         var texts = [secret]
         if let sent { texts += [sent] + sent.split(separator: " ").dropFirst().map(String.init) }
-        // `Bearer TOKEN`, `USER:PASSWORD`, `ACCESS:SECRET:TOKEN`: the first word is no secret by itself.
+        // `Bearer TOKEN`, `USER:PASSWORD`, `ACCESS:SECRET:TOKEN`: the first word alone is not secret.
         texts += secret.split(separator: " ").dropFirst().map(String.init)
         texts += secret.split(separator: ":").dropFirst().map(String.init)
         forms = Set(texts).filter { !$0.isEmpty }.map { Array($0.utf8) }
     }
 
-    /// Also as it looks in an address or a form.
+    /// Whether the bytes contain the secret, also percent-encoded as in an address or a form.
     func appear(in bytes: [UInt8]) -> Bool {
         if forms.isEmpty { return false }
         let decoded = PercentEncoding.decode(bytes[...])
         return forms.contains { bytes.firstRange(of: $0) != nil || decoded.firstRange(of: $0) != nil }
     }
 
-    /// Looks into each name and string, whatever escapes they are written with.
+    /// Whether a name or string in the JSON contains the secret, whatever escapes it is written with.
     func appear(in json: JSONText) -> Bool {
         if forms.isEmpty { return false }
         switch json.shape {
@@ -40,6 +40,6 @@ struct Secrets: Sendable {
         }
     }
 
-    /// A header's value, unless the server repeats the secret in it.
+    /// A header's value, or nil if it contains the secret.
     func concealed(_ value: String?) -> String? { value.flatMap { appear(in: Array($0.utf8)) ? nil : $0 } }
 }

@@ -19,14 +19,14 @@ struct Transfer: Sendable {
     let secret: String?
     /// Its name.
     let credential: String?
-    /// How it is sent; nil when it is signed with.
+    /// The header that carries the credential; nil when requests are signed with it.
     let credentialHeader: CredentialHeader?
     let secrets: Secrets
     /// The SHA-256 that the content must have; nothing else is finished.
     let expected: [UInt8]?
     /// Whether an earlier attempt may have reached the server.
     let isRepeat: Bool
-    /// Whether the user named headers, which may say something about the content that a digest does not.
+    /// Whether the user set headers, which may describe the content beyond its digest.
     let hasOwnHeaders: Bool
     let progress: UploadProgress
     let throttle: Throttle
@@ -48,14 +48,14 @@ struct Transfer: Sendable {
     struct Reply: Sendable {
         let response: OutgoingResponse
         let body: [UInt8]
-        /// The body as far as it came, also when it was not needed.
+        /// The part of the body that arrived, even if it was not needed.
         let received: ReceivedBody
         var status: Int { response.status }
     }
 
     /// What the body of an answer is needed for.
     enum BodyUse: Sendable {
-        /// Nothing: the head says it all. What comes in time is kept for the receipt.
+        /// The head is enough. The part of the body that arrives in time is kept for the receipt.
         case none
         /// To tell what is wrong.
         case failures
@@ -79,10 +79,11 @@ struct Transfer: Sendable {
         var bytes: Int64 { range.upperBound - range.lowerBound + Int64(prefix.count + suffix.count) }
     }
 
-    /// Looks whether an earlier attempt has stored this very content: it may have ended after the server's answer and before
-    /// its own note of it. Only for requests that replace what is there, so that it does not matter whose content it is.
+    /// Checks whether an earlier attempt has stored this content: it may have ended after the server's answer but
+    /// before its checkpoint. Use it only for requests that replace existing content, where it does not matter who
+    /// stored it.
     ///
-    /// - Parameter look: Returns the answer about what is there, when that has the digest of the source.
+    /// - Parameter look: Returns the server's answer about the stored content, if that has the digest of the source.
     func storedBefore(
         _ look: () async throws(KindFailure) -> Reply?
     ) async throws(KindFailure) -> Reply? {
@@ -93,7 +94,7 @@ struct Transfer: Sendable {
             else { return nil }
             return reply
         } catch {
-            // A server that does not answer this may still take the upload.
+            // A server that does not answer this request may still accept the upload.
             if error.reason == .cancelled || error.reason == .sourceChanged { throw error }
             return nil
         }
@@ -254,7 +255,7 @@ struct Transfer: Sendable {
         var hash = known.count <= count ? known : RunningDigest()
         if hash.count == count { return hash }
         try await read(hash.count..<count) { hash.update(bufferPointer: $0) }
-        // The server has these bytes from an earlier reading, which nothing here can be compared with.
+        // The server has these bytes from an earlier read, and there is no digest to compare them with.
         if let failure = source.untouchedFailure() { throw failure }
         return hash
     }
@@ -294,11 +295,11 @@ struct Transfer: Sendable {
         try await write(checkpoint, isDurable: true)
     }
 
-    /// Notes that the upload is complete, for an attempt that runs again because the process ended before the job's success
-    /// was durable.
+    /// Records that the upload is complete, for a later attempt that runs if the process ends before the job's success
+    /// is durable.
     ///
-    /// An upload in one request is noted without a sync, which would cost a small upload most of its time: after a power cut
-    /// it may be sent again.
+    /// For an upload in one request the record is not synced, since a sync would take most of the time of a small
+    /// upload: after a power cut it may be sent again.
     func complete(_ receipt: Checkpoint.Receipt) async {
         let begun = unfinished
         var checkpoint =
@@ -307,7 +308,7 @@ struct Transfer: Sendable {
                 style: Checkpoint.oneRequest, target: "\(url)", upload: "\(url)", source: source.identity,
                 offset: source.size)
         checkpoint.receipt = receipt
-        // The upload itself has succeeded, and its result is about to be stored.
+        // Losing an error is harmless: the upload has succeeded, and its result is about to be stored.
         try? await write(checkpoint, isDurable: begun != nil)
     }
 
@@ -324,7 +325,7 @@ struct Transfer: Sendable {
         try result.get()
     }
 
-    /// The server no longer has the upload, or refused the whole: the next attempt starts over.
+    /// Removes the checkpoint, since the server no longer has the upload or refused it: the next attempt starts over.
     func forget() {
         memory.underWay.withLock { $0 = nil }
         checkpoint?.remove()
@@ -343,12 +344,13 @@ struct Transfer: Sendable {
         return saved
     }
 
-    /// Whether the source is the one that a checkpoint was written for, as far as the checkpoint knows its content.
+    /// Whether the source is the one that a checkpoint was written for, as far as the checkpoint's digest covers its
+    /// content.
     private func isSource(of saved: Checkpoint) async throws(KindFailure) -> Bool {
         if source.identity == saved.source { return true }
         guard case .file(let file) = source, file.identity.isPerhaps(saved.source) else { return false }
         guard let digest = saved.digest else { return true }
-        // Parts of S3 beyond the digest are read again and compared one by one.
+        // S3 parts beyond the digest are read again and compared one by one.
         let now = try await hash(ofFirst: digest.count)
         return now == digest
     }

@@ -5,12 +5,13 @@ import NIOHTTP1
 import Synchronization
 
 extension Upload {
-    /// The body of the server's last answer: of JSON the value, of other text the text, of anything else only type and length.
+    /// The body of the server's last answer: the value of JSON, other text as text, and only type and length of
+    /// anything else.
     public struct Answer: Codable, Sendable, Hashable {
         public var contentType: String?
-        /// Received; only the first ``maxBytes`` are kept.
+        /// The number of received bytes; only the first ``maxBytes`` are kept.
         public var bytes: Int64
-        /// Whether there is more than is kept: the body is longer, or did not arrive in time.
+        /// Whether the kept body is incomplete, because it is longer or did not arrive in time.
         public var isTruncated: Bool
         public var json: JSONText?
         public var text: String?
@@ -51,24 +52,24 @@ extension Upload.Answer {
     private static func json(_ bytes: [UInt8], _ type: String?) -> JSONText? {
         let media = mediaType(type)
         guard media.isEmpty || media == "application/json" || media.hasSuffix("+json") else { return nil }
-        // The result that holds it may be as deep as any other.
+        // The limit on nesting applies to the whole result, so the value must leave room for the levels around it.
         let deeper = [UInt8](repeating: UInt8(ascii: "["), count: 8) + bytes
         guard (try? JSONText(checking: deeper + [UInt8](repeating: UInt8(ascii: "]"), count: 8))) != nil,
             let value = try? JSONText(checking: bytes),
-            // A number may be beyond what the result's coder carries.
+            // A number may be too large for the result's encoder.
             (try? JSONEncoder().encode([value])) != nil
         else { return nil }
         return value
     }
 
-    /// Nil for what is not text.
+    /// The body as text; nil when it is not text.
     private static func text(_ bytes: [UInt8], _ type: String?, isCut: Bool) -> String? {
         let media = mediaType(type)
         let isText =
             media.isEmpty || media.hasPrefix("text/") || media == "application/json" || media == "application/xml"
             || media.hasSuffix("+json") || media.hasSuffix("+xml") || media == "application/x-www-form-urlencoded"
         guard isText, !bytes.contains(0) else { return nil }
-        // A character may be cut at the end.
+        // The last character may be incomplete.
         for cut in 0...(isCut ? min(3, bytes.count) : 0) {
             if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
         }
@@ -80,13 +81,14 @@ extension Upload.Answer {
     }
 }
 
-/// A body as far as it came, of which only the start is kept.
+/// The received part of a body, of which only the start is kept.
 struct ReceivedBody: Sendable {
     var start: [UInt8] = []
     var count: Int64 = 0
     var isWhole = false
 
-    /// More than is kept, so that a secret is found that begins in what is kept and ends behind it.
+    /// How many bytes are kept for the search for secrets: more than the answer stores, so that a secret that crosses
+    /// its end is found.
     static let most = Upload.Answer.maxBytes + (4 << 10)
 
     init() {}
@@ -98,13 +100,13 @@ struct ReceivedBody: Sendable {
     }
 }
 
-/// A body while it arrives; what has come counts when its time is over.
+/// A body while it arrives. When its time is over, the received part counts.
 final class SharedBody: Sendable {
     private let body = Mutex(ReceivedBody())
 
     var value: ReceivedBody { body.withLock(\.self) }
 
-    /// Returns how many bytes have come.
+    /// - Returns: How many bytes have arrived so far.
     func add(_ piece: ByteBuffer) -> Int64 {
         body.withLock { body in
             body.start += piece.readableBytesView.prefix(max(0, ReceivedBody.most - body.start.count))
@@ -122,7 +124,7 @@ extension OutgoingResponse {
         do throws(KindFailure) {
             try await forEachPiece { piece throws(KindFailure) in body.add(piece) < limit }
         } catch {
-            // What is lost of the answer harms nothing: its head has said what became of the request.
+            // Losing the rest of the body is harmless: the head has reported the result of the request.
             return
         }
         body.end(limit: limit)

@@ -61,7 +61,8 @@ extension Upload.Input {
     var fingerprint: String? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        // Strings, numbers and booleans always have a form in JSON. Without one, an upload is sent again.
+        // Strings, numbers and booleans can always be encoded. Without a fingerprint an upload would only be sent
+        // again.
         return (try? encoder.encode(self)).map { SHA256.hash(data: $0).hexadecimal }
     }
 

@@ -35,7 +35,7 @@ extension Upload {
         public var contentType: String?
         /// Names whose secret is sent as `Authorization`, or signed with.
         public var credential: String?
-        /// Header that carries the secret; `Authorization` unless set.
+        /// Header that carries the secret; default: `Authorization`.
         public var credentialHeader: String?
         /// Text before the secret in its header, such as `Token `.
         public var credentialPrefix: String?
@@ -108,7 +108,7 @@ extension Upload {
         public var etag: String?
         /// Where the server says it is, absolute.
         public var location: String?
-        /// The body of the last answer; nil when it has none.
+        /// The body of the server's last answer; nil when it has none.
         public var answer: Answer?
         /// The IP address that took it.
         public var address: String

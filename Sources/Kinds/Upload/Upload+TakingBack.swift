@@ -7,10 +7,10 @@ extension Upload {
     private static let keptSeconds = 14 * 86400
     private static let sideBySide = 8
 
-    /// Nobody runs the job again: what its attempts noted is of no use any more.
+    /// Removes the checkpoint, since the job will not run again.
     public func didSucceed(_ job: JobID) {
         guard let folder = configuration.checkpoints else { return }
-        // In whatever state the pool is: only a client that is shut down has no threads.
+        // Runs whatever the state of the pool: the client starts its threads, and only a shutdown ends them.
         client.threads.submit { _ in CheckpointFile(folder: folder, job: job).remove() }
     }
 
@@ -36,7 +36,7 @@ extension Upload {
             let file = CheckpointFile(folder: folder, job: job)
             guard let notedAt = file.notedAt else { continue }
             if let state = try await state(job) {
-                // The server keeps what was sent. The process ended before ``didSucceed(_:)`` removed the checkpoint.
+                // The server keeps the upload. The process ended before ``didSucceed(_:)`` removed the checkpoint.
                 if state == .succeeded { file.remove() } else if state.isFinal { over.append(file) }
             } else if notedAt <= oldest {
                 over.append(file)

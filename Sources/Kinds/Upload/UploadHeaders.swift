@@ -21,8 +21,8 @@ extension Upload {
             if Self.namesSecret(lower) || isScheme {
                 throw .invalid(
                     "headers",
-                    "must not hold secrets (`\(lower.printable)`), since an input is stored and shown; put the value into a "
-                        + "credential, and name that in `credential` and the header in `credential_header`")
+                    "must not contain secrets (`\(lower.printable)`), since inputs are stored and displayed; put the value "
+                        + "into a credential, name that in `credential`, and name the header in `credential_header`")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte),
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
@@ -45,7 +45,7 @@ extension Upload {
         }
         let lower = name.lowercased()
         if refused.contains(lower) || ["accept", "range", "if-none-match"].contains(lower) {
-            throw .invalid("credential_header", "must not be `\(lower)`, which says something else; name another one")
+            throw .invalid("credential_header", "must not be `\(lower)`, which has another meaning; name another header")
         }
     }
 
@@ -86,7 +86,7 @@ extension Upload.Input {
     func checkCredential(at stage: PlannedInput.Stage) throws(KindFailure) {
         let field = credentialHeader == nil ? "credential_prefix" : "credential_header"
         guard credentialHeader != nil || credentialPrefix != nil else { return }
-        if style == .s3 { throw .invalid(field, "does not go with s3, which signs with the credential; leave it out") }
+        if style == .s3 { throw .invalid(field, "is not allowed for s3, which signs with the credential; remove it") }
         if stage != .definition, credential == nil {
             throw .invalid(field, "needs a credential; name one in `credential`")
         }

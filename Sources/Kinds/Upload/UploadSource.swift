@@ -27,22 +27,22 @@ enum UploadSource: Sendable {
         }
     }
 
-    /// Not nil when the file is certainly not what it was when it was opened.
+    /// A failure when the file has certainly changed since it was opened.
     func certainChange() -> KindFailure? {
         guard case .file(let file) = self, file.change() == .certain else { return nil }
         return .changed(file)
     }
 
-    /// Not nil when the file is not what it was when it was opened. Where only the inode has changed, its first bytes are read
-    /// again: with the same content, a rename, new permissions or a new hard link are no change. Blocks.
+    /// A failure when the file has changed since it was opened. If only the inode has changed, the first bytes are read
+    /// again: with the same content, a rename, new permissions or a new hard link do not count as a change. Blocks.
     ///
     /// - Parameters:
-    ///   - sha256: Digest of what was read so far.
-    ///   - count: How many bytes that was. What was not read yet is read from the file as it is now.
+    ///   - sha256: Digest of the bytes read so far.
+    ///   - count: The number of bytes read so far. Later bytes are not compared.
     func changeFailure(sha256: [UInt8], ofFirst count: Int64) -> KindFailure? {
         guard case .file(let file) = self else { return nil }
         var change = file.change()
-        // Somebody may be changing its permissions over and over; a few rounds are enough for anybody else.
+        // Gives up after a few rounds, in case a process changes the file's permissions over and over.
         for _ in 0..<4 {
             guard case .perhaps(let identity) = change else { break }
             guard let now = Self.digest(of: file, first: count) else { return file.unreadable(EIO) }
@@ -61,7 +61,7 @@ enum UploadSource: Sendable {
         return .changed(file)
     }
 
-    /// Whether it is certain that nobody touched the file since its content was compared last.
+    /// Whether the file is certainly untouched since its content was last compared.
     var isUntouched: Bool {
         guard case .file(let file) = self else { return true }
         return file.change() == .none

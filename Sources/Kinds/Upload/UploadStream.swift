@@ -25,9 +25,9 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     }
 
     struct Hashed: Sendable {
-        /// Nil when no digest was wanted.
+        /// The digest; nil when none is needed.
         var digest: Digest?
-        /// How many bytes of the source are in it.
+        /// How many bytes of the source it covers.
         var count: Int64
     }
 
@@ -218,8 +218,8 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         } else if buffer.readableBytes < count {
             failure = UploadSource.file(file).certainChange() ?? Self.shrunk(file)
         } else if offset + Int64(count) == piece.range.upperBound {
-            // Looked at before the last bytes go: without them the server stores nothing. What is read without a digest is
-            // compared with one that is known by its reader.
+            // Checked before the last bytes are sent: without them the server stores nothing. Without a digest here,
+            // the caller compares the content with one that it knows.
             let end = offset + Int64(count)
             failure =
                 digest.map { UploadSource.file(file).changeFailure(sha256: $0.value, ofFirst: end) }

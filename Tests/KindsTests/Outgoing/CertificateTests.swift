@@ -30,8 +30,8 @@ import Testing
             switch self {
             case .expired: "server expired on 2021-01-01"
             case .expiredAuthority: "middle expired on 2021-01-01"
-            case .notYetValid: "valid only from 2098-01-01"
-            case .wrongHost: "other names than localhost"
+            case .notYetValid: "not valid before 2098-01-01"
+            case .wrongHost: "not valid for localhost"
             case .selfSigned: "network.authorities"
             case .unknownAuthority, .unknownAuthorityInChain: "signed the server's certificate, stranger"
             case .missingIntermediate: "certificate of middle"

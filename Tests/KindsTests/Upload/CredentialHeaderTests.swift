@@ -95,11 +95,11 @@ import Testing
         }
         #expect(refusal { _ in } == nil)
         #expect(refusal { $0.credential = nil }?.contains("needs a credential") == true)
-        #expect(refusal { $0.style = .s3 }?.contains("does not go with s3") == true)
+        #expect(refusal { $0.style = .s3 }?.contains("is not allowed for s3") == true)
         #expect(refusal { $0.credentialHeader = "a b" }?.contains("not the name of a header") == true)
         #expect(refusal { $0.credentialHeader = "Content-Length" }?.contains("must not be `content-length`") == true)
         #expect(refusal { $0.credentialPrefix = "a\r\nb: " }?.contains("printable ASCII") == true)
-        #expect(refusal { $0.headers = ["x-API-key": "1"] }?.contains("must not hold secrets") == true)
+        #expect(refusal { $0.headers = ["x-API-key": "1"] }?.contains("must not contain secrets") == true)
         #expect(
             refusal {
                 $0.credentialHeader = "X-Id"; $0.headers = ["x-id": "1"]

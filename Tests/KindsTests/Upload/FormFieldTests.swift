@@ -67,8 +67,8 @@ import Testing
         }
         let one = Field(name: "a", value: "b")
         #expect(refusal([one]) == nil)
-        #expect(refusal([one], nil)?.contains("goes with the protocol `form` only") == true)
-        #expect(refusal([one], .tus)?.contains("goes with the protocol `form` only") == true)
+        #expect(refusal([one], nil)?.contains("is allowed only for the protocol `form`") == true)
+        #expect(refusal([one], .tus)?.contains("is allowed only for the protocol `form`") == true)
         #expect(refusal([Field(name: "", value: "b")])?.contains("without a name") == true)
         #expect(refusal([Field(name: "a", value: "\0")])?.contains("U+0000") == true)
         #expect(refusal([Field](repeating: one, count: 101))?.contains("at most 100 fields") == true)

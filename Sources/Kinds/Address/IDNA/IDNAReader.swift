@@ -23,7 +23,7 @@ struct IDNAReader {
     }
 }
 
-/// A property of code points, as runs.
+/// A property of code points, stored as runs of code points with the same value.
 struct IDNARuns<Value: Sendable>: Sendable {
     private var starts: [UInt32] = []
     private var values: [Value] = []
@@ -35,7 +35,7 @@ struct IDNARuns<Value: Sendable>: Sendable {
     }
 
     subscript(scalar: Unicode.Scalar) -> Value {
-        // The last run that begins at or before it.
+        // Binary search for the last run that begins at or before the scalar.
         var low = 0
         var high = starts.count
         while high - low > 1 {
@@ -50,7 +50,7 @@ enum IDNAStatus {
     case valid
     case ignored
     case disallowed
-    /// What the code point is mapped to lies this far from it.
+    /// The code point is mapped to the one at this distance.
     case shifted(Int)
     case mapped([Unicode.Scalar])
 

@@ -1,15 +1,17 @@
 @_spi(_Unicode) import Swift
 
-/// International domain names in ASCII, as the URL standard asks: UTS 46 without transition, bidirectional rules and joiners
-/// checked, hyphens and lengths not, and no restriction to the characters of host names.
+/// Converts international domain names to ASCII as the URL standard requires: nontransitional UTS 46 that checks
+/// bidirectional rules and joiners, but neither hyphens nor lengths, and is not restricted to the characters of host
+/// names.
 ///
-/// So a host means here what it means in a browser: `faß.de` is `xn--fa-hia.de`, and `☃.net` is a name.
+/// So a host means the same as in a browser: `faß.de` is `xn--fa-hia.de`, and `☃.net` is a valid name.
 enum InternationalName {
     private static let maxBytes = 2048
 
-    /// - Returns: Nil for what the standard calls a failure. The result may still hold characters that no host may.
+    /// - Returns: Nil when the standard defines a failure. The result may still contain characters that are forbidden
+    ///   in hosts.
     static func ascii(_ name: String) -> String? {
-        // No name of this length can be looked up, and encoding takes the square of it.
+        // No name of this length can be looked up, and encoding takes quadratic time.
         if name.utf8.count > maxBytes { return nil }
         guard let mapped = mapped(name) else { return nil }
         var labels: [[Unicode.Scalar]] = []
@@ -41,12 +43,12 @@ enum InternationalName {
         return Array(String(mapped)._nfc)
     }
 
-    /// Decodes a label where it is encoded, and checks it.
+    /// Decodes a label if it is encoded, and checks it.
     private static func unicodeLabel(_ label: ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar]? {
         guard label.starts(with: "xn--".unicodeScalars) else { return isValid(label) ? Array(label) : nil }
         guard label.allSatisfy(\.isASCII),
             let decoded = Punycode.decode(label.dropFirst(4).lazy.map { UInt8($0.value) }),
-            // Encoded in vain, or twice.
+            // Refuses labels that need no encoding, or that were encoded twice.
             !decoded.allSatisfy(\.isASCII), !decoded.starts(with: "xn--".unicodeScalars),
             String(String.UnicodeScalarView(decoded))._nfc.elementsEqual(decoded), isValid(decoded[...])
         else { return nil }
@@ -79,7 +81,7 @@ private enum Joiners {
         index > 0 && label[index - 1].properties.canonicalCombiningClass == .virama
     }
 
-    /// Between characters that would join without it.
+    /// Whether the character is between two characters that would join without it.
     private static func joins(_ label: [Unicode.Scalar], _ index: Int) -> Bool {
         let before = label[..<index].lazy.map { JoiningType.table[$0] }.last { $0 != .t }
         let after = label[(index + 1)...].lazy.map { JoiningType.table[$0] }.first { $0 != .t }

@@ -4,7 +4,7 @@ enum Punycode {
     private static let tMin = 1
     private static let tMax = 26
 
-    /// - Returns: Nil for what cannot be decoded.
+    /// - Returns: Nil for an invalid encoding.
     static func decode(_ label: some Sequence<UInt8>) -> [Unicode.Scalar]? {
         let bytes = Array(label)
         var output: [Unicode.Scalar] = []

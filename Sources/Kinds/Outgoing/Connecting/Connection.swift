@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One connection to a server, for one exchange after the other.
+/// One connection to a server, which carries one exchange at a time.
 final class Connection: Sendable {
     /// The servers that a connection can be used for.
     struct Place: Hashable, Sendable {
@@ -16,14 +16,14 @@ final class Connection: Sendable {
     }
 
     let place: Place
-    /// The vetted address that it leads to, directly or through a proxy.
+    /// The vetted address of the server, reached directly or through a proxy.
     let address: IPAddress
-    /// The version of TLS; nil without TLS.
+    /// The TLS version; nil without TLS.
     let tls: String?
     let channel: any Channel
     private let handler: NIOLoopBound<ExchangeHandler>
 
-    /// On the channel's event loop.
+    /// Must be called on the channel's event loop.
     init(_ place: Place, _ address: IPAddress, tls: String?, _ channel: any Channel, _ handler: ExchangeHandler) {
         self.place = place
         self.address = address
@@ -38,6 +38,6 @@ final class Connection: Sendable {
         if loop.inEventLoop { action(handler.value) } else { loop.execute { [handler] in action(handler.value) } }
     }
 
-    /// Closes the connection; the exchange under way on it fails.
+    /// Closes the connection. The exchange in progress on it fails.
     func close() { channel.close(promise: nil) }
 }

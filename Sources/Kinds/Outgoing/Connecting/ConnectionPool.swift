@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// Connections that wait for their next exchange.
+/// Idle connections, kept for their next exchange.
 ///
-/// A connection serves only the scheme, host and port that it was opened for, and only while its address is among those that
-/// the host has now and that passed. When connections to more than `maxPlaces` servers wait, those of the server that was
-/// used least recently are closed.
+/// A connection serves only the scheme, host and port that it was opened for, and only while its address is among the
+/// host's current vetted addresses. When there are idle connections to more than `maxPlaces` servers, those of the
+/// least recently used server are closed.
 final class ConnectionPool: Sendable {
     private struct Idle {
         var connections: [Connection] = []
@@ -24,7 +24,7 @@ final class ConnectionPool: Sendable {
 
     init(maxPlaces: Int) { self.maxPlaces = maxPlaces }
 
-    /// The connection that was used last, of those that lead to one of the addresses.
+    /// Takes the most recently used connection to one of the addresses.
     func take(_ place: Connection.Place, _ addresses: [IPAddress]) -> Connection? {
         state.withLock { state in
             guard let connections = state.idle[place]?.connections,
@@ -39,7 +39,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// - Returns: False after ``shutdown()``; then it must be closed.
+    /// - Returns: False after ``shutdown()``; the caller must then close the connection.
     func add(_ connection: Connection) -> Bool {
         state.withLock { state in
             if state.isShutDown { return false }
@@ -62,7 +62,7 @@ final class ConnectionPool: Sendable {
         for connection in surplus { connection.close() }
     }
 
-    /// It was closed.
+    /// Forgets a connection that was closed.
     func remove(_ connection: Connection) {
         state.withLock { state in
             state.open[ObjectIdentifier(connection)] = nil
@@ -78,7 +78,7 @@ final class ConnectionPool: Sendable {
             return Array(state.open.values)
         }
         for connection in open { connection.close() }
-        // Closing cannot fail in a way that matters: the connection is gone.
+        // Losing an error here is harmless: the connection is gone either way.
         for connection in open { try? await connection.channel.closeFuture.get() }
     }
 }

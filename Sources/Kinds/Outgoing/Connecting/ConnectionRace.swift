@@ -2,8 +2,9 @@ import NIOCore
 
 /// Decides which address of a host is tried next (Happy Eyeballs, RFC 8305).
 ///
-/// 1. Each address is tried at most once, and at most ``maxAttempts`` are. 2. The next attempt starts when one has failed, or
-/// when the last one has been under way for ``delay``. 3. The race is lost when nothing is pending and nothing is left.
+/// 1. Each address is tried at most once, and at most ``maxAttempts`` addresses are tried. 2. The next attempt starts
+///    when one has failed, or when the last one has taken ``delay``. 3. The race is lost when no attempt is pending and
+///    no address is left.
 struct ConnectionRace: Sendable {
     static let delay = TimeAmount.milliseconds(250)
     static let maxAttempts = 8
@@ -11,7 +12,7 @@ struct ConnectionRace: Sendable {
     private var waiting: ArraySlice<IPAddress>
     private(set) var pending: [IPAddress] = []
 
-    /// - Parameter addresses: In the order in which they are tried.
+    /// - Parameter addresses: The addresses in the order in which they are tried.
     init(_ addresses: [IPAddress]) { waiting = addresses.prefix(Self.maxAttempts) }
 
     /// The address to try now; nil when none is left.
@@ -25,8 +26,8 @@ struct ConnectionRace: Sendable {
 
     var isLost: Bool { waiting.isEmpty && pending.isEmpty }
 
-    /// Families take turns, beginning with that of the first address. Addresses that did not answer lately come last, so
-    /// that nobody waits for them again.
+    /// Orders addresses so that families alternate, beginning with that of the first address. Addresses that recently
+    /// did not answer come last, so that callers do not wait for them again.
     static func order(_ addresses: [IPAddress], isDead: (IPAddress) -> Bool) -> [IPAddress] {
         interleaved(addresses.filter { !isDead($0) }) + interleaved(addresses.filter(isDead))
     }

@@ -9,17 +9,17 @@ struct Connector: Sendable {
     let roots: TrustRoots
     let pool: ConnectionPool
     let dead = DeadAddresses()
-    /// For the proxy's name; servers come as addresses.
+    /// Looks up the proxy's name; servers are given as addresses.
     let lookUp: Resolver.LookUp
 
-    /// A connection, and what it took.
+    /// A connection, and the addresses that failed.
     struct Opened: Sendable {
         var connection: Connection
-        /// Addresses that were tried before it, or in vain beside it.
+        /// Addresses that were tried before, or at the same time without success.
         var failed: [IPAddress] = []
     }
 
-    /// No connection to any of these addresses.
+    /// No address accepted a connection.
     struct Failed: Error {
         var tried: [IPAddress]
         var cause: any Error
@@ -29,8 +29,8 @@ struct Connector: Sendable {
 
     /// Connects to one of the server's vetted addresses.
     ///
-    /// - Throws: `Failed` when another address may do better, otherwise the reason why none will.
-    /// - Parameter chain: Keeps the certificates of the server; the TLS handshake then fails.
+    /// - Throws: `Failed` when another address may succeed, otherwise the reason why none will.
+    /// - Parameter chain: Records the certificates of the server; the TLS handshake then fails.
     func open(
         _ place: Connection.Place, _ addresses: [IPAddress], keepingCertificatesIn chain: PeerChain? = nil
     ) async throws -> Opened {
@@ -85,7 +85,7 @@ struct Connector: Sendable {
 
     private typealias Tunnel = (established: EventLoopFuture<Void>, handler: NIOLoopBound<ProxyTunnel>)
 
-    /// Does what lies between a connection and its first request: the proxy's tunnel, TLS, and the coding of HTTP.
+    /// Prepares a connection for requests: opens the proxy's tunnel, starts TLS, and adds the HTTP handlers.
     private func secure(
         _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ chain: PeerChain?,
         through tunnel: (@Sendable (ChannelPipeline.SynchronousOperations) throws -> Tunnel)?
@@ -121,7 +121,8 @@ struct Connector: Sendable {
         }
     }
 
-    /// A server that has no working TLS at one address may have it at another. What a certificate says counts for all.
+    /// Whether another address may succeed. A server without working TLS at one address may have it at another, but a
+    /// refused certificate is final.
     private func isWorthAnotherAddress(_ error: any Error) -> Bool {
         switch error {
         case ConnectionProblem.closed, ConnectionProblem.secureTimeout: true
@@ -132,7 +133,7 @@ struct Connector: Sendable {
         }
     }
 
-    /// Adds TLS and the coding of HTTP. On the channel's event loop.
+    /// Adds TLS and the HTTP handlers. Runs on the channel's event loop.
     private func encrypt(
         _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ context: NIOSSLContext?,
         _ chain: PeerChain?, _ limit: TimeAmount
@@ -142,7 +143,7 @@ struct Connector: Sendable {
         do {
             let pipeline = channel.pipeline.syncOperations
             if let context {
-                // An address is no name that a server could choose its certificate by; it is compared with the certificate's.
+                // An IP address cannot be a server name (SNI). TLS then compares the address with the certificate.
                 let name = IPAddress(place.host) == nil ? place.host : nil
                 try pipeline.addHandler(
                     try chain?.handler(for: name) ?? NIOSSLClientHandler(context: context, serverHostname: name))
@@ -152,7 +153,7 @@ struct Connector: Sendable {
                 maxHeadBytes: configuration.limits.headerBytes, secured: secured)
             try pipeline.addHandler(HTTPRequestEncoder())
             try pipeline.addHandler(handler)
-            // From here on the handler decides when something is read.
+            // From here on the handler decides when the connection is read.
             channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
             let bound = NIOLoopBound(handler, eventLoop: loop)
             guard let secured else {
@@ -167,7 +168,7 @@ struct Connector: Sendable {
                     switch try channel.pipeline.syncOperations.nioSSL_tlsVersion() {
                     case .tlsv13: "1.3"
                     case .tlsv12: "1.2"
-                    // Older ones are not spoken.
+                    // Older versions are disabled.
                     case .tlsv11, .tlsv1, nil: nil
                     }
                 return try serve(channel, place, address, bound.value, tls: version)
@@ -178,7 +179,7 @@ struct Connector: Sendable {
         }
     }
 
-    /// Makes a connection of a channel that is ready for requests. On its event loop.
+    /// Creates the connection for a channel that is ready for requests. Runs on the channel's event loop.
     private func serve(
         _ channel: any Channel, _ place: Connection.Place, _ address: IPAddress, _ handler: ExchangeHandler,
         tls: String?

@@ -1,9 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Addresses that did not accept a connection lately: they are tried last.
+/// Addresses that recently did not accept a connection and are tried last.
 ///
-/// An address is remembered for ``rest``, or until it accepts one; at most ``capacity`` are.
+/// An address is remembered for ``rest``, or until it accepts a connection. At most ``capacity`` addresses are
+/// remembered.
 final class DeadAddresses: Sendable {
     struct Place: Hashable, Sendable {
         var address: IPAddress
@@ -32,7 +33,7 @@ final class DeadAddresses: Sendable {
         entries.withLock { entries in
             if entries.count >= Self.capacity, entries[place] == nil {
                 entries = entries.filter { $0.value > now }
-                // Any one goes: forgetting one costs a quarter of a second.
+                // Forgets a random one, which costs at most a quarter of a second.
                 if entries.count >= Self.capacity, let other = entries.keys.randomElement() { entries[other] = nil }
             }
             entries[place] = now + Self.rest

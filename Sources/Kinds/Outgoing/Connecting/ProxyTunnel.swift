@@ -1,12 +1,12 @@
 import FoundationEssentials
 import NIOCore
 
-/// Asks a proxy for a connection to one address (CONNECT), and gets out of the way when it is there.
+/// Asks a proxy for a connection to one address (CONNECT), and leaves the pipeline when it is open.
 final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// An answer to CONNECT is a head without content.
+    /// The limit for the answer to CONNECT, which is a head without content.
     private static let maxBytes = 16 << 10
 
     private let request: ByteBuffer
@@ -45,7 +45,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
             return finish(.failure(ConnectionProblem.proxyRefused))
         }
         switch status {
-        // Nobody has spoken to the server yet, so it has sent nothing.
+        // The client has sent nothing through the tunnel yet, so the server must not have sent anything either.
         case 200..<300 where end.upperBound == bytes.count: finish(.success(()))
         case 100..<200 where status != 101:
             received.moveReaderIndex(forwardBy: end.upperBound)
@@ -74,7 +74,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// Why there is no connection, or it is of no use any more.
+/// The reason why a connection could not be opened or can no longer be used.
 enum ConnectionProblem: Error, Hashable, Sendable {
     case connectTimeout
     case refused
@@ -83,12 +83,12 @@ enum ConnectionProblem: Error, Hashable, Sendable {
     case proxyUnreachable
     case proxyRefused
     case proxyWantsPassword
-    /// The other side closed it, or it broke.
+    /// The other side closed the connection, or the connection broke.
     case closed
-    /// It was closed before any byte of the request was sent.
+    /// The connection was closed before any byte of the request was sent.
     case closedBefore
-    /// No byte within the limit.
+    /// No byte arrived within the limit.
     case idle
-    /// The body had another length than was announced.
+    /// The body's length differs from the announced one.
     case bodyLength
 }

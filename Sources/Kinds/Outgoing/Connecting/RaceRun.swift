@@ -1,15 +1,15 @@
 import NIOCore
 import NIOPosix
 
-/// Carries a ``ConnectionRace`` out: the first connection wins, the others are closed.
+/// Carries out a ``ConnectionRace``: the first connection wins, the others are closed.
 ///
 /// SAFETY: all members but the promise are used on `loop` only.
 final class RaceRun: @unchecked Sendable {
     struct Outcome: Sendable {
-        /// Reads nothing by itself yet.
+        /// The channel, which does not read on its own yet.
         var channel: any Channel
         var address: IPAddress
-        /// Addresses that refused, or had not answered although they were tried before this one.
+        /// Addresses that refused, or that were tried before this one and did not answer.
         var failed: [IPAddress]
     }
 
@@ -39,9 +39,9 @@ final class RaceRun: @unchecked Sendable {
         promise = loop.makePromise()
     }
 
-    /// Connects to one of the addresses, tried in their order.
+    /// Connects to one of the addresses, trying them in order.
     ///
-    /// - Parameter limit: For each of them.
+    /// - Parameter limit: The time limit for each address.
     /// - Throws: `Lost`, or `CancellationError`.
     static func connect(
         _ addresses: [IPAddress], port: UInt16, limit: TimeAmount, on loop: any EventLoop

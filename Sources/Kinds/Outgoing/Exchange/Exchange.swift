@@ -2,10 +2,11 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One request and its answer, on the way between the task that wants it and the event loop of its connection.
+/// One request and its answer, passed between the requesting task and the event loop of its connection.
 ///
-/// 1. Only the loop adds to the answer, and only the task takes from it. 2. The answer ends once, well or with a failure.
-/// 3. When ``maxWaiting`` bytes wait to be taken, the loop reads no more until they are.
+/// 1. Only the loop adds to the answer, and only the task takes from it. 2. The answer ends once, with success or a
+///    failure.
+/// 3. While ``maxWaiting`` bytes wait for the task, the loop reads no more.
 final class Exchange: Sendable {
     static let maxWaiting = 256 << 10
 
@@ -17,7 +18,7 @@ final class Exchange: Sendable {
         var waitingBytes = 0
         var end: Result<Void, any Error>?
         var waiter: (need: Need, continuation: CheckedContinuation<Void, Never>)?
-        /// The loop has stopped reading for I3.
+        /// Whether the loop has stopped reading because of I3.
         var isHeld = false
 
         func satisfies(_ need: Need) -> Bool {
@@ -51,7 +52,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Waits for the next piece of the body. Nil at its end.
+    /// Waits for the next piece of the body. Nil at the end of the body.
     func next() async throws -> ByteBuffer? {
         if try state.withLock({ $0.pieces.isEmpty && $0.end != nil ? $0.end : nil })?.get() != nil { return nil }
         try await wait(for: .piece)
@@ -69,7 +70,8 @@ final class Exchange: Sendable {
         return piece
     }
 
-    /// Sends a body, buffer by buffer, as the connection takes them. Returns when it is sent, or nothing more of it is wanted.
+    /// Sends a body, buffer by buffer, as fast as the connection accepts them. Returns when the body is sent, or when
+    /// the connection needs no more of it.
     func send(_ stream: any AsyncSequence<ByteBuffer, any Error> & Sendable) async {
         do {
             for try await buffer in stream {
@@ -84,12 +86,12 @@ final class Exchange: Sendable {
         }
     }
 
-    /// The task wants nothing more: what has not arrived yet is not received.
+    /// Ends the exchange early if the answer is not complete: the task needs no more of it.
     func leave() {
         if state.withLock({ $0.end == nil }) { abort(CancellationError()) }
     }
 
-    /// Ends the exchange, and its connection with it.
+    /// Fails the exchange and closes its connection.
     func abort(_ error: any Error) {
         fail(error)
         connection.perform { $0.abandon(self) }
@@ -126,7 +128,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Whether the loop may read on; when it may not, ``ExchangeHandler/readOn()`` is called once it may.
+    /// Whether the loop may continue to read. If not, ``ExchangeHandler/readOn()`` is called once it may.
     func mayRead() -> Bool {
         state.withLock { state in
             state.isHeld = state.end == nil && state.waitingBytes >= Self.maxWaiting
@@ -134,7 +136,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Lets the task resume if what it waits for has come.
+    /// Resumes the task if the part that it waits for has arrived.
     func wake() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let waiter = state.waiter, state.satisfies(waiter.need) else { return nil }

@@ -3,11 +3,11 @@ import NIOHTTP1
 import NIOSSL
 import NIOTLS
 
-/// Carries exchanges out on one connection, one after the other.
+/// Carries out exchanges on one connection, one after the other.
 ///
-/// 1. A connection has at most one exchange. 2. It is given back only when a request was sent and its answer received, both to
-/// their ends. 3. Bytes that belong to no answer close it. 4. An answer that refuses what is still being sent (300 and above)
-/// stops the sending.
+/// 1. A connection has at most one exchange. 2. It returns to the pool only after a request was sent completely and its
+///    answer received completely. 3. Bytes that belong to no answer close it. 4. An answer with status 300 or above
+///    stops the sending of a body.
 final class ExchangeHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
@@ -15,7 +15,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     private enum Sending {
         case ended
-        /// So many bytes are left.
+        /// The number of bytes that are left.
         case body(Int64)
         // I4
         case stopped
@@ -25,12 +25,12 @@ final class ExchangeHandler: ChannelDuplexHandler {
         let exchange: Exchange
         var sending: Sending
         var isKeptAlive = true
-        /// The end of the body is where the content's own framing says, not where the connection ends.
+        /// Whether the answer's own framing ends the body, not the end of the connection.
         var isFramed = false
         var isReceived = false
     }
 
-    /// Bytes of a body that are still sent after the end of an answer that is a success.
+    /// How many remaining bytes of a body are still sent after a successful answer has ended.
     private static let shortRest: Int64 = 1 << 20
     /// How long a connection waits for its next exchange.
     private static let rest = TimeAmount.seconds(15)
@@ -45,7 +45,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private var reader: AnswerReader
     private var isReused = false
     private var isReadHeld = false
-    /// The task that sends the body, while the connection takes no more.
+    /// The task that sends the body, while the connection accepts no more bytes.
     private var writer: CheckedContinuation<Bool, Never>?
     private var lastActivity = NIODeadline.now()
     private var timer: (at: NIODeadline, scheduled: Scheduled<Void>)?
@@ -59,13 +59,13 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     func serve(_ connection: Connection) { self.connection = connection }
 
-    // MARK: What tasks ask for
+    // MARK: Calls from tasks
 
     func start(_ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?) {
         guard let context, context.channel.isActive, current == nil else {
             return exchange.fail(ConnectionProblem.closedBefore)
         }
-        // Cancelled before its turn: nothing was sent.
+        // The exchange was cancelled before its turn, so nothing was sent.
         guard !exchange.isOver else {
             noteActivity()
             if let connection { pool.giveBack(connection) }
@@ -90,10 +90,11 @@ final class ExchangeHandler: ChannelDuplexHandler {
         noteActivity()
     }
 
-    /// Whether this is the exchange under way.
+    /// Whether this is the exchange in progress.
     func isAt(_ exchange: Exchange) -> Bool { current?.exchange === exchange }
 
-    /// Sends a part of the body. `writer` resumes when the connection takes more: with false when nothing more is wanted.
+    /// Sends a part of the body. `writer` resumes when the connection accepts more, or with false when no more is
+    /// needed.
     func send(_ buffer: ByteBuffer, of exchange: Exchange, _ writer: CheckedContinuation<Bool, Never>) {
         guard let context, current?.exchange === exchange, case .body(let left)? = current?.sending else {
             return writer.resume(returning: false)
@@ -130,7 +131,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         fail(CancellationError())
     }
 
-    // MARK: What the connection reports
+    // MARK: Events of the connection
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -201,14 +202,14 @@ final class ExchangeHandler: ChannelDuplexHandler {
         if let connection { pool.remove(connection) }
         if let end = reader.close() { receive(end) }
         guard let current else { return }
-        // An answer that is complete counts, also when the rest of the request was not taken.
+        // A complete answer counts, even if the server did not read the rest of the request.
         if current.isReceived { end(current) } else { fail(ConnectionProblem.closed) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         endHandshake(.failure(error))
         if case NIOSSLError.uncleanShutdown = error {
-            // Many servers close without saying so first. Content with a length of its own is not cut by that.
+            // Many servers close without a TLS close_notify. That does not truncate an answer with its own framing.
             guard let current, current.exchange.hasHead, !current.isFramed else { return }
             return fail(ConnectionProblem.closed)
         }
@@ -220,17 +221,18 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private func finishIfComplete() {
         guard let current, current.isReceived else { return }
         switch current.sending {
-        // A success that needs none of the body may be faster than the rest of it; of a long rest it says nothing.
+        // The server may answer with success before it has read the whole body. A short rest is still sent; a long one
+        // is not.
         case .body(let left) where left <= Self.shortRest: return
         case .body, .stopped:
             end(current)
             context?.close(promise: nil)
         case .ended:
             self.current = nil
-            // I2. Before the task learns of it, so that its next request finds the connection.
+            // I2. Returned before the task resumes, so that its next request finds the connection.
             if current.isKeptAlive, let connection, context?.channel.isActive == true {
                 noteActivity()
-                // The exchange may end while it is held, when the rest of its answer waited for the end of the request.
+                // Reading may still be paused, if the rest of the answer waited for the end of the request.
                 readOn()
                 pool.giveBack(connection)
                 current.exchange.finish()
@@ -268,8 +270,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     // MARK: Time
 
-    /// Sets the moment at which a connection without a byte in either direction is given up. Moving a timer costs more than a
-    /// request, so it stays where it is while it would only move backwards.
+    /// Updates when a connection without any traffic is given up. Moving a timer costs more than a request, so a timer
+    /// that fires too early is left unchanged and set again when it fires.
     private func noteActivity() {
         lastActivity = .now()
         let end = lastActivity + (current == nil ? Self.rest : idle)
@@ -293,7 +295,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
             return
         }
         let end = lastActivity + idle
-        // While something is sent, or waits to be taken, it is not the server that is silent. Uploads have a limit of their own.
+        // While a body is being sent, or received bytes wait for the task, the server is not the one that is silent.
+        // Uploads have their own limit.
         var isTheirTurn = !isReadHeld
         if case .body = current.sending { isTheirTurn = false }
         if !isTheirTurn { return setTimer(.now() + idle) }

@@ -3,7 +3,7 @@ import NIOCore
 /// The body of a request.
 enum OutgoingBody: Sendable {
     case bytes(ByteBuffer)
-    /// Buffers that are asked for one by one, as the server takes them; together they hold `length` bytes.
+    /// A stream of buffers, read one by one as the server accepts them; together they contain `length` bytes.
     case stream(any AsyncSequence<ByteBuffer, any Error> & Sendable, length: Int64)
 
     var length: Int64 {

@@ -29,6 +29,6 @@ final class Stopwatch: Sendable {
         }
     }
 
-    /// The time until it shows `end`. While it stands still this does not shrink.
+    /// The time until the stopwatch reaches `end`. While it is paused this does not shrink.
     func left(until end: Duration) -> Duration { end - reading }
 }

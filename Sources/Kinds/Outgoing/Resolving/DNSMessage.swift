@@ -1,11 +1,11 @@
-/// The address records of one family.
+/// An address family, identified by the type of its records.
 enum AddressFamily: UInt16, CaseIterable, Sendable {
     // The numbers of the record types A and AAAA.
     case v4 = 1
     case v6 = 28
 }
 
-/// What a name server answered about the addresses of one family.
+/// A name server's answer for the addresses of one family.
 enum DNSAnswer: Hashable, Sendable {
     case addresses([IPAddress], ttl: UInt32)
     /// The name exists without addresses of this family. The time to live is nil if the server gave none.
@@ -21,15 +21,15 @@ enum DNSAnswer: Hashable, Sendable {
 
 /// Queries and answers of the domain name system (RFC 1035, RFC 2308, RFC 6891).
 ///
-/// The parser reads bytes of strangers, so every step is bounded: a name has at most 255 bytes, compression pointers only
-/// lead backwards, an alias chain ends after ``maxAliases`` steps, and ``maxAddresses`` addresses of an answer are kept.
+/// The parser reads untrusted bytes, so every step is bounded: a name has at most 255 bytes, compression pointers only
+/// lead backwards, an alias chain has at most ``maxAliases`` steps, and an answer at most ``maxAddresses`` addresses.
 enum DNSMessage {
     static let maxAddresses = 32
     static let maxAliases = 16
     /// Size of a UDP answer that passes the usual paths without fragments (the recommendation of DNS flag day 2020).
     static let udpBytes = 1232
 
-    /// - Returns: Nil when the name does not fit into a query; then it cannot exist.
+    /// - Returns: Nil when the name does not fit into a query; such a name cannot exist.
     static func query(_ name: String, _ family: AddressFamily, id: UInt16) -> [UInt8]? {
         var bytes: [UInt8] = []
         append(id, to: &bytes)
@@ -68,7 +68,7 @@ enum DNSMessage {
     private struct Records {
         var addresses: [[UInt8]: (found: [IPAddress], ttl: UInt32)] = [:]
         var aliases: [[UInt8]: (target: [UInt8], ttl: UInt32)] = [:]
-        /// How long "no" may be remembered.
+        /// How long a negative answer may be cached.
         var negativeTTL: UInt32?
     }
 
@@ -87,7 +87,7 @@ enum DNSMessage {
         }
         var records = Records()
         for _ in 0..<counts.1 { try readRecord(family, from: &reader, into: &records) }
-        // A damaged authority section only costs the time to live.
+        // A malformed authority section only loses the time to live.
         for _ in 0..<counts.2 {
             do throws(Malformed) { try readRecord(family, from: &reader, into: &records) } catch { break }
         }
@@ -169,7 +169,7 @@ enum DNSMessage {
         mutating func number32() throws(Malformed) -> UInt32 { UInt32(try number16()) << 16 | UInt32(try number16()) }
         mutating func number64() throws(Malformed) -> UInt64 { UInt64(try number32()) << 32 | UInt64(try number32()) }
 
-        /// The next `count` bytes, which may hold names that point to earlier bytes.
+        /// The next `count` bytes, which may contain names with pointers to earlier bytes.
         mutating func slice(_ count: Int) throws(Malformed) -> Reader {
             var part = self
             try skip(count)

@@ -2,25 +2,25 @@ import CCAres
 import Glibc
 import NIOCore
 
-/// One name being looked up, with sockets of its own: c-ares sends both queries, repeats them, and asks again over TCP when
-/// an answer was cut.
+/// One lookup of a name, with its own sockets: c-ares sends the queries for both families, repeats them, and asks again
+/// over TCP when an answer was truncated.
 ///
-/// Belongs to the thread of ``NameServers``. Fresh sockets give each lookup source ports that nobody can guess, and name
-/// servers that are read from `resolv.conf` when the lookup begins.
+/// Only the thread of ``NameServers`` uses it. New sockets give each lookup unpredictable source ports and the name
+/// servers that `resolv.conf` names when the lookup begins.
 final class Lookup {
-    /// The addresses known so far, or all of them at the end.
+    /// The addresses known so far, or the complete result.
     struct Progress: Sendable {
         var addresses: [IPAddress] = []
-        /// Seconds for which the answer may be reused; nil for never.
+        /// How many seconds the answer may be cached; nil if it must not be cached.
         var ttl: UInt32?
         /// Nil when there are addresses.
         var problem: LookupProblem?
         var isComplete = true
     }
 
-    /// How long an answer of the other family is awaited when one has come (RFC 8305, 3).
+    /// How long to wait for the other family's answer after the first one has arrived (RFC 8305, 3).
     static let resolutionDelay = TimeAmount.milliseconds(50)
-    /// For all servers, repetitions and search domains together.
+    /// The time limit for all servers, repetitions and search domains together.
     static let limit = TimeAmount.seconds(10)
 
     /// Events that c-ares waits for, by socket.
@@ -33,7 +33,7 @@ final class Lookup {
     private var answers: [AddressFamily: DNSAnswer] = [:]
     private var hasFailed = false
     private var negativeTTL: UInt32? = .max
-    /// When a part of the answer is reported. Nil when there is none, or after that.
+    /// When a partial answer will be reported. Nil when there is none, and after the report.
     private var partialReportAt: NIODeadline?
     private var hasReportedPart = false
     private var isOver = false
@@ -55,9 +55,9 @@ final class Lookup {
 
     deinit { close() }
 
-    /// Handles what happened at a socket, and everything that is due.
+    /// Handles socket events and everything that is due.
     ///
-    /// - Returns: Whether the lookup is over; then its end was reported.
+    /// - Returns: Whether the lookup is over; its end has then been reported.
     func proceed(_ events: [(socket: Int32, isReadable: Bool, isWritable: Bool)], now: NIODeadline) -> Bool {
         if let channel {
             // A socket may have been closed, and its number used again, since its events were collected.
@@ -72,7 +72,7 @@ final class Lookup {
         return isOver
     }
 
-    /// When ``proceed(_:now:)`` must be called at the latest.
+    /// The latest time at which ``proceed(_:now:)`` must be called again.
     func wakeAt(_ now: NIODeadline) -> NIODeadline {
         var next = min(deadline, partialReportAt ?? deadline)
         var wait = timeval()
@@ -82,7 +82,7 @@ final class Lookup {
         return next
     }
 
-    /// Ends it without an answer.
+    /// Ends the lookup without an answer.
     func abandon() { finish() }
 
     private func advance(_ now: NIODeadline) {
@@ -146,7 +146,7 @@ final class Lookup {
         options.sock_state_cb_data = Unmanaged.passUnretained(self).toOpaque()
         options.sock_state_cb = { data, socket, isReadable, isWritable in
             guard let data else { return }
-            // Alive: the channel is destroyed before the lookup that owns it.
+            // The lookup is alive, since it destroys the channel before it goes away.
             let lookup = Unmanaged<Lookup>.fromOpaque(data).takeUnretainedValue()
             let events = (isReadable != 0 ? POLLIN : 0) | (isWritable != 0 ? POLLOUT : 0)
             lookup.sockets[socket] = events == 0 ? nil : Int16(events)
@@ -174,7 +174,7 @@ final class Lookup {
                 channel, query, Int32(query.count),
                 { question, status, _, bytes, count in
                     guard let question else { return }
-                    // Called exactly once for each query, at the latest when the channel is destroyed.
+                    // c-ares calls this exactly once for each query, at the latest when the channel is destroyed.
                     let asked = Unmanaged<Question>.fromOpaque(question).takeRetainedValue()
                     let isAnswered = status == halyard_ares_success && bytes != nil
                     let message = isAnswered ? Array(UnsafeBufferPointer(start: bytes, count: Int(count))) : []
@@ -185,7 +185,7 @@ final class Lookup {
     }
 
     private func hear(_ answer: DNSAnswer, _ family: AddressFamily) {
-        // Destroying the channel ends what is under way with a failure.
+        // Destroying the channel ends pending queries with a failure, which does not count.
         guard channel != nil else { return }
         answers[family] = answer
         switch answer {
@@ -208,9 +208,9 @@ final class Lookup {
     }
 }
 
-/// Why a name has no addresses.
+/// The reason why a lookup found no addresses.
 enum LookupProblem: Error, Hashable, Sendable {
     case noSuchName
-    /// The name servers did not answer, or failed; later they may.
+    /// The name servers did not answer, or failed; a later lookup may succeed.
     case temporary
 }

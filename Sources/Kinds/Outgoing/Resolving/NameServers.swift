@@ -4,9 +4,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Asks name servers for many names at once, on one thread that waits for all of them together.
+/// Asks name servers for many names at once, on one thread that waits for all lookups together.
 ///
-/// The thread starts with the first question. Without questions it sleeps.
+/// The thread starts with the first question, and sleeps while there are none.
 final class NameServers: Sendable {
     typealias Report = @Sendable (Lookup.Progress) -> Void
 
@@ -25,13 +25,13 @@ final class NameServers: Sendable {
     private let state = Mutex(State())
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let paths: ResolverFiles.Paths
-    /// Wakes the thread: its reading end is among what it waits for.
+    /// A pipe that wakes the thread, which polls its reading end.
     private let wake: (reading: Int32, writing: Int32)?
 
     init(_ paths: ResolverFiles.Paths) {
         self.paths = paths
         var ends: [Int32] = [-1, -1]
-        // Without descriptors left, every question ends with a temporary failure.
+        // If no descriptors are left, every question ends with a temporary failure.
         wake = pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 ? (ends[0], ends[1]) : nil
     }
 
@@ -41,7 +41,7 @@ final class NameServers: Sendable {
         close(wake.writing)
     }
 
-    /// Looks a name up. `report` is called on the thread: at most once with a part of the answer, once with its end.
+    /// Looks up a name. The thread calls `report` at most once with a partial answer, and once with the complete one.
     func ask(_ name: String, _ files: ResolverFiles, report: @escaping Report) {
         let isAccepted = state.withLock { state in
             if state.isShutDown || wake == nil { return false }
@@ -61,7 +61,7 @@ final class NameServers: Sendable {
     func shutdown() async {
         state.withLock { $0.isShutDown = true }
         wakeUp()
-        // It fails only when it was never started, or is shut down already.
+        // Fails only when the pool was never started, or is already shut down.
         try? await thread.shutdownGracefully()
     }
 
@@ -88,7 +88,7 @@ final class NameServers: Sendable {
                 for lookup in lookups { lookup.abandon() }
                 return
             }
-            // Before waiting as well: a lookup may have ended at once.
+            // A lookup may have ended at once, before the thread waits.
             lookups.removeAll { $0.proceed([], now: now) }
             var entries = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
             var counts: [Int] = []
@@ -100,7 +100,7 @@ final class NameServers: Sendable {
                 counts.append(lookup.sockets.count)
                 next = min(next ?? .distantFuture, lookup.wakeAt(now))
             }
-            // Rounded up: waking a moment early would only mean waiting again.
+            // Rounded up, since waking too early would only mean another wait.
             let wait = next.map { Int32(clamping: (max(.zero, $0 - now).nanoseconds + 999_999) / 1_000_000) } ?? -1
             guard poll(&entries, nfds_t(entries.count), wait) >= 0 || errno == EINTR else { continue }
             if entries[0].revents != 0 { drain(wake.reading) }

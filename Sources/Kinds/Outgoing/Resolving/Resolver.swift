@@ -1,28 +1,29 @@
 import NIOCore
 import Synchronization
 
-/// Looks names up without blocking, and remembers the answers for as long as their servers allow.
+/// Looks up names without blocking, and caches the answers as long as their servers allow.
 ///
-/// 1. Callers that ask for the same name share one lookup. 2. At most ``maxLookups`` are under way; further ones wait in the
-/// order in which they came. 3. At most ``maxNames`` names are remembered. 4. A change of the system's files drops everything
-/// that is remembered.
+/// 1. Callers that ask for the same name share one lookup. 2. At most ``maxLookups`` are in progress; further lookups
+///    wait in the order of the requests. 3. At most ``maxNames`` names are cached. 4. A change of the system's files
+///    clears the cache.
 final class Resolver: Sendable {
     /// The addresses of a name.
     struct Found: Sendable {
         var addresses: [IPAddress]
-        /// Waits for the addresses of the other family, when only one family's had come in time. Returns all of them.
+        /// Set when only one family's addresses have arrived in time. Waits for the other family's, and returns all
+        /// addresses.
         var rest: (@Sendable () async -> [IPAddress])?
     }
 
     typealias Answer = Result<Found, LookupProblem>
     typealias LookUp = @Sendable (_ name: String) async -> Answer
 
-    /// More than all slots of a daemon by default, so that silent servers take nobody's place.
+    /// More than a daemon's default number of slots, so that lookups at silent servers do not delay others.
     static let maxLookups = 512
     static let maxNames = 4096
-    /// The longest time that an answer is remembered, in seconds.
+    /// The longest time that an answer is cached, in seconds.
     static let maxTTL: UInt32 = 3600
-    /// The longest time that the absence of a name is remembered, in seconds.
+    /// The longest time that the absence of a name is cached, in seconds.
     static let maxNegativeTTL: UInt32 = 300
 
     private typealias Waiter = CheckedContinuation<Lookup.Progress, Never>
@@ -30,7 +31,7 @@ final class Resolver: Sendable {
     private struct Flight {
         var partial: Lookup.Progress?
         var waiting: [UInt64: Waiter] = [:]
-        /// Those that have the part and want the rest.
+        /// Callers that have the partial answer and wait for the rest.
         var staying: [UInt64: Waiter] = [:]
     }
 
@@ -96,7 +97,7 @@ final class Resolver: Sendable {
         return .failure(problem)
     }
 
-    /// The system's files as they are now; they are looked at once in a second.
+    /// The current contents of the system's files, which are checked for changes once a second.
     private func currentFiles() -> ResolverFiles {
         let now = now()
         return state.withLock { state in
@@ -185,7 +186,7 @@ final class Resolver: Sendable {
         guard let ttl = progress.ttl, ttl > 0 else { return }
         if state.known.count >= Self.maxNames {
             state.known = state.known.filter { $0.value.until > now }
-            // Any one goes, so that many names of one owner cannot keep others out.
+            // Forgets a random name, so that one owner's many names cannot keep others out of the cache.
             if state.known.count >= Self.maxNames, let other = state.known.keys.randomElement() {
                 state.known[other] = nil
             }

@@ -1,23 +1,23 @@
 import CCAres
 import Glibc
 
-/// What `/etc/hosts`, `/etc/resolv.conf` and `/etc/nsswitch.conf` say about looking names up.
+/// The settings for name lookups in `/etc/hosts`, `/etc/resolv.conf` and `/etc/nsswitch.conf`.
 ///
-/// Unknown words are passed over, as the C library does. Of `hosts:` in `nsswitch.conf`, `files` and `dns` count, and
-/// `resolve` as `dns`: systemd-resolved is asked through the name server that it puts into `resolv.conf`. Other sources
-/// (`mdns4_minimal`, `myhostname`, `ldap`) are not asked, and conditions in brackets have no effect.
+/// Unknown words are ignored, as in the C library. In the `hosts:` line of `nsswitch.conf`, `files` and `dns` are
+/// supported, and `resolve` means `dns`: systemd-resolved is asked through the name server that it enters in
+/// `resolv.conf`. Other sources (`mdns4_minimal`, `myhostname`, `ldap`) and conditions in brackets are ignored.
 struct ResolverFiles: Sendable {
     struct Paths: Sendable {
         var hosts = "/etc/hosts"
         var resolver = "/etc/resolv.conf"
         var sources = "/etc/nsswitch.conf"
-        /// Port of the name servers; tests have no right to the usual one.
+        /// The port of the name servers. Tests may not bind the usual one.
         var port: UInt16 = 53
     }
 
     enum Source: Sendable { case files, servers }
 
-    /// What changes when one of the files does.
+    /// A value that changes when one of the files changes.
     struct Stamp: Hashable, Sendable {
         private struct Identity: Hashable, Sendable {
             var device: UInt64
@@ -42,13 +42,13 @@ struct ResolverFiles: Sendable {
 
     private var hosts: [String: [IPAddress]] = [:]
     private(set) var sources: [Source] = [.files, .servers]
-    /// Domains that are appended to a name.
+    /// The domains that are appended to a name.
     private(set) var search: [String] = []
-    /// Names with at least this many dots are asked as they are first.
+    /// Names with at least this many dots are first looked up unchanged.
     private(set) var dots = 1
-    /// Wait for one answer of one server, before its first repetition. Default: 2 s.
+    /// How long to wait for a server's answer before the first repetition. Default: 2 s.
     private(set) var timeout: Duration = .seconds(2)
-    /// How often each server is asked. Default: 3.
+    /// How many times each server is asked. Default: 3.
     private(set) var attempts = 3
     private(set) var usesTCP = false
     private(set) var rotates = false
@@ -128,7 +128,7 @@ struct ResolverFiles: Sendable {
     }
 
     private static let maxSearch = 6
-    /// Longer files are cut: a list of blocked hosts may be long, but not this long.
+    /// Longer files are truncated: even a long list of blocked hosts is shorter.
     private static let maxBytes = 8 << 20
 
     /// The words of each line, without comments.
@@ -140,7 +140,7 @@ struct ResolverFiles: Sendable {
         }
     }
 
-    /// Empty for a file that cannot be read: the defaults count then, as for the C library.
+    /// The text of a file; empty if it cannot be read. The defaults then apply, as in the C library.
     private static func text(in path: String) -> String {
         guard let file = fopen(path, "re") else { return "" }
         defer { fclose(file) }

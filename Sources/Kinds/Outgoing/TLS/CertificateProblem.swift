@@ -1,7 +1,7 @@
 import Jobs
 import NIOSSL
 
-/// Why the certificates that a server sent do not prove who it is.
+/// The reason why the certificates that a server sent do not prove its identity.
 enum CertificateProblem: Equatable {
     case expired(name: String, at: Timestamp)
     case notYetValid(name: String, until: Timestamp)
@@ -10,10 +10,10 @@ enum CertificateProblem: Equatable {
     case missingIntermediate(issuer: String)
 
     /// - Parameters:
-    ///   - chain: As the server sent it, its own certificate first.
+    ///   - chain: The certificates in the order in which the server sent them, its own first.
     ///   - roots: The names of the trusted authorities.
-    ///   - hasOwnAuthorities: Whether the administrator added some.
-    /// - Returns: Nil when the reason is another one.
+    ///   - hasOwnAuthorities: Whether the administrator added authorities.
+    /// - Returns: Nil for any other reason.
     init?(of chain: [PeerCertificate], roots: Set<[UInt8]>, hasOwnAuthorities: Bool, now: Timestamp) {
         guard let own = chain.first else { return nil }
         // The certificates that lead from the server's to an authority, as far as they were sent.
@@ -38,8 +38,9 @@ enum CertificateProblem: Equatable {
             return
         }
         guard let last = path.last, !roots.contains(last.issuer) else { return nil }
-        // Nothing tells a missing intermediate from an unknown authority for certain. Certificates of public authorities say
-        // where their issuer's is; and where the administrator trusts an authority of his own, it is probably meant.
+        // A missing intermediate cannot be distinguished from an unknown authority with certainty. Certificates of
+        // public authorities say where their issuer's certificate is; and if the administrator added an authority, the
+        // certificate is probably meant to lead to it.
         if path.count == 1, own.namesItsIssuersAddress || hasOwnAuthorities {
             self = .missingIntermediate(issuer: last.issuerName)
         } else {
@@ -58,12 +59,12 @@ extension KindFailure {
         case .notYetValid(let name, let moment):
             self = .tls(
                 .tlsNotYetValid, url,
-                "the certificate of \(name) is valid only from \(Self.day(moment)); check the clock here, or wait until then"
+                "the certificate of \(name) is not valid before \(Self.day(moment)); check the clock of this machine, or wait until then"
             )
         case .selfSigned:
             self = .tls(
                 .tlsSelfSigned, url,
-                "the server's certificate is signed by itself and not by an authority; "
+                "the server's certificate is self-signed, not signed by an authority; "
                     + "the administrator can add it to network.authorities")
         case .unknownAuthority(let issuer):
             self = .tls(

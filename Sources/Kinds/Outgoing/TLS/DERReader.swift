@@ -1,4 +1,4 @@
-/// Walks over DER. What it reads comes from strangers: it never reads past the end, and gives nil instead.
+/// Reads DER elements from untrusted bytes. It never reads past the end, but returns nil instead.
 struct DERReader {
     struct Element {
         let tag: UInt8
@@ -32,7 +32,7 @@ struct DERReader {
         return Element(tag: tag, content: content, whole: rest[..<content.endIndex])
     }
 
-    /// The elements within the next one, when it has this tag.
+    /// A reader for the content of the next element, if it has this tag.
     mutating func enter(_ tag: UInt8 = sequence) -> DERReader? {
         guard let element = next(), element.tag == tag else { return nil }
         return DERReader(element.content)

@@ -1,29 +1,29 @@
 import Jobs
 import NIOSSL
 
-/// What a failure needs to know of a certificate that a server sent and that was refused.
+/// The facts about a refused certificate that a failure's message needs.
 ///
-/// Read from its DER by ourselves: NIOSSL's accessors of the validity end the process for times that cannot be read.
+/// The validity is parsed here from DER, since NIOSSL's accessors crash the process for invalid times.
 struct PeerCertificate {
     let issuer: [UInt8]
     let subject: [UInt8]
     let validFrom: Timestamp
     let validUntil: Timestamp
-    /// Whether it says where its issuer's certificate can be fetched, as those of public authorities do.
+    /// Whether the certificate says where its issuer's can be fetched, as those of public authorities do.
     let namesItsIssuersAddress: Bool
-    /// The common names, as text of a stranger.
+    /// The common names, which are untrusted text.
     let issuerName: String
     let subjectName: String
 
     var isSelfIssued: Bool { issuer == subject }
 
     init?(_ certificate: NIOSSLCertificate) {
-        // What cannot be encoded is no certificate that could be described.
+        // A certificate that cannot be encoded cannot be described.
         guard let bytes = try? certificate.toDERBytes() else { return nil }
         var whole = DERReader(bytes[...])
         guard var outer = whole.enter(), var fields = outer.enter(), var field = fields.next() else { return nil }
         if field.tag == DERReader.version {
-            // The serial number.
+            // Skips the version; the next field is the serial number.
             guard let next = fields.next() else { return nil }
             field = next
         }
@@ -48,7 +48,7 @@ struct PeerCertificate {
         return String((name?.value ?? "?").printable.prefix(100))
     }
 
-    /// `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`.
+    /// Parses `YYMMDDHHMMSSZ` or `YYYYMMDDHHMMSSZ`.
     private static func time(_ element: DERReader.Element) -> Timestamp? {
         var digits = element.content
         guard digits.popLast() == UInt8(ascii: "Z"), digits.allSatisfy({ (0x30...0x39).contains($0) }) else {

@@ -2,16 +2,16 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Gets the certificates that a server sends, without trusting them and without sending it anything but the handshake.
+/// Records the certificates that a server sends, without trusting them and without sending anything but the handshake.
 ///
-/// The TLS library only says that they were refused. So the server is connected to once more, with a TLS handler that keeps
-/// the certificates and refuses them all.
+/// The TLS library reports only that certificates were refused. So the client connects once more, with a TLS handler
+/// that records the certificates and refuses them all.
 final class PeerChain: Sendable {
     private let certificates = Mutex<[NIOSSLCertificate]>([])
 
-    /// Makes a handler that fails its handshake and keeps the certificates it saw.
+    /// Creates a handler that records the certificates and fails its handshake.
     ///
-    /// - Parameter host: Nil where the address names no host.
+    /// - Parameter host: The server name; nil if the server is given as an IP address.
     func handler(for host: String?) throws -> NIOSSLClientHandler {
         try NIOSSLClientHandler(
             context: try Self.context.get(), serverHostname: host,
@@ -26,7 +26,7 @@ final class PeerChain: Sendable {
     private static let context = Result {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        // Nothing is verified by these, and the system's take long to load.
+        // Every certificate is refused, so no roots are needed; loading the system's takes long.
         configuration.trustRoots = .certificates([])
         return try NIOSSLContext(configuration: configuration)
     }

@@ -1,17 +1,17 @@
 import NIOSSL
 
-/// Why there was no secure connection, as far as the client's error says.
+/// The reason why there was no secure connection, as far as the client's error shows it.
 enum TLSProblem: Equatable {
-    /// The certificates do not lead to a trusted authority; ``CertificateProblem`` says more.
+    /// The certificates do not lead to a trusted authority; ``CertificateProblem`` gives the details.
     case untrusted
     case wrongHost
-    /// No version, cipher or application protocol that both sides speak.
+    /// Both sides have no version, cipher or application protocol in common.
     case nothingInCommon
     /// The server does not speak TLS.
     case notTLS
-    /// The connection ended in the handshake.
+    /// The connection ended during the handshake.
     case cutOff
-    /// A close without the end of TLS, which could be an attacker's.
+    /// The connection was closed without a TLS close_notify, perhaps by an attacker.
     case truncated
     case other
 
@@ -31,7 +31,7 @@ enum TLSProblem: Equatable {
             self = .cutOff
             return
         }
-        // The errors are told apart by their text alone.
+        // Only the text distinguishes these errors.
         let text = stack.map(\.description).joined(separator: "\n")
         func mentions(_ reasons: String...) -> Bool { reasons.contains { text.contains($0) } }
         if mentions("CERTIFICATE_VERIFY_FAILED") {
@@ -57,13 +57,13 @@ extension KindFailure {
         case .wrongHost:
             self = .tls(
                 .tlsWrongHost, url,
-                "the server's certificate is for other names than \(url.host); check the address, or the server's certificate"
+                "the server's certificate is not valid for \(url.host); check the address, or the server's certificate"
             )
         case .nothingInCommon:
             self = .tls(
                 .tlsNothingInCommon, url,
                 "the server and Halyard have no version, cipher or protocol in common (TLS 1.2 and 1.3 with HTTP/1.1 are "
-                    + "offered), or the server wants a client certificate; its operator must change that")
+                    + "offered), or the server requires a client certificate; its operator must change that")
         case .notTLS:
             self = .tls(
                 .tlsFailed, url, "port \(url.port) does not speak TLS; check the address, or use http")

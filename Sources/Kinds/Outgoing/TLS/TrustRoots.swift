@@ -30,7 +30,7 @@ final class TrustRoots: Sendable {
         return try result.get()
     }
 
-    /// The names of the trusted authorities, as they stand in certificates, and whether the administrator added some.
+    /// The encoded names of the trusted authorities, and whether the administrator added some.
     func authorities() throws(KindFailure) -> (names: Set<[UInt8]>, hasOwn: Bool) {
         let configuration = try get().configuration
         var certificates: [NIOSSLCertificate] = []

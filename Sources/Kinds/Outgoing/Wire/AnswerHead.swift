@@ -20,7 +20,7 @@ struct AnswerHead {
             headers: headers)
     }
 
-    /// - Parameter bytes: Up to the empty line.
+    /// - Parameter bytes: The bytes up to the empty line.
     init(_ bytes: [UInt8]) throws(WireProblem) {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)[...]
         (minorVersion, status) = try Self.statusLine(lines.popFirst() ?? [])
@@ -29,12 +29,12 @@ struct AnswerHead {
             let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             guard let first = text.first else { continue }
             if Self.isSpace(first) {
-                // A line that continues the one before it.
+                // This line continues the previous one.
                 if !fields.isEmpty { fields[fields.count - 1].rest += [0x20] + Self.trimmed(text) }
             } else if let colon = text.firstIndex(of: UInt8(ascii: ":")), let name = Self.name(text[..<colon]) {
                 fields.append((name, Self.trimmed(text[(colon + 1)...]), []))
             }
-            // As browsers do, a line that is no field is passed over.
+            // Ignores a line that is not a field, as browsers do.
         }
         headers = HTTPHeaders(
             fields.map { field in
@@ -50,7 +50,8 @@ struct AnswerHead {
             .filter { !$0.isEmpty && $0.lowercased() != "identity" }
         if !codings.isEmpty {
             guard codings.count == 1, codings[0].lowercased() == "chunked" else { throw .transferCoding }
-            // Chunks win over a length; but whoever sends both, or chunks as HTTP/1.0, may mean something else by what follows.
+            // Chunks take precedence over a length. But a server that sends both, or chunks in HTTP/1.0, may frame the
+            // next answer differently, so the connection is closed.
             if headers.contains(name: "content-length") || minorVersion == 0 {
                 headers.remove(name: "content-length")
                 headers.replaceOrAdd(name: "connection", value: "close")
@@ -58,7 +59,7 @@ struct AnswerHead {
             return .chunked
         }
         guard headers.contains(name: "content-length") else {
-            // So that the client does not keep the connection for another request.
+            // Keeps the client from reusing the connection.
             headers.replaceOrAdd(name: "connection", value: "close")
             return .untilClose
         }
@@ -108,8 +109,8 @@ struct AnswerHead {
         }
     }
 
-    /// A value as text: UTF-8 where it is that, else Latin-1. In an address, bytes that are not UTF-8 are percent-encoded, as
-    /// curl and browsers do: the server means these bytes. Control characters become spaces.
+    /// A value as text: UTF-8 if it is valid, otherwise Latin-1. In an address, bytes that are not UTF-8 are
+    /// percent-encoded, as in curl and browsers, since the server means these bytes. Control characters become spaces.
     private static func text(_ value: ArraySlice<UInt8>, of name: String) -> String {
         var value = value
         if value.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

@@ -1,25 +1,26 @@
 import NIOCore
 import NIOHTTP1
 
-/// Reads the answers of one HTTP/1 connection, as RFC 9112 says, and as leniently as curl and browsers where servers differ.
+/// Parses the answers of one HTTP/1 connection according to RFC 9112, and as leniently as curl and browsers where
+/// servers deviate from it.
 ///
-/// NIO's own decoder refuses answers that browsers accept, and a server must not be able to produce parts in an order that
-/// ``ExchangeHandler`` does not expect:
+/// NIO's own decoder refuses answers that browsers accept. And a server must not be able to produce parts in an order
+/// that ``ExchangeHandler`` does not expect:
 ///
 /// - I1: A part appears only while a request is waiting for it.
 /// - I2: An answer is any number of heads from 100 to 199, then one head from 200 to 999, then body parts, then one end.
 /// - I3: 101 never appears: Halyard asks for no other protocol.
-/// - I4: After a problem nothing more of this connection appears.
+/// - I4: After a problem no further part of this connection appears.
 /// - I5: Memory is bounded: a head and the trailers have a limit, and body bytes are passed on as they arrive.
 struct AnswerReader {
-    /// A server may report progress before the answer, but not without end.
+    /// The limit for heads from 100 to 199 before an answer, with which a server may report progress.
     static let mostInterimHeads = 1000
-    /// A chunk's size with its extensions.
+    /// The limit for the line with a chunk's size and its extensions.
     static let maxChunkLine = 4096
 
     private enum State {
         case idle
-        /// A request is on its way; the number counts the heads from 100 to 199.
+        /// A request was sent. The number counts the heads from 100 to 199.
         case head(interim: Int)
         case body(left: Int64)
         case bodyUntilClose
@@ -29,7 +30,7 @@ struct AnswerReader {
         /// The number counts the bytes of trailers.
         case trailers(bytes: Int)
         case end
-        /// More than one answer came for one request.
+        /// The server sent more than one answer to a request.
         case surplus
         case refused
     }
@@ -38,13 +39,13 @@ struct AnswerReader {
     private var state = State.idle
     private var method = HTTPMethod.GET
     private var buffer = ByteBuffer()
-    /// Bytes of `buffer` that hold no end of what is being looked for.
+    /// The number of bytes in `buffer` that were already searched for the end of a line or head.
     private var scanned = 0
 
     init(maxHeadBytes: Int) { self.maxHeadBytes = maxHeadBytes }
 
     mutating func requestSent(_ method: HTTPMethod) {
-        // I4. Nor may what came before the request pass for its answer.
+        // I4. Bytes that arrived before the request must not be mistaken for its answer, either.
         guard case .idle = state else { return }
         state = .head(interim: 0)
         self.method = method
@@ -59,9 +60,9 @@ struct AnswerReader {
         }
     }
 
-    /// The next part of what was received; nil until more is.
+    /// The next part of the received bytes; nil until more bytes are received.
     ///
-    /// - Throws: Once; the connection is useless then.
+    /// - Throws: Once; after that the connection must not be used.
     mutating func next() throws(WireProblem) -> HTTPClientResponsePart? {
         do throws(WireProblem) {
             return try read()
@@ -72,9 +73,9 @@ struct AnswerReader {
         }
     }
 
-    /// The connection was closed, and ``next()`` has returned nil.
+    /// Notes that the connection was closed. Call it after ``next()`` has returned nil.
     ///
-    /// - Returns: The end of an answer that the close completes.
+    /// - Returns: The end of the answer, if the close completes one.
     mutating func close() -> HTTPClientResponsePart? {
         defer { state = .refused }
         if case .bodyUntilClose = state { return .end(nil) }
@@ -146,7 +147,7 @@ struct AnswerReader {
 
     // MARK: Taking bytes
 
-    /// A head up to its empty line. A line ends with a line feed; a carriage return before it does not count.
+    /// Takes a head up to its empty line. A line ends with a line feed; a carriage return before it is ignored.
     private mutating func takeHead() throws(WireProblem) -> [UInt8]? {
         if scanned == 0 { skipLineEnds() }
         let view = buffer.readableBytesView
@@ -161,7 +162,7 @@ struct AnswerReader {
         return buffer.readBytes(length: length)
     }
 
-    /// - Parameter offset: Where to look from; moved behind what needs no second look.
+    /// - Parameter offset: Where the search begins; moved past bytes that need not be searched again.
     private static func headLength(in view: ByteBufferView, from offset: inout Int) -> Int? {
         while let feed = view[(view.startIndex + offset)...].firstIndex(of: UInt8(ascii: "\n")) {
             offset = feed - view.startIndex
@@ -175,7 +176,7 @@ struct AnswerReader {
         return nil
     }
 
-    /// - Parameter limit: Bytes of the line without its end.
+    /// - Parameter limit: The most bytes of the line without its end.
     private mutating func takeLine(
         atMost limit: Int, or problem: WireProblem
     ) throws(WireProblem) -> [UInt8]? {
@@ -203,7 +204,7 @@ struct AnswerReader {
         buffer.moveReaderIndex(forwardBy: ends.count)
     }
 
-    /// Hexadecimal digits, then perhaps an extension, which nobody needs.
+    /// Parses hexadecimal digits, and ignores an extension after them.
     private static func chunkSize(_ line: [UInt8]) -> Int64? {
         let digits = line.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
         guard !digits.isEmpty else { return nil }

@@ -1,7 +1,7 @@
 import Jobs
 import NIOHTTP1
 
-/// Begins the entries of one request in the attempt's record.
+/// Creates the entries of one request in the attempt's record.
 struct TraceStart: Sendable {
     private let log: ConnectionLog?
     private let method: String
@@ -15,13 +15,13 @@ struct TraceStart: Sendable {
         log = ConnectionLog.current
         startedAt = log?.now()
         method = request.method.rawValue
-        // Composing text costs something; without a record nobody reads it.
+        // Skips composing text when there is no record.
         origin = log == nil ? "" : request.url.origin
         port = request.url.port
         self.proxy = log == nil ? nil : proxy?.description
     }
 
-    /// The entry for one address, whose time began with the request. Nil where nobody keeps a record.
+    /// The entry for one address, with the start time of the request. Nil when no record is kept.
     func at(_ address: IPAddress) -> ConnectionTrace? {
         guard let log, let startedAt else { return nil }
         let place = if case .v6 = address { "[\(address)]" } else { "\(address)" }
@@ -31,7 +31,7 @@ struct TraceStart: Sendable {
     }
 }
 
-/// Reports to the attempt's record what becomes of one request at one address.
+/// Records in the attempt's record how one request at one address proceeds.
 struct ConnectionTrace: Sendable {
     fileprivate let entry: ConnectionLog.Entry
     fileprivate let start: ContinuousClock.Instant

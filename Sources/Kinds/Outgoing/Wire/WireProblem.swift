@@ -1,20 +1,20 @@
-/// Why an answer is refused.
+/// The reason why an answer is refused.
 enum WireProblem: Error, Equatable {
-    /// Not an answer of HTTP/1.
+    /// The bytes are not an HTTP/1 answer.
     case notHTTP
-    /// Below 100, or 101.
+    /// The status is below 100, or 101.
     case status(Int)
     case tooManyInterimHeads
     case headTooLarge
-    /// A `Content-Length` that is no number, or several that differ.
+    /// A `Content-Length` that is not a number, or several different values.
     case contentLength
     /// A transfer coding other than chunked.
     case transferCoding
     /// The body is not in chunks, though the head says so.
     case chunk
-    /// Bytes while no request was under way.
+    /// Bytes arrived while no request was in progress.
     case unexpectedData
-    /// Bytes right behind an answer, when the next request may be under way.
+    /// Bytes arrived directly after an answer, when the next request may already have been sent.
     case surplus
 }
 
@@ -24,7 +24,7 @@ extension KindFailure {
         case .notHTTP: self = .protocolError(url, "the answer is not HTTP")
         case .status(101):
             self = .protocolError(
-                url, "the server answered with a change of protocol (101) that was not asked for", status: 101)
+                url, "the server answered with an unrequested change of protocol (101)", status: 101)
         case .status(let status):
             let text = "\(status)"
             let padded = String(repeating: "0", count: max(0, 3 - text.utf8.count)) + text

@@ -7,7 +7,7 @@ struct PlainUpload: Sendable {
     enum Shape: Sendable {
         case put
         case post
-        /// `multipart/form-data` with these fields and then the file (RFC 7578): S3 reads nothing behind the file.
+        /// `multipart/form-data` with these fields before the file (RFC 7578), since S3 ignores fields after the file.
         case form(fields: [Upload.FormField], file: String, fileName: String, boundary: String)
     }
 
@@ -76,7 +76,7 @@ struct PlainUpload: Sendable {
         let reply = try await transfer.ask(.HEAD, url, headers: headers)
         guard reply.response.isSuccess else { return nil }
         let etag = reply.response.headers["etag"].first?.unquoted
-        // Without either there is nothing to read the source for.
+        // Without either, there is no digest to compare the source with.
         guard ServerDigest.isSame(reply.response, as: [], isHead: true) != nil || etag?.utf8.count == 32 else {
             return nil
         }

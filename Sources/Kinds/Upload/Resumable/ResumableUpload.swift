@@ -43,8 +43,9 @@ struct ResumableUpload: Sendable {
         }
     }
 
-    /// Whether what the server has can be read from the source again. Bytes that it took without our note of it cannot be
-    /// compared when the file was touched since: then the upload begins again, and the server's part of it is deleted.
+    /// Whether the server's bytes can be compared with the source. Bytes that the server received after the last
+    /// checkpoint cannot be compared if the file was touched since: then the server's part is deleted, and the upload
+    /// begins again.
     private func isKnown(upTo offset: Int64, from saved: Checkpoint) async throws(KindFailure) -> Bool {
         if transfer.source.identity == saved.source || offset <= saved.digest?.count ?? 0 { return true }
         await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(saved)

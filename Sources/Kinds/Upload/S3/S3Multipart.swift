@@ -26,7 +26,8 @@ struct S3Multipart: Sendable {
         switch try await resumed() {
         case .goesOn(let saved): state = saved
         case .isDone(let reply, let saved):
-            // Sends nothing, since every part is there; reads and compares what the checkpoint's digest does not cover.
+            // Sends nothing, since every part is there; reads and compares the bytes that the checkpoint's digest does
+            // not cover.
             let (state, hash) = try await sendParts(saved)
             return try await end(reply, state, hash: hash)
         case .none: state = try await begun()
