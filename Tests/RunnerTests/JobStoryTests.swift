@@ -57,9 +57,11 @@ import Testing
             "\"http://h/a\" leads to http://h2?q, then (http://h3/x)",
             "\"http://h/…\" leads to http://h2/…, then (http://h3/…)"
         ),
+        ("https://ana:s3cret@h:8443/x?y", "https://h:8443/…"),
+        ("(ftp://t0ken@h), http://a:p,(w)@@h!", "(ftp://h), http://h!"),
         ("http://h refused", "http://h refused"), ("a :// b", "a :// b"), ("://", "://"), ("", "broken"),
     ])
-    func aReasonKeepsNoPathOfAnAddress(message: String, logged: String) {
+    func aReasonKeepsNeitherUserNorPathOfAnAddress(message: String, logged: String) {
         #expect(JobFailure(code: "broken", message: message).reason == logged)
     }
 

@@ -1,15 +1,21 @@
 import Jobs
 
 extension JobFailure {
-    /// The message for the log. Each URL is cut to its origin, since path and query are part of the job's input.
+    /// The message for the log. Each URL is cut to its origin, since user, path and query are part of the job's input.
     var loggedMessage: String {
         guard message.contains("://") else { return message }
         var rest = message[...]
         var text = ""
         while let mark = rest.firstRange(of: "://") {
-            let authority = rest[mark.upperBound...].prefix { !"/?# \t\n\"'`<>(),;".contains($0) }
-            text += rest[..<authority.endIndex]
-            rest = rest[authority.endIndex...]
+            text += rest[..<mark.upperBound]
+            rest = rest[mark.upperBound...]
+            // A password may hold characters that end a URL in a sentence.
+            if let at = rest.prefix(while: { !"/?# \t\n\"`<>".contains($0) }).lastIndex(of: "@") {
+                rest = rest[rest.index(after: at)...]
+            }
+            let host = rest.prefix { !"/?# \t\n\"'`<>(),;".contains($0) }
+            text += host
+            rest = rest[host.endIndex...]
             guard let next = rest.first, "/?#".contains(next) else { continue }
             let given = rest.prefix { !" \t\n\"'`<>(),;".contains($0) }
             // Keeps punctuation that ends the sentence rather than the URL.
