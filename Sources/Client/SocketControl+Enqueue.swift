@@ -128,7 +128,7 @@ extension SocketControl {
 
 extension JSONText {
     /// Whether it has a key, which makes sending it again harmless.
-    fileprivate var isKeyedSubmission: Bool { JSONObject(self)?["key"] != nil }
+    fileprivate var isKeyedSubmission: Bool { JSONObject(self)?["key"]?.shape == .string }
 }
 
 /// Submissions as JSON lines, in pieces of some size.

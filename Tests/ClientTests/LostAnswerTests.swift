@@ -131,6 +131,20 @@ import Testing
         }
     }
 
+    /// Null is no key: the daemon would carry the line out twice.
+    @Test(.timeLimit(.minutes(1)), arguments: [#""key":null"#, #""priority":"high""#])
+    func linesWithoutAKeyAreSentOnce(field: String) async throws {
+        let daemon = try Daemon { _ in nil }
+        let line = JSONText(trusted: Array("{\"definition\":\"visit\",\(field)}".utf8))
+        for answer in try await SocketControl(path: daemon.path).enqueue(json: [line, line]) {
+            guard case .refused(let problem) = answer, problem.code == .unknownOutcome else {
+                Issue.record("\(answer)")
+                return
+            }
+        }
+        #expect(daemon.requests.count == 1)
+    }
+
     private final class Place: Sendable {
         let path = Mutex("")
     }
