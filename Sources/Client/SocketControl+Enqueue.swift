@@ -144,7 +144,12 @@ private struct LineBatches: AsyncSequence, Sendable {
             guard !rest.isEmpty else { return nil }
             var bytes: [UInt8] = []
             while bytes.count < 64 << 10, let submission = rest.popFirst() {
+                let start = bytes.endIndex
                 bytes.append(contentsOf: submission.bytes)
+                // Between the tokens of JSON a line feed is only space, but here it would end the line.
+                for index in start..<bytes.endIndex where bytes[index] == UInt8(ascii: "\n") {
+                    bytes[index] = UInt8(ascii: " ")
+                }
                 bytes.append(UInt8(ascii: "\n"))
             }
             return bytes

@@ -23,6 +23,24 @@ import Testing
         }
     }
 
+    /// Several submissions travel as lines, whatever space is in their JSON.
+    @Test func submissionsMayHoldLineFeeds() async throws {
+        try await TestServer.with { server in
+            let submissions = (1...3).map {
+                Submission(.definition("echo"), input: json("{\n  \"text\":\r\n\t\"\($0)\"\n}\n"))
+            }
+            let answers = try await server.client.enqueue(submissions)
+            #expect(answers.count == 3)
+            for answer in answers {
+                guard case .enqueued = answer else { throw TestFailure("\(answers)") }
+            }
+            let texts = try await server.client.jobs(JobFilter(order: .oldestFirst)).map { job in
+                job.input.flatMap { JSONObject($0)?["text"]?.decodedString }
+            }
+            #expect(texts == ["1", "2", "3"])
+        }
+    }
+
     @Test func refusedSubmissionSaysWhyAndLeavesNothing() async throws {
         try await TestServer.with { server in
             let answers = try await server.client.enqueue([Submission(.definition("ehco"))])
