@@ -107,6 +107,68 @@ import Testing
         }
     }
 
+    /// Whoever forges an answer of a name server has a certificate for its own address at most.
+    @Test func certificateForTheAddressProvesNoName() async throws {
+        try await TestAuthority.with { authority in
+            let tls = try await authority.issue("server", host: "IP:127.0.0.1").server()
+            try await LoopbackServer.with({ _ in .respond(200) }, tls: tls) { server in
+                try await withClient(configuration(authority, trusts: true)) { client in
+                    let failure = await failure { () async throws(KindFailure) in
+                        try await Unfurl(client: client).run(
+                            .init(url: "https://localhost:\(server.port)/x"), context: OperationContext())
+                    }
+                    #expect(failure?.code == "tls_wrong_host")
+                    #expect(server.requests.isEmpty)
+                    let output = try await Upload(client: client).result(
+                        .init(to: "https://127.0.0.1:\(server.port)/x", body: "x"))
+                    #expect(output.status == 200)
+                }
+            }
+        }
+    }
+
+    /// The proxy is at another address than the server: its own certificate proves nothing, and the server's is compared with
+    /// the server's address.
+    @Test(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"), arguments: ["127.0.0.1", "127.0.0.2"])
+    func addressOfTheProxyIsNotTheServers(named: String) async throws {
+        try await TestAuthority.with { authority in
+            let tls = try await authority.issue("server", host: "IP:\(named)").server()
+            try await LoopbackServer.with({ _ in .respond(200) }, tls: tls) { server in
+                try await Tinyproxy.with(at: "127.0.0.2") { proxy in
+                    var configuration = configuration(authority, trusts: true)
+                    configuration.proxy = ProxyServer(proxy)
+                    try await withClient(configuration) { client in
+                        let url = "https://127.0.0.1:\(server.port)/x"
+                        if named == "127.0.0.1" {
+                            let output = try await Upload(client: client).result(.init(to: url, body: "x"))
+                            #expect(output.status == 200)
+                        } else {
+                            for url in [url, "https://localhost:\(server.port)/x"] {
+                                let failure = await failure { () async throws(KindFailure) in
+                                    try await Unfurl(client: client).run(.init(url: url), context: OperationContext())
+                                }
+                                #expect(failure?.code == "tls_wrong_host")
+                            }
+                            #expect(server.requests.isEmpty)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("localhost", "localhost", true), ("LocalHost.", "localhost", true), ("*.example.org", "a.example.org", true),
+        ("*.example.org", "xn--a-ecp.example.org", true), ("*.example.org", "example.org", false),
+        ("*.example.org", "a.b.example.org", false), ("a.*.org", "a.b.org", false),
+        ("a*.example.org", "ab.example.org", false),
+        ("*", "localhost", false), ("", "localhost", false), ("localhost\u{0}", "localhost", false),
+        ("example.org", "example.com", false), ("org", "example.org", false), ("*..", "a.", false),
+    ])
+    func nameOfACertificateMatchesItsHosts(name: String, host: String, matches: Bool) {
+        #expect(ServerIdentity.matches(Array(name.utf8), host) == matches)
+    }
+
     @Test func trustedServerIsReachedThroughItsChain() async throws {
         try await TestAuthority.with { authority in
             let middle = try await authority.issue("middle", host: nil)

@@ -6,25 +6,28 @@ enum Tinyproxy {
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: program) }
 
     /// - Parameters:
+    ///   - address: The loopback address that it listens on.
     ///   - connectPort: The only port for CONNECT; nil for all.
     ///   - body: Gets its address.
     static func with<T>(
-        user: String? = nil, connectPort: Int? = nil, _ body: (_ address: String) async throws -> T
+        at address: String = "127.0.0.1", user: String? = nil, connectPort: Int? = nil,
+        _ body: (_ address: String) async throws -> T
     ) async throws -> T {
         try await withFolder { folder in
             // A name is not let through, although it stands for the same address.
             try #"^127\.0\.0\.1$"#.write(toFile: folder + "/allowed", atomically: true, encoding: .utf8)
-            return try await start(in: folder, user, connectPort, attempts: 5, body)
+            return try await start(in: folder, address, user, connectPort, attempts: 5, body)
         }
     }
 
     private static func start<T>(
-        in folder: String, _ user: String?, _ connectPort: Int?, attempts: Int, _ body: (String) async throws -> T
+        in folder: String, _ address: String, _ user: String?, _ connectPort: Int?, attempts: Int,
+        _ body: (String) async throws -> T
     ) async throws -> T {
         let port = try await Nginx.freePort()
         let configuration = """
             Port \(port)
-            Listen 127.0.0.1
+            Listen \(address)
             Timeout 60
             LogLevel Info
             MaxClients 50
@@ -40,12 +43,12 @@ enum Tinyproxy {
             return try await Program.with(
                 program, ["-d", "-c", folder + "/proxy.conf"], until: "Accepting connections"
             ) { _ in
-                try await body("http://127.0.0.1:\(port)")
+                try await body("http://\(address):\(port)")
             }
         } catch let error as Program.NotStarted {
             // Somebody else may have taken the port since.
             if attempts <= 1 { throw error }
-            return try await start(in: folder, user, connectPort, attempts: attempts - 1, body)
+            return try await start(in: folder, address, user, connectPort, attempts: attempts - 1, body)
         }
     }
 }

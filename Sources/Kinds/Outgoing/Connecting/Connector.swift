@@ -143,7 +143,7 @@ struct Connector: Sendable {
         do {
             let pipeline = channel.pipeline.syncOperations
             if let context {
-                // An IP address cannot be a server name (SNI). TLS then compares the address with the certificate.
+                // An IP address cannot be a server name (SNI).
                 let name = IPAddress(place.host) == nil ? place.host : nil
                 try pipeline.addHandler(
                     try chain?.handler(for: name) ?? NIOSSLClientHandler(context: context, serverHostname: name))
@@ -164,6 +164,10 @@ struct Connector: Sendable {
             }
             secured.futureResult.whenComplete { _ in timer.cancel() }
             return secured.futureResult.flatMapThrowing {
+                // Nothing but the handshake has been sent yet.
+                guard let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate(),
+                    ServerIdentity.certificate(certificate, names: place.host)
+                else { throw TLSProblem.wrongHost }
                 let version: String? =
                     switch try channel.pipeline.syncOperations.nioSSL_tlsVersion() {
                     case .tlsv13: "1.3"

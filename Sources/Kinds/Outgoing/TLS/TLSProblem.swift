@@ -1,7 +1,7 @@
 import NIOSSL
 
 /// The reason why there was no secure connection, as far as the client's error shows it.
-enum TLSProblem: Equatable {
+enum TLSProblem: Error, Equatable {
     /// The certificates do not lead to a trusted authority; ``CertificateProblem`` gives the details.
     case untrusted
     case wrongHost
@@ -17,10 +17,10 @@ enum TLSProblem: Equatable {
 
     init?(_ error: any Error) {
         switch error {
+        case let problem as TLSProblem: self = problem
         case NIOSSLError.uncleanShutdown: self = .truncated
         case NIOSSLError.handshakeFailed(let error): self.init(handshake: error)
         case let error as BoringSSLError: self.init(handshake: error)
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname: self = .wrongHost
         case is NIOSSLError, is NIOSSLExtraError: self = .other
         default: return nil
         }
