@@ -21,8 +21,9 @@ extension Upload {
             if Self.namesSecret(lower) || isScheme {
                 throw .invalid(
                     "headers",
-                    "must not contain secrets (`\(lower.printable)`), since inputs are stored and displayed; put the value "
-                        + "into a credential, name that in `credential`, and name the header in `credential_header`")
+                    "must not contain secrets (`\(lower.printable)`), since inputs are stored and displayed; "
+                        + "put the value into a credential, name that in `credential`, and name the header in "
+                        + "`credential_header`")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte),
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
