@@ -4,7 +4,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
-// The C library has these, but declares them only for sources that ask for them.
+// The C library has these functions, but declares them only under feature macros.
 int mincore(void *, size_t, unsigned char *);
 long syscall(long, ...);
 // F_OFD_GETLK and F_OFD_SETLK of fcntl.
@@ -12,14 +12,14 @@ static const int halyard_get_open_file_lock = 36, halyard_set_open_file_lock = 3
 // O_PATH of open.
 static const int halyard_open_as_path = 010000000;
 
-// Whether the file lives in memory alone, with no disk behind it.
+// Whether the file is only in memory, without a disk.
 static inline int halyard_is_in_memory(int descriptor) {
     struct statfs facts;
     if (fstatfs(descriptor, &facts) != 0) return 0;
     return facts.f_type == TMPFS_MAGIC || facts.f_type == RAMFS_MAGIC;
 }
 
-// Whether something is mounted on exactly the name by which the file was opened; 0 also where the kernel cannot tell.
+// Whether the file itself is a mount point; 0 also if the kernel cannot tell.
 static inline int halyard_is_mount_point(int descriptor) {
     struct statx facts;
     if (syscall(SYS_statx, descriptor, "", 0x1000 /* AT_EMPTY_PATH */, 0, &facts) != 0) return 0;

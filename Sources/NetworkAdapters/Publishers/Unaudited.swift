@@ -1,7 +1,7 @@
-/// A publisher's part whose type OpenCombine does not declare `Sendable`, though Combine's rules let other threads use it: a
-/// subscription may be cancelled, and a subscriber called, from any thread, one call at a time.
+/// A value of a publisher whose type OpenCombine does not declare `Sendable`, although Combine allows use from other
+/// threads: a subscription may be cancelled, and a subscriber called, from any thread, one call at a time.
 ///
-/// SAFETY: Kept under a lock, or given to exactly one caller.
+/// SAFETY: The value is kept under a lock, or passed to exactly one caller.
 struct Unaudited<Value>: @unchecked Sendable {
     let value: Value
 

@@ -4,7 +4,7 @@ import Synchronization
 final class CancellationState: Sendable {
     fileprivate struct Entry {
         let id: UInt64
-        /// Nil once taken back: the place stays until a sweep, so that taking back costs no shifting.
+        /// Nil once unregistered. The entry stays until a sweep, so that unregistering moves no entries.
         var closure: (@Sendable () -> Void)?
     }
 
@@ -22,7 +22,7 @@ final class CancellationState: Sendable {
 
     var isCancelling: Bool { cancelling.load(ordering: .acquiring) }
 
-    /// Returns 0 when there is nothing to take back.
+    /// - Returns: 0 when there is nothing to unregister.
     func register(_ closure: @escaping @Sendable () -> Void) -> UInt64 {
         let id = registrations.withLock { state -> UInt64 in
             guard state.isOpen else { return 0 }
@@ -57,7 +57,7 @@ final class CancellationState: Sendable {
             cancelling.store(true, ordering: .releasing)
             return state.isOpen
         }
-        // A second caller finds them run, or running.
+        // A second caller returns: another thread has run the closures, or is running them.
         guard isFirst else { return }
         if Nesting.enter() {
             runAll()

@@ -10,8 +10,8 @@ public struct CancellationTokenSource: Sendable {
 
     public init() {}
 
-    /// A source that cancels as soon as one of `tokens` does; now, if one has. It may still cancel by itself. When the last copy
-    /// of it is gone, the tokens keep nothing of it.
+    /// A source that cancels as soon as one of `tokens` cancels, or at once if one already has. It can still be
+    /// cancelled directly. After its last copy is released, the tokens keep no reference to it.
     public init(linkedTo tokens: CancellationToken...) {
         let state = owner.state
         owner.link(tokens.map { token in token.register { state.cancel() } })
@@ -22,8 +22,8 @@ public struct CancellationTokenSource: Sendable {
 
     public var token: CancellationToken { CancellationToken(state: owner.state) }
 
-    /// Runs every registered closure on this thread. When it returns, they have all run; a call that finds another thread
-    /// cancelling returns without waiting for it. A closure may cancel another source; where that nests more than 64 deep, the
+    /// Runs every registered closure on this thread before it returns. If another thread is already cancelling, it
+    /// returns without waiting. A closure may cancel another source; if such calls nest more than 64 deep, the
     /// innermost closures run just before the outermost `cancel()` returns.
     public func cancel() { owner.state.cancel() }
 
@@ -65,7 +65,7 @@ public struct CancellationToken: Sendable {
 
     /// Runs `closure` once when the token cancels; synchronously, before this returns, if it already has.
     ///
-    /// The closure runs on whatever thread cancels; one that touches state of an actor must hop there itself.
+    /// The closure runs on the thread that cancels. To use an actor's state, it must switch to that actor itself.
     ///
     /// - Returns: A handle that removes the registration. Ignoring it keeps the closure until cancellation.
     @discardableResult

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A task that waits for an outcome, and stops waiting once it is cancelled. The first outcome counts; nil says that none
-/// will come.
+/// Lets a task wait for an outcome, and stop waiting when it is cancelled. The first outcome counts; nil means that
+/// none will come.
 package final class Waiter<Outcome: Sendable>: Sendable {
     private enum State {
         case idle

@@ -1,8 +1,8 @@
-/// A failure type that can hold the failure of another operation, which was to supply the input.
+/// A failure type that can wrap the failure of the operation that should have supplied the input.
 ///
-/// With it, an operation in a chain ends with the cause when the operation before it fails, though their failure types
-/// differ.
+/// With such a type, an operation in a chain fails with the cause when the previous operation fails, although their
+/// failure types differ.
 public protocol UpstreamFailure: Error {
-    /// - Parameter error: The failure of the operation before.
+    /// - Parameter error: The failure of the previous operation.
     static func upstream(_ error: any Error) -> Self
 }

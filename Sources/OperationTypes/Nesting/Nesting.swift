@@ -6,11 +6,11 @@
     import Darwin
 #endif
 
-/// Bounds how deep calls of foreign closures nest on one thread, so that code which calls back into itself does not overflow
-/// the stack.
+/// Limits how deep calls of user closures nest on one thread, so that code that calls back into itself does not
+/// overflow the stack.
 ///
-/// To a depth of ``limit`` closures run inline. Deeper ones are put aside and run, in the order in which they were put aside,
-/// before the outermost call on this thread returns.
+/// Up to a depth of ``limit`` closures run inline. Deeper ones are postponed and run, in the order in which they were
+/// postponed, before the outermost call on this thread returns.
 @usableFromInline
 package enum Nesting {
     /// Small enough for unoptimized frames on a stack of 512 KiB.
@@ -24,7 +24,7 @@ package enum Nesting {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key) { level in
-            // An optional on some platforms.
+            // `level` is optional on some platforms.
             if let level = level as UnsafeMutableRawPointer? { Unmanaged<Level>.fromOpaque(level).release() }
         }
         return key
@@ -37,7 +37,7 @@ package enum Nesting {
         return level
     }
 
-    /// Whether a closure may run inline. After true, ``leave()`` is due; after false, ``postpone(_:)``.
+    /// Whether a closure may run inline. If true, call ``leave()`` after it; if false, call ``postpone(_:)``.
     @usableFromInline
     package static func enter() -> Bool {
         let level = level
@@ -56,8 +56,8 @@ package enum Nesting {
     @usableFromInline
     package static func postpone(_ work: @escaping () -> Void) { level.postponed.append(work) }
 
-    /// Runs `body` as an outermost call, for a thread that blocks in it: what was put aside runs first, since `body` may wait
-    /// for it.
+    /// Runs `body`, which may block, as an outermost call. Postponed closures run first, since `body` may wait for
+    /// them.
     package static func restart<Value>(_ body: () -> Value) -> Value {
         let level = level
         let depth = level.depth

@@ -35,12 +35,12 @@ public struct OperationContext: Sendable {
         OperationContext(attempt: attempt, cancellation: cancellation, onProgress: onProgress)
     }
 
-    /// The same surroundings with another token.
+    /// A copy of the context with another token.
     package func with(cancellation: CancellationToken) -> OperationContext {
         OperationContext(attempt: attempt, cancellation: cancellation, onProgress: onProgress)
     }
 
-    /// Reports how far the work is to the observer of this run. Cheap; not stored.
+    /// Reports the progress of the work to the observer of this run. The call is cheap; progress is not stored.
     public func report(_ progress: OperationProgress) { onProgress?(progress) }
 }
 

@@ -1,10 +1,11 @@
 import Foundation
 import OperationTypes
 
-// Failures that can say "cancelled" need no other for a run without a result.
+// A failure type that can express cancellation needs no argument for a run without a result.
 
 extension AdaptedOperation where Failure: CancellationFailure {
-    /// From work that calls back. Of several calls the first counts; a run that is cancelled first ends with `Failure.cancelled`.
+    /// Adapts work that calls back. Only the first call counts; a run that is cancelled before it ends with
+    /// `Failure.cancelled`.
     public init(
         callback start:
             @escaping @Sendable (
@@ -14,13 +15,13 @@ extension AdaptedOperation where Failure: CancellationFailure {
         self.init(missingResult: .cancelled, callback: start)
     }
 
-    /// From a future. A run that is cancelled before it is resolved ends with `Failure.cancelled`.
+    /// Adapts a future. A run that is cancelled before the future is resolved ends with `Failure.cancelled`.
     public init(future make: @escaping @Sendable (Input, OperationContext) -> Future<Output, Failure>) {
         self.init(missingResult: .cancelled, future: make)
     }
 
-    /// From a Foundation operation, which is started, by `queue` or else by itself, and cancelled with the context. Without a
-    /// result the run ends with `Failure.cancelled`.
+    /// Adapts a Foundation operation, which is started by `queue`, or directly without a queue, and cancelled with the
+    /// context. Without a result the run ends with `Failure.cancelled`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: OperationQueue? = nil
@@ -28,7 +29,7 @@ extension AdaptedOperation where Failure: CancellationFailure {
         self.init(missingResult: .cancelled, operation: make, on: queue)
     }
 
-    /// From a Foundation operation, as above, started by a ``LinearOperationQueue``.
+    /// Adapts a Foundation operation that a ``LinearOperationQueue`` starts.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue
@@ -38,7 +39,8 @@ extension AdaptedOperation where Failure: CancellationFailure {
 }
 
 extension AdaptedOperation where Failure == any Error {
-    /// From work that calls back. Of several calls the first counts; a run that is cancelled first ends with `CancellationError`.
+    /// Adapts work that calls back. Only the first call counts; a run that is cancelled before it ends with
+    /// `CancellationError`.
     public init(
         callback start:
             @escaping @Sendable (
@@ -48,13 +50,13 @@ extension AdaptedOperation where Failure == any Error {
         self.init(missingResult: CancellationError(), callback: start)
     }
 
-    /// From a future. A run that is cancelled before it is resolved ends with `CancellationError`.
+    /// Adapts a future. A run that is cancelled before the future is resolved ends with `CancellationError`.
     public init(future make: @escaping @Sendable (Input, OperationContext) -> Future<Output, Failure>) {
         self.init(missingResult: CancellationError(), future: make)
     }
 
-    /// From a Foundation operation, which is started, by `queue` or else by itself, and cancelled with the context. Without a
-    /// result the run ends with `CancellationError`.
+    /// Adapts a Foundation operation, which is started by `queue`, or directly without a queue, and cancelled with the
+    /// context. Without a result the run ends with `CancellationError`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: OperationQueue? = nil
@@ -62,7 +64,7 @@ extension AdaptedOperation where Failure == any Error {
         self.init(missingResult: CancellationError(), operation: make, on: queue)
     }
 
-    /// From a Foundation operation, as above, started by a ``LinearOperationQueue``.
+    /// Adapts a Foundation operation that a ``LinearOperationQueue`` starts.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue

@@ -3,14 +3,14 @@ import OperationTypes
 
 /// Work in another calling style, as a `TypedOperation`.
 ///
-/// The work receives a context, whose token says when to stop. A run that is cancelled ends at once, and a result that
-/// arrives later is ignored. Callbacks may never come, and Foundation operations may finish without a result, so the failure
-/// of a run without a result has to be known: it is the one of a `CancellationFailure`, `CancellationError` where any error
-/// will do, and otherwise the argument `missingResult`.
+/// The work receives a context whose token tells it when to stop. A run that is cancelled ends at once, and a later
+/// result is ignored. A callback may never be called, and a Foundation operation may finish without a result. Such a
+/// run fails with `Failure.cancelled` if the type is a `CancellationFailure`, with `CancellationError` if it is `any
+/// Error`, and otherwise with the argument `missingResult`.
 public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error>: TypedOperation {
     private let work: @Sendable (Input, OperationContext) async -> Result<Output, Failure>
 
-    /// From a function, which a run waits for also when it is cancelled.
+    /// Adapts a function. A run waits for the function even when it is cancelled.
     public init(_ work: @escaping @Sendable (Input, OperationContext) async throws(Failure) -> Output) {
         self.work = { input, context in
             do throws(Failure) { return .success(try await work(input, context)) } catch { return .failure(error) }
@@ -32,7 +32,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
             future: { input, context in Future { promise in start(input, context) { promise.resolve(result: $0) } } })
     }
 
-    /// From a future.
+    /// Adapts a future.
     ///
     /// - Parameter missingResult: The failure of a run that is cancelled before the future is resolved.
     public init(
@@ -41,7 +41,8 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
     ) {
         work = { input, context in
             let waiter = Waiter<Result<Output, Failure>>()
-            // Before the work registers anything: a result that it gives because it was cancelled comes second.
+            // Registered before the work registers anything, so that a result of the work's own cancellation comes
+            // second.
             let registration = context.cancellation.register { waiter.end(with: nil) }
             defer { registration.unregister() }
             make(input, context).deliver(to: waiter)
@@ -63,7 +64,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         }
     }
 
-    /// From a Foundation operation, as above, started by a ``LinearOperationQueue``.
+    /// Adapts a Foundation operation that a ``LinearOperationQueue`` starts.
     public init(
         missingResult: Failure,
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,

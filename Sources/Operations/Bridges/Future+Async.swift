@@ -1,7 +1,7 @@
 import OperationTypes
 
-// A task that waits for a future stops waiting when it is cancelled. Where the error type has a value for that, it is thrown;
-// where it has none, the value is optional.
+// A task that waits for a future stops waiting when it is cancelled. If the error type can express cancellation, that
+// error is thrown; otherwise the value is optional.
 
 extension Future {
     /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
@@ -52,7 +52,7 @@ extension Future where Error == any Swift.Error {
 }
 
 extension Future {
-    /// Runs `work` in a task of its own, which `cancellation` cancels, as a future of its result.
+    /// Runs `work` in a new task, which `cancellation` cancels, and returns a future of its result.
     public static func task(
         priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
         _ work: @escaping @Sendable () async throws(Error) -> Value
@@ -61,7 +61,7 @@ extension Future {
             .future((), priority: priority, cancellation: cancellation)
     }
 
-    /// Waits for the result also when the task is cancelled, for futures that end then.
+    /// Waits for the result even when the task is cancelled. Use it for futures that end on cancellation.
     func settledResult() async -> Result {
         if let result { return result }
         return await withUnsafeContinuation { continuation in

@@ -1,8 +1,8 @@
 import Foundation
 import OperationTypes
 
-// An operation can end without a result: by a plain `finish()`, or cancelled before it started. Where the failure type has a
-// value for that, waiting throws it; where it has none, the value is optional.
+// An operation can end without a result: by a plain `finish()`, or because it was cancelled before it started. If the
+// failure type can express cancellation, waiting throws that failure; otherwise the value is optional.
 
 extension AsyncResultOperation where Success: Sendable {
     /// Waits for the result. It does not start the operation; a queue, or `start()`, does that.
@@ -46,11 +46,12 @@ extension AsyncResultOperation where Success: Sendable, Failure == any Error {
 }
 
 extension AsyncResultOperation {
-    /// Calls `body` once: with the result as soon as that is decided, with nil when the operation finishes without one.
+    /// Calls `body` once: with the result as soon as it is decided, or with nil when the operation finishes without
+    /// one.
     final func whenOver(_ body: @escaping @Sendable (Outcome?) -> Void) {
         let once = Once(body)
         whenDecided { once.take()?($0) }
-        // Unowned: the operation itself calls this, and must not keep itself alive.
+        // Unowned: the operation calls this closure, and must not keep itself alive through it.
         whenFinished { [unowned self] in once.take()?(result) }
     }
 

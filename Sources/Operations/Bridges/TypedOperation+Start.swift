@@ -64,9 +64,9 @@ extension TypedOperation {
     ) -> Future<Output, Failure> {
         let promise = Promise<Output, Failure>()
         guard cancellation.canCancel else {
-            // Nobody can cancel this run, so it needs no source and no registrations.
+            // This run cannot be cancelled, so it needs no source and no registrations.
             let context = OperationContext(attempt: attempt, onProgress: onProgress)
-            // Awaited by the future.
+            // The future waits for this task.
             Task.detached(priority: priority) { promise.resolve(result: await result(input, context)) }
             return promise.future
         }
@@ -80,8 +80,9 @@ extension TypedOperation {
     public func operation(_ input: Input) -> QueuedOperation<Self> { QueuedOperation(self, input: input) }
 
     /// The operation for a queue of Foundation operations, with the output of a dependency as its input. It fails with
-    /// `missingInput` when no dependency supplies one; if that is because one failed,
-    /// ``ChainedAsyncResultOperation/upstreamFailure`` says why, and a failure type that is an `UpstreamFailure` holds it.
+    /// `missingInput` when no dependency supplies an input. If a dependency failed,
+    /// ``ChainedAsyncResultOperation/upstreamFailure`` is its failure, and a failure type that is an `UpstreamFailure`
+    /// wraps it.
     public func operation(missingInput: Failure) -> QueuedOperation<Self> {
         QueuedOperation(self, missingInput: missingInput)
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// One wait on a clock, which can be given up.
+/// One wait on a clock, which can be cancelled.
 final class Alarm: Sendable {
     private enum State {
         case idle
@@ -11,21 +11,21 @@ final class Alarm: Sendable {
 
     private let state = Mutex(State.idle)
 
-    /// Runs `body` on a global queue once `duration` has passed, unless the alarm is cancelled first. Once for each alarm.
+    /// Runs `body` on a global queue after `duration`, unless the alarm is cancelled first. An alarm can be set once.
     func set(after duration: Duration, clock: any Clock<Duration>, _ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard case .idle = state else { return }
-            // Awaited by nobody: it ends with the wait, and cancelling the alarm ends the wait.
+            // No task awaits it: it ends with the wait, which cancelling the alarm ends, too.
             let wait = Task.detached {
                 do { try await clock.sleep(for: duration) } catch { return }
-                // The body may block its thread, which those of tasks must not.
+                // The body may block its thread, which code in a task must not do.
                 DispatchQueue.global().async(execute: body)
             }
             state = .waiting(wait)
         }
     }
 
-    /// Gives up the wait and releases its body. The body may be running when this returns.
+    /// Ends the wait and releases its body. The body may still be running when this returns.
     func cancel() {
         let wait = state.withLock { state -> Task<Void, Never>? in
             defer { state = .over }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A clock for tests, whose time passes only when the test says so.
+/// A clock for tests, whose time passes only when the test advances it.
 ///
-/// Give it to a retry or a timeout, await ``sleepers(_:)`` until the code under test waits, and ``advance(by:)`` it:
+/// Pass it to a retry or a timeout, await ``sleepers(_:)`` until the code under test waits, and call ``advance(by:)``:
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -36,7 +36,7 @@ public final class ManualClock: Clock, Sendable {
 
     private let state = Mutex(State())
 
-    /// A clock that stands at zero.
+    /// A clock that starts at zero.
     public init() {}
 
     public var now: Instant { state.withLock { $0.now } }
@@ -58,12 +58,12 @@ public final class ManualClock: Clock, Sendable {
         }
         for observer in observers { observer.end(with: ()) }
         guard let id else { return try Task.checkCancellation() }
-        // Removed at once, so that a cancelled sleep is not counted.
+        // A cancelled sleep is removed at once, so that it is not counted.
         let isOver = await waiter.outcome(onCancel: { state.withLock { $0.sleepers[id] = nil } }) != nil
         if !isOver { throw CancellationError() }
     }
 
-    /// Lets time pass. Sleeps that are due by then end, in the order of their deadlines.
+    /// Lets time pass. Sleeps that become due end in the order of their deadlines.
     public func advance(by duration: Duration) {
         let due = state.withLock { state -> [Sleeper] in
             state.now = state.now.advanced(by: duration)

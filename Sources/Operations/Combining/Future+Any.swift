@@ -2,12 +2,12 @@ import OperationTypes
 import Synchronization
 
 extension Future {
-    /// The first to succeed; of several that have already, the leftmost. If all fail, the last failure in time. Of no futures,
-    /// one that stays pending.
+    /// The first future to succeed; if several already have, the leftmost of them. If all fail, the result is the
+    /// failure that came last. Without futures, the result stays pending.
     public static func any(_ futures: Future...) -> Future { any(futures) }
 
-    /// The first to succeed; of several that have already, the leftmost. If all fail, the last failure in time. Of no futures,
-    /// one that stays pending.
+    /// The first future to succeed; if several already have, the leftmost of them. If all fail, the result is the
+    /// failure that came last. Without futures, the result stays pending.
     public static func any(_ futures: [Future]) -> Future {
         for future in futures {
             if case .success(let value)? = future.result { return Future(value: value) }
@@ -17,7 +17,7 @@ extension Future {
         for future in futures {
             future.unscheduled.receive(for: target) { result, target, chain in
                 let isLast = remaining.step()
-                // Another one may still succeed.
+                // Another future may still succeed.
                 if case .failure = result, !isLast { return Abandonment.of(target) }
                 Settlement<Value, Error>.of(target).settle(result, &chain)
             }
@@ -25,8 +25,9 @@ extension Future {
         return Future(target)
     }
 
-    /// Starts all of `contestants` now, on this thread, and gives the first result, success or failure. The token that each is
-    /// given cancels as soon as there is a result, so that the losers stop; also when `cancellation` does.
+    /// Starts all of `contestants` now, on this thread, and returns the first result, success or failure. Each
+    /// contestant gets a token that cancels as soon as there is a result, so that the losers stop, and also when
+    /// `cancellation` cancels.
     public static func race(
         cancellation: CancellationToken = .none, _ contestants: @Sendable (CancellationToken) -> Future...
     ) -> Future {
@@ -34,8 +35,8 @@ extension Future {
         return first(contestants.map { $0(source.token) }).finally { source.cancel() }
     }
 
-    /// Runs `body` when this future is resolved, whatever the result is, where a transformation would run. The future that
-    /// is returned is resolved after that, with the same result.
+    /// Runs `body` when this future is resolved, whatever the result, on the thread that would run a transformation.
+    /// The returned future is resolved after that, with the same result.
     @inlinable
     public func finally(_ body: @escaping @Sendable () -> Void) -> Future {
         if let result = transformable {
@@ -52,6 +53,6 @@ extension Future {
 private final class Countdown: Sendable {
     private let number: Atomic<Int>
     init(_ number: Int) { self.number = Atomic(number) }
-    /// Returns true for the last step.
+    /// - Returns: True for the last step.
     func step() -> Bool { number.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
 }

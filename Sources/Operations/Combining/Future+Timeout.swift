@@ -1,8 +1,8 @@
 import OperationTypes
 
-/// Work took longer than it was given.
+/// Work took longer than its time limit.
 public struct TimeoutError: Error, Hashable, CustomStringConvertible {
-    /// The time that was given.
+    /// The time limit.
     public let limit: Duration
 
     public init(limit: Duration) { self.limit = limit }
@@ -11,13 +11,14 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
 }
 
 extension Future {
-    /// This future, or `failure` if it is still pending when `duration` has passed. The work goes on; cancel it by the token
+    /// This future, or `failure` if it is still pending after `duration`. The work continues; cancel it with the token
     /// it was started with.
     public func timeout(
         after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), failure: Error
     ) -> Future {
         if let result { return Future(result: result) }
-        // Resolved by this future or by the alarm, which is never abandoned.
+        // This future or the alarm resolves it. The alarm counts as a resolver that is never released, so the target
+        // cannot be abandoned.
         let target = Settlement<Value, Error>(resolvers: 2)
         let alarm = Alarm()
         unscheduled.receive(for: target) { result, target, chain in
@@ -40,15 +41,15 @@ extension Future {
 }
 
 extension Future where Error == any Swift.Error {
-    /// This future, or a ``TimeoutError`` if it is still pending when `duration` has passed.
+    /// This future, or a ``TimeoutError`` if it is still pending after `duration`.
     public func timeout(after duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Future {
         timeout(after: duration, clock: clock, failure: TimeoutError(limit: duration))
     }
 }
 
 extension Future where Value == Void, Error == CancellationError {
-    /// Succeeds on a global queue, not before `duration` has passed; fails at once, and forgets the wait, when `cancellation`
-    /// cancels.
+    /// Succeeds on a global queue, not before `duration` has passed. When `cancellation` cancels, it fails at once and
+    /// ends the wait.
     public static func after(
         _ duration: Duration, cancellation: CancellationToken, clock: any Clock<Duration> = ContinuousClock()
     ) -> Future<Void, CancellationError> {

@@ -1,15 +1,16 @@
 import OperationTypes
 
 extension TypedOperation {
-    /// An operation that runs this one and `others` with the same input, and ends with the first result, success or failure.
-    /// The other runs are cancelled then, and not waited for.
+    /// An operation that runs this one and `others` with the same input, and ends with the first result, success or
+    /// failure. It then cancels the other runs without waiting for them.
     public func racing(_ others: Self...) -> RacingOperation<Self> { RacingOperation(contestants: [self] + others) }
 
-    /// An operation that runs this one and `others` with the same input, and ends with the first result, success or failure.
-    /// The other runs are cancelled then, and not waited for.
+    /// An operation that runs this one and `others` with the same input, and ends with the first result, success or
+    /// failure. It then cancels the other runs without waiting for them.
     public func racing(_ others: [Self]) -> RacingOperation<Self> { RacingOperation(contestants: [self] + others) }
 
-    /// The operation, which fails with `failure` when `duration` has passed. The run is cancelled then, and not waited for.
+    /// The operation with a time limit. After `duration` it fails with `failure`, and cancels the run without waiting
+    /// for it.
     public func timeout(
         after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), failure: Failure
     ) -> TimeLimitedOperation<Self> {
@@ -17,7 +18,7 @@ extension TypedOperation {
     }
 }
 
-/// Operations that run at the same time, until the first has a result.
+/// Operations that run at the same time until the first has a result.
 public struct RacingOperation<Work: TypedOperation>: TypedOperation {
     let contestants: [Work]
 
@@ -28,7 +29,7 @@ public struct RacingOperation<Work: TypedOperation>: TypedOperation {
     }
 }
 
-/// An operation that ends after a time, with a result or without.
+/// An operation with a time limit.
 public struct TimeLimitedOperation<Work: TypedOperation>: TypedOperation {
     let work: Work
     let limit: Duration
@@ -43,8 +44,8 @@ public struct TimeLimitedOperation<Work: TypedOperation>: TypedOperation {
 }
 
 extension OperationContext {
-    /// Waits for the future that `start` returns. The context that it is given cancels with this one, with the task, and when
-    /// the future has its result.
+    /// Waits for the future that `start` returns. The context passed to `start` cancels when this context or the task
+    /// is cancelled, and when the future has its result.
     fileprivate func runDetached<Output, Failure>(
         _ start: (OperationContext) -> Future<Output, Failure>
     ) async -> Result<Output, Failure> {

@@ -1,20 +1,21 @@
 import OperationTypes
 
 extension TypedOperation {
-    /// An operation that runs this one and then `next`, with the output as its input. A failure of this one ends it.
+    /// An operation that runs this one, and then `next` with its output as input. If this one fails, `next` does not
+    /// run.
     public func then<Next: TypedOperation>(_ next: Next) -> ThenOperation<Self, Next>
     where Next.Input == Output, Next.Failure == Failure {
         ThenOperation(first: self, next: next)
     }
 
-    /// An operation that runs this one and then `body`, with the output.
+    /// An operation that runs this one, and then `body` with its output.
     public func then<Next: Sendable>(
         _ body: @escaping @Sendable (Output, OperationContext) async throws(Failure) -> Next
     ) -> ThenOperation<Self, AdaptedOperation<Output, Next, Failure>> {
         ThenOperation(first: self, next: AdaptedOperation(body))
     }
 
-    /// The operation with its failures transformed, so that it fits others with another failure type.
+    /// The operation with its failures transformed, so that it can be combined with operations of another failure type.
     public func mapFailure<NewFailure: Error>(
         _ transform: @escaping @Sendable (Failure) -> NewFailure
     ) -> AdaptedOperation<Input, Output, NewFailure> {
@@ -24,7 +25,7 @@ extension TypedOperation {
     }
 }
 
-/// Two operations, one after the other, as one.
+/// Two operations that run one after the other as a single operation.
 public struct ThenOperation<First: TypedOperation, Next: TypedOperation>: TypedOperation
 where Next.Input == First.Output, Next.Failure == First.Failure {
     let first: First

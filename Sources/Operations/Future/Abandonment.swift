@@ -1,14 +1,15 @@
 import OperationTypes
 
-/// Something that waits for a result which may never come.
+/// An object that waits for a result that may never come.
 @usableFromInline
 protocol Abandonable: AnyObject, Sendable {
-    /// One of those that could have supplied the result is gone. If it was the last, releases what waits here and adds it.
+    /// Notes that one object that could have supplied the result is gone. If it was the last, releases the waiting
+    /// handlers and adds their targets to `abandonment`.
     func abandon(_ abandonment: inout Abandonment)
 }
 
-/// Futures that nobody will resolve, and those derived from them. A loop takes them apart: released one inside the other, a long
-/// chain would overflow the thread's stack.
+/// Futures that will never be resolved, and the futures derived from them. A loop releases them, since nested releases
+/// of a long chain would overflow the thread's stack.
 @usableFromInline
 struct Abandonment {
     private var members: [any Abandonable] = []

@@ -3,9 +3,9 @@ import OperationTypes
 /// Settlements that are resolved and still have handlers to run: a stack linked through its members, so that it allocates
 /// nothing.
 ///
-/// A settlement that is resolved in turn goes on this stack, and a loop takes it off, instead of one call inside the other:
-/// the length of a chain of futures is not limited by the thread's stack. The last one on is the first one off, so the order is
-/// the one that nested calls would have.
+/// A settlement that is resolved in turn is pushed on this stack, and a loop pops it, instead of nested calls: so the
+/// thread's stack does not limit the length of a chain of futures. The last one pushed is the first one popped, which
+/// is the order of nested calls.
 @frozen
 @usableFromInline
 struct Chain {
@@ -26,7 +26,7 @@ struct Chain {
 
     @inlinable init() {}
 
-    /// Runs all handlers, or has an outer call on this thread do so if there are too many of those.
+    /// Runs all handlers, or leaves them to an outer call on this thread if calls are nested too deep.
     @inlinable
     mutating func fire() {
         guard top != nil else { return }

@@ -6,13 +6,14 @@
     import Darwin
 #endif
 
-/// The claim of a waiting task or thread to a result. If nobody is left who could supply it, the leak is reported.
+/// The claim of a waiting task or thread to a result. It reports a leak when nothing is left that could supply the
+/// result.
 final class Claim: Abandonable {
     private let waiting: String
     private let future: Any.Type
     private let isWaiting: @Sendable () -> Bool
 
-    /// - Parameter waiting: The part of the message that says who waits.
+    /// - Parameter waiting: The part of the message that names the waiting task or thread.
     init(_ waiting: String, of future: Any.Type, isWaiting: @escaping @Sendable () -> Bool = { true }) {
         self.waiting = waiting
         self.future = future

@@ -6,11 +6,11 @@ extension Future {
     /// They run through the scheduler of `observe(on:)`, or else through ``Scheduler/default`` as it is now. On the main
     /// thread, with the main scheduler and a result that is known, they run before this returns.
     ///
-    /// Callbacks of the default scheduler are delivered in the order they were attached: one that could run before older
-    /// ones of the same promise that still wait for the main thread has those run first. A future of a known result keeps no
-    /// list: callbacks that several threads attach to it run in any order.
+    /// The default scheduler delivers callbacks in the order in which they were attached: if older callbacks of the
+    /// same promise still wait for the main thread, they run before a newer one. A future of a known result keeps no
+    /// list, so callbacks that several threads attach to it run in any order.
     ///
-    /// The closures are not isolated to the main actor, since the scheduler may be another one; see
+    /// The closures are not isolated to the main actor, since another scheduler may be set; see
     /// ``onMainActor(success:failure:completion:)``.
     @inlinable
     public func on(
@@ -46,7 +46,7 @@ extension Future {
         }
     }
 
-    /// Has `scheduler` run `work`; an inline one may nest.
+    /// Runs `work` through `scheduler`, which may run it inline and so nest.
     @inlinable
     static func schedule(_ scheduler: @escaping ScheduleWork, _ work: @escaping @Sendable () -> Void) {
         if Nesting.enter() {
@@ -59,8 +59,8 @@ extension Future {
 }
 
 extension Future {
-    /// Attaches callbacks that run on the main actor. As ``on(success:failure:completion:)`` with the main scheduler, whatever
-    /// ``Scheduler/default`` and `observe(on:)` say.
+    /// Attaches callbacks that run on the main actor: like ``on(success:failure:completion:)`` with the main scheduler,
+    /// regardless of ``Scheduler/default`` and `observe(on:)`.
     public func onMainActor(
         success: (@MainActor @Sendable (Value) -> Void)? = nil, failure: (@MainActor @Sendable (Error) -> Void)? = nil,
         completion: (@MainActor @Sendable () -> Void)? = nil

@@ -4,11 +4,13 @@ import OperationTypes
 import Synchronization
 
 extension Future {
-    /// Starts the futures one after the other, each once the one before has succeeded. `subscribe` is called for every one
-    /// right after it was created, also for one that fails.
+    /// Starts the futures one after the other, each after the previous one has succeeded. `subscribe` is called with
+    /// every future right after its creation, also if it fails.
     ///
-    /// - Parameter futures: The first closure runs now, each other one on the thread that resolves the future before it.
-    /// - Returns: Succeeds with the last of them; the first failure ends the row, and the rest is never created.
+    /// - Parameter futures: The first closure runs now, every other one on the thread that resolves the previous
+    ///   future.
+    /// - Returns: A future that succeeds when the last one succeeds. The first failure is its failure, and the
+    ///   remaining futures are never created.
     @discardableResult
     public static func forEach(
         _ futures: sending [() -> Future], _ subscribe: @escaping @Sendable (Future) -> Void
@@ -23,8 +25,8 @@ extension Future {
 
     /// Futures that are created one after the other.
     ///
-    /// SAFETY: The thread that resolves one creates the next: the closures never run two at a time, and each sees what the
-    /// one before did.
+    /// SAFETY: The thread that resolves a future creates the next one, so no two closures run at the same time, and
+    /// each sees the effects of the previous one.
     private final class Row: @unchecked Sendable {
         private let futures: [() -> Future]
         private let subscribe: @Sendable (Future) -> Void
@@ -53,7 +55,7 @@ extension Future {
         }
     }
 
-    /// The result if there is one; otherwise the row resumes when it comes.
+    /// The result if there is one; otherwise the row continues when there is one.
     private func resultOrContinue(row: Row, _ target: Settlement<Void, Error>) -> Result? {
         guard case .shared(let settlement) = source else { return result }
         return settlement.add(
@@ -68,9 +70,9 @@ extension Future {
 
     /// Blocks this thread until the future is resolved.
     ///
-    /// It ignores `observe(on:)`. The main thread does the work that waits for it meanwhile, so that waiting there for a
-    /// transformation pinned to the main thread ends too. Waiting for a promise that is released unresolved never ends; that
-    /// is reported on standard error.
+    /// It ignores `observe(on:)`. While the main thread waits, it runs the work that is scheduled for it, so it can
+    /// also wait for a transformation that is pinned to the main thread. If the promise is released unresolved, the
+    /// wait never ends, and a message is printed on standard error.
     public func wait() -> Result {
         switch source {
         case .known(let result): result

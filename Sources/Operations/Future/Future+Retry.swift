@@ -3,9 +3,9 @@ import OperationTypes
 extension Future {
     /// Calls `work` as `policy` says; fails with the last error.
     ///
-    /// The first call is made now, on this thread, the others on a global queue. A failure that is no `OperationFailure`
-    /// counts as one that a retry may help, with the empty code. Once `cancellation` cancels no attempt begins, and a wait ends
-    /// at once with the last error.
+    /// The first call is made now, on this thread, the others on a global queue. A failure that is not an
+    /// `OperationFailure` counts as retryable, with an empty code. After `cancellation` cancels, no attempt begins, and
+    /// a wait ends at once with the last error.
     ///
     /// - Parameters:
     ///   - clock: Measures the waits between attempts; tests use a ``ManualClock``.
@@ -22,7 +22,8 @@ extension Future {
         }
     }
 
-    /// - Parameter wait: Given the error and the number of the attempt, from 1, returns the wait before the next; nil ends.
+    /// - Parameter wait: Returns the wait before the next attempt for an error and the number of the failed attempt,
+    ///   from 1; nil to stop.
     package static func retry(
         cancellation: CancellationToken = .none, clock: any Clock<Duration> = ContinuousClock(),
         _ work: @escaping @Sendable () -> Future, wait: @escaping @Sendable (Error, Int) -> Duration?

@@ -9,7 +9,7 @@ extension Future {
     @inlinable
     var unscheduled: Future { Future(source) }
 
-    /// The future of the transformed value. A failure passes through.
+    /// A future of the transformed value. A failure is passed on.
     @inlinable
     public func map<NewValue: Sendable>(_ transform: @escaping @Sendable (Value) -> NewValue) -> Future<NewValue, Error>
     {
@@ -17,14 +17,14 @@ extension Future {
         return later { $0.map(transform) }
     }
 
-    /// The future with its error transformed. A value passes through.
+    /// A future with a transformed error. A value is passed on.
     @inlinable
     public func mapError<NewError>(_ transform: @escaping @Sendable (Error) -> NewError) -> Future<Value, NewError> {
         if let result = transformable { return .init(result: result.mapError(transform)) }
         return later { $0.mapError(transform) }
     }
 
-    /// The future that `transform` makes of the value. A failure passes through.
+    /// The future that `transform` returns for the value. A failure is passed on.
     @inlinable
     public func flatMap<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) -> Future<NewValue, Error>
@@ -33,7 +33,7 @@ extension Future {
         return laterFlat { Self.flatten($0, transform) }
     }
 
-    /// The future that `transform` makes of the value, which cannot fail by itself. A failure passes through.
+    /// The future that `transform` returns for the value, which cannot fail. A failure is passed on.
     @inlinable
     public func flatMap<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) -> Future<NewValue, Never>
@@ -41,7 +41,7 @@ extension Future {
         flatMap { transform($0).castError(Error.self) }
     }
 
-    /// The future that `transform` makes of the error. A value passes through.
+    /// The future that `transform` returns for the error. A value is passed on.
     @inlinable
     public func flatMapError<NewError>(
         _ transform: @escaping @Sendable (Error) -> Future<Value, NewError>
@@ -63,7 +63,7 @@ extension Future {
 }
 
 extension Future where Error == Never {
-    /// The future that `transform` makes of the value, which may fail.
+    /// The future that `transform` returns for the value, which may fail.
     @inlinable
     public func flatMap<NewValue: Sendable, NewError>(
         _ transform: @escaping @Sendable (Value) -> Future<NewValue, NewError>
@@ -71,7 +71,7 @@ extension Future where Error == Never {
         castError(NewError.self).flatMap(transform)
     }
 
-    /// The future that `transform` makes of the value, where neither can fail.
+    /// The future that `transform` returns for the value, if neither future can fail.
     @inlinable
     public func flatMap<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) -> Future<NewValue, Never>
@@ -89,7 +89,7 @@ extension Future where Error == Never {
 }
 
 extension Future where Error == any Swift.Error {
-    /// The future of the transformed value; an error that `transform` throws is the failure.
+    /// A future of the transformed value. An error that `transform` throws becomes the failure.
     @inlinable
     public func tryMap<NewValue: Sendable>(_ transform: @escaping @Sendable (Value) throws -> NewValue) -> Future<
         NewValue, Error
@@ -129,7 +129,8 @@ extension Future {
         }
     }
 
-    /// The future that `make` returns. If too many of these calls nest, `make` runs before the outermost returns.
+    /// The future that `make` returns. If too many of these calls nest, `make` runs just before the outermost call
+    /// returns.
     @inlinable
     static func nested(_ make: @escaping @Sendable () -> Future) -> Future {
         guard Nesting.enter() else {
@@ -146,7 +147,7 @@ extension Future {
         return future
     }
 
-    /// The future of the transformed result: transformed by the resolving thread, or where `observe(on:)` says.
+    /// A future of the transformed result. The resolving thread transforms it, or the scheduler of `observe(on:)`.
     @inlinable
     func later<NewValue: Sendable, NewError>(
         _ transform: @escaping @Sendable (Result) -> Swift.Result<NewValue, NewError>
@@ -226,7 +227,8 @@ extension Future {
 }
 
 extension Settlement {
-    /// SAFETY: The target of a handler is the object it was created with; the closures that take it know its type.
+    /// SAFETY: The target of a handler is the object it was created with, and the closures that receive it know its
+    /// type.
     @inlinable
     static func of(_ target: AnyObject) -> Settlement { unsafeDowncast(target, to: Settlement.self) }
 }

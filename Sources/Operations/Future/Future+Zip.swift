@@ -1,8 +1,8 @@
 import OperationTypes
 
-// `zip` and `reduce` take their types from their arguments, so they live where Value and Error are fixed.
+// `zip` and `reduce` infer their types from their arguments, so this extension fixes Value and Error.
 extension Future where Value == any Sendable, Error == any Swift.Error {
-    /// Succeeds with both values, or fails with the first failure; of those that failed before the call, the leftmost.
+    /// Succeeds with both values, or fails with the first failure; if several failed before the call, the leftmost.
     @inlinable
     public static func zip<V1: Sendable, V2: Sendable, E>(_ first: Future<V1, E>, _ second: Future<V2, E>) -> Future<
         (V1, V2), E

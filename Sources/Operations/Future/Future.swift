@@ -3,15 +3,17 @@ import OperationTypes
 
 /// The result of work that may still be under way: a value or a typed error, once, for ever.
 ///
-/// A future of a known result is that result and allocates nothing. Other futures get theirs from a ``Promise``. If the
-/// promise is released first, the future stays pending, and what was attached to it is released without being called.
+/// A future of a known result stores only that result and allocates nothing. Other futures get their result from a
+/// ``Promise``. If the promise is released unresolved, the future stays pending, and attached closures are released
+/// without being called.
 ///
 /// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, transformations on the thread that
-/// resolves. After `observe(on:)` both run where it says. Futures may be used from any thread, so values are `Sendable` and
-/// closures `@Sendable`.
+/// resolves the promise. After `observe(on:)` both run through its scheduler. Futures may be used from any thread, so
+/// values
+/// are `Sendable` and closures `@Sendable`.
 ///
-/// Closures may attach to futures and resolve promises. Where that nests more than 64 deep, the innermost closures run just
-/// before the outermost call on the thread returns.
+/// Closures may attach to futures and resolve promises. If such calls nest more than 64 deep, the innermost closures
+/// run just before the outermost call on the thread returns.
 @frozen
 public struct Future<Value: Sendable, Error: Swift.Error>: Sendable {
     public typealias Result = Swift.Result<Value, Error>
@@ -62,13 +64,13 @@ extension Future {
 }
 
 extension Future where Error == Never {
-    /// A future that is resolved with `value`, for which no error type has to be named.
+    /// A future that is resolved with `value` and needs no explicit error type.
     @inlinable
     public init(value: Value) { self.init(.known(.success(value))) }
 }
 
 extension Future where Error == any Swift.Error {
-    /// Runs `closure` once, now, on this thread; an error that it throws is the failure.
+    /// Runs `closure` once, now, on this thread. An error that it throws becomes the failure.
     @inlinable
     public init(catching closure: () throws -> Value) { self.init(.known(Result(catching: closure))) }
 }

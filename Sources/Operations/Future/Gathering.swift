@@ -13,7 +13,7 @@ final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
     struct Halves: Sendable {
         @usableFromInline var first: V1?
         @usableFromInline var second: V2?
-        /// How many are still to come. Without any, an unresolved pair never will be.
+        /// How many halves are still missing. If none is and the pair is unresolved, it never will be.
         @usableFromInline var missing: Int
         /// Nil once resolved.
         @usableFromInline var target: Settlement<(V1, V2), E>?
@@ -80,9 +80,9 @@ final class Gathering<V: Sendable, E: Error>: Abandonable {
     @usableFromInline
     struct Places: Sendable {
         @usableFromInline var values: [V?]
-        /// How many are still to come.
+        /// How many values are still missing.
         @usableFromInline var missing: Int
-        /// Whether one will never come.
+        /// Whether a value will never come.
         @usableFromInline var isIncomplete: Bool
         /// Nil once resolved.
         @usableFromInline var target: Settlement<[V], E>?

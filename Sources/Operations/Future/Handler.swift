@@ -1,12 +1,12 @@
 import OperationTypes
 
-/// Something that waits for the result of a promise.
+/// A closure that waits for the result of a promise.
 ///
 /// One final class with closures, not a class for each purpose: a closure is compiled for the types of the program that
 /// attaches it, a method found through the object is not.
 ///
-/// SAFETY: The variables are only touched under the lock of the one settlement that holds the handler, or after it has let
-/// the handler go to the one thread that runs or releases it.
+/// SAFETY: The variables are accessed only under the lock of the settlement that owns the handler, or, after the
+/// settlement has passed the handler on, by the one thread that runs or releases it.
 @usableFromInline
 final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline
@@ -29,9 +29,9 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline let work: Work
     /// The object that the work resolves.
     @usableFromInline var target: AnyObject?
-    /// The next one that waits for the same result.
+    /// The next handler that waits for the same result.
     @exclusivity(unchecked) @usableFromInline var next: Handler?
-    /// The place among the callbacks that are delivered in order.
+    /// The position among the callbacks that are delivered in order.
     @exclusivity(unchecked) @usableFromInline var number: Int
     /// The callback after this one in that order.
     @exclusivity(unchecked) @usableFromInline var following: Handler?
@@ -82,7 +82,7 @@ struct Callbacks<Value: Sendable, Failure: Error>: Sendable {
         completion?()
     }
 
-    /// Runs the closures now, or before the outermost call on this thread returns if there are too many of those.
+    /// Runs the closures now or, if calls are nested too deep, before the outermost call on this thread returns.
     @inlinable
     func runNested(_ result: Result<Value, Failure>) {
         if Nesting.enter() {

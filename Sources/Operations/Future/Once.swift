@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A closure for the first that takes it.
+/// A closure that can be taken once.
 final class Once<Closure: Sendable>: Sendable {
     private let closure: Mutex<Closure?>
 

@@ -9,8 +9,9 @@ extension Future {
     /// The first of `succeed`, `fail` and `resolve` takes effect, later ones do nothing. No lock is held while handlers run,
     /// so a handler may come back here. Handlers are released right after they ran.
     ///
-    /// A promise that is released unresolved leaves its future pending and releases what waits for it. A task that waits in
-    /// ``Future/get()``, or a thread in ``Future/wait()``, cannot be released: the leak is reported on standard error.
+    /// A promise that is released unresolved leaves its future pending and releases the closures that wait for it. A
+    /// task that waits in ``Future/get()``, or a thread in ``Future/wait()``, cannot be resumed; a message about the
+    /// leak is printed on standard error.
     public final class Promise: Sendable, CustomDebugStringConvertible {
         @usableFromInline let settlement: Settlement<Value, Error>
 
@@ -33,8 +34,8 @@ extension Future {
         @inlinable
         public func fail(error: Error) { resolve(result: .failure(error)) }
 
-        /// Resolves the future and runs what waits for it: transformations here and now, callbacks through their scheduler.
-        /// Does nothing if the future is resolved already.
+        /// Resolves the future and runs the closures that wait for it: transformations now, on this thread, and
+        /// callbacks through their scheduler. Does nothing if the future is already resolved.
         @inlinable
         public func resolve(result: Result) { settlement.resolve(result) }
 

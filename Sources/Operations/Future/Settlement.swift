@@ -3,26 +3,26 @@ import Synchronization
 
 /// The state that a promise and its futures share.
 ///
-/// 1. It goes from pending to resolved, or to abandoned, and stays there.
-/// 2. Handlers are attached while it is pending. They run, or are released, once.
-/// 3. It is abandoned when nobody is left who could resolve it.
+/// 1. It changes once from pending to resolved or abandoned.
+/// 2. Handlers are attached while it is pending. Each runs or is released once.
+/// 3. It is abandoned when nothing is left that could resolve it.
 @usableFromInline
 final class Settlement<Value: Sendable, Failure: Error>: Sendable {
     @usableFromInline
     struct Core: Sendable {
         @usableFromInline var result: Result<Value, Failure>?
-        /// Waiting for the result; after it, those whose turn has not come.
+        /// Handlers that wait for the result; once there is a result, those that have not run yet.
         @usableFromInline var handlers: HandlerList<Value, Failure>
-        /// The handlers that a default scheduler delivers and that did not run yet, and those attached after the result.
+        /// Callbacks for a default scheduler that have not run yet, including those attached after the result.
         @usableFromInline var callbacks: CallbackQueue<Value, Failure>
-        /// Whether a block on its way to the main thread will deliver every callback it finds.
+        /// Whether a block is queued on the main thread that will deliver every callback it finds.
         @usableFromInline var isPostedToMain: Bool
-        /// How many may still resolve this: promises, or handlers of other settlements.
+        /// How many promises, or handlers of other settlements, may still resolve this.
         @usableFromInline var resolvers: Int
         /// The rest of the chain, below this settlement.
         @usableFromInline var link: Chain.Link?
 
-        // An initializer that can be inlined, since initial values beside the properties cannot.
+        // An explicit initializer can be inlined; default values of properties cannot.
         @inlinable
         init(resolvers: Int) {
             result = nil
@@ -35,7 +35,7 @@ final class Settlement<Value: Sendable, Failure: Error>: Sendable {
     }
 
     @usableFromInline let core: Mutex<Core>
-    /// Whether anything waits, stored inside the lock: all that `deinit` needs to look at in most cases.
+    /// Whether anything waits. It is written under the lock, and usually the only thing `deinit` reads.
     @usableFromInline let isAwaited: Atomic<Bool>
 
     @inlinable
@@ -52,7 +52,7 @@ final class Settlement<Value: Sendable, Failure: Error>: Sendable {
     @inlinable
     var result: Result<Value, Failure>? { core.withLock { $0.result } }
 
-    /// The result, once no callback that is delivered in order waits any more.
+    /// The result, once no callback that is delivered in order is waiting.
     @inlinable
     var settled: Result<Value, Failure>? { core.withLock { $0.callbacks.isEmpty ? $0.result : nil } }
 
@@ -74,7 +74,7 @@ extension Settlement {
         chain.fire()
     }
 
-    /// Sets the result, unless there is one, and puts this settlement on the chain when handlers wait for it.
+    /// Sets the result, unless there is one, and pushes this settlement on the chain if handlers wait for it.
     @inlinable
     func settle(_ result: Result<Value, Failure>, _ chain: inout Chain) {
         let below = chain.top
@@ -86,11 +86,11 @@ extension Settlement {
             return true
         }
         guard hasHandlers else { return }
-        // SAFETY: A chain calls this with the member it was put there with.
+        // SAFETY: A chain calls this with the member that was pushed together with it.
         chain.top = Chain.Link(member: self) { unsafeDowncast($0, to: Settlement.self).fireNext(&$1) }
     }
 
-    /// Runs the next handler, and leaves the chain with the last.
+    /// Runs the next handler. Pops this settlement from the chain before the last one.
     @inlinable
     func fireNext(_ chain: inout Chain) {
         var link: Chain.Link?
@@ -107,7 +107,7 @@ extension Settlement {
             }
             return handler
         }
-        // Leaving before the last handler runs keeps a long chain from staying in memory while it resolves.
+        // Popping before the last handler runs keeps a long chain from staying in memory while it resolves.
         if isLast { chain.top = link }
         guard let next, let result else { return }
         switch next.work {
@@ -120,9 +120,9 @@ extension Settlement {
         }
     }
 
-    /// Adds a handler that runs when the result comes, or releases it if none will.
+    /// Adds a handler that runs when there is a result, or releases it if there will be none.
     ///
-    /// - Returns: The result if it is there already; the handler is then not added.
+    /// - Returns: The result if there already is one; the handler is then not added.
     @inlinable
     func add(_ handler: Handler<Value, Failure>) -> Result<Value, Failure>? {
         var isAbandoned = false
@@ -154,7 +154,7 @@ extension Settlement {
     @inlinable
     func add(_ callbacks: Callbacks<Value, Failure>) {
         let choice = Scheduler.chosen
-        // The result, when the callbacks need not wait for anything.
+        // The result, if the callbacks can run at once.
         var known: Result<Value, Failure>?
         let isMain = choice.turn == 0 && MainThread.isCurrent
         let number = core.withLock { core -> Int? in
@@ -174,7 +174,7 @@ extension Settlement {
         if let number { announce(number: number, choice) }
     }
 
-    /// Has the scheduler deliver the callbacks up to a number.
+    /// Delivers the callbacks up to a number through the scheduler.
     @inlinable
     func announce(number: Int, _ choice: Scheduler.Choice) {
         if let schedule = choice.schedule {
@@ -194,8 +194,8 @@ extension Settlement {
         }
     }
 
-    /// Runs the callbacks of one default scheduler that are due, oldest first. A younger one that is announced first takes
-    /// the older ones along, so that none overtakes.
+    /// Runs the due callbacks of one default scheduler, oldest first. If a newer callback is announced first, the older
+    /// ones run before it.
     @inlinable
     func deliver(turn: Int, through limit: Int) {
         while true {
@@ -215,14 +215,14 @@ extension Settlement {
 // MARK: - Being abandoned
 
 extension Settlement: Abandonable {
-    /// A promise that could have resolved this is gone.
+    /// Notes that a promise that could have resolved this is gone.
     @inlinable
     func resolverGone() {
         let isOver = core.withLock { $0.result != nil }
         if !isOver { Abandonment.of(self) }
     }
 
-    /// For a settlement that is released itself: nothing may hold it any more.
+    /// Abandons a settlement that is being released, whatever could still have resolved it.
     @usableFromInline
     func abandonAll() {
         core.withLock { $0.resolvers = 1 }

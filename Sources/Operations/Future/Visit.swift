@@ -1,9 +1,9 @@
 /// The way of a transformation through a scheduler.
 ///
-/// Where the scheduler runs it inline, its result goes on the chain of the thread that resolves, so that a row of such
-/// transformations is a loop too, not one call inside the other.
+/// If the scheduler runs it inline, its result goes on the chain of the resolving thread, so that a series of such
+/// transformations is a loop, too, not nested calls.
 ///
-/// SAFETY: The variables are only touched by the thread that created the visit, and by `deinit`.
+/// SAFETY: Only the thread that created the visit and `deinit` access the variables.
 @usableFromInline
 final class Visit<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline let target: Settlement<Value, Failure>

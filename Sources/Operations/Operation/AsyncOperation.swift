@@ -105,7 +105,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// What comes between the start and ``main()``; false when the operation finished there.
     func prepare() -> Bool { true }
 
-    /// Comes before the finish of an operation that is cancelled before it starts.
+    /// Called before an operation finishes that was cancelled before it started.
     func close() {}
 
     /// Whether ``main()`` is needed to say how an operation ended that was cancelled before it started.

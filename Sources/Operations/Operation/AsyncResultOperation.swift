@@ -29,7 +29,7 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     /// True as soon as a cancellation has decided the result.
     open override var isCancelled: Bool { state.withLock { $0.isCancellation } || super.isCancelled }
 
-    /// Called once, with the result, on the thread that decides it, and then released; at once if that has happened.
+    /// Called once with the result, on the thread that decides it, or at once if it is already decided; then released.
     public final var onResult: (@Sendable (Outcome) -> Void)? {
         get { state.withLock { $0.onResult } }
         set {
@@ -47,13 +47,13 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
         finish()
     }
 
-    /// Ends the operation. If no result is decided, it has none.
+    /// Ends the operation. If no result has been decided, it has none.
     public final override func finish() {
         close()
         super.finish()
     }
 
-    /// From here on no result is decided. Closures that still wait for one are released.
+    /// Closes the operation to further results, and releases closures that still wait for one.
     final override func close() {
         let unheard = state.withLock { state in
             defer {
@@ -89,7 +89,7 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     /// result.
     open var cancellationFailure: Failure? { OperationTypes.cancellationFailure() }
 
-    /// Calls `body` once with the result, on the thread that decides it; now, if that has happened.
+    /// Calls `body` once with the result, on the thread that decides it, or now if it is already decided.
     final func whenDecided(_ body: @escaping @Sendable (Outcome) -> Void) {
         let result = state.withLock { state in
             if state.result == nil, !state.isClosed { state.listeners.append(body) }

@@ -5,9 +5,12 @@ import Synchronization
 /// An ``AsyncResultOperation`` that takes its input from an operation it depends on.
 ///
 /// An input given to the initializer wins. Otherwise, at the start, it is the output of the operation named with
-/// ``addDependency(supplyingInput:)``, or else of the first dependency, in their order, that succeeded with a value of type
-/// `Input`. When there is none because a dependency failed, that failure is the ``upstreamFailure``. It becomes this
-/// operation's own, through ``failure(fromUpstream:)``, and `main()` does not run; where the types do not allow that,
+/// ``addDependency(supplyingInput:)``, or otherwise of the first dependency, in their order, that succeeded with a
+/// value of
+/// type `Input`. If there is no input because a dependency failed, its failure is the ``upstreamFailure``. It also
+/// becomes
+/// this operation's failure, through ``failure(fromUpstream:)``, and `main()` does not run. If the types do not allow
+/// that,
 /// `main()` runs without input.
 ///
 /// SAFETY: What this class adds is a mutex.
@@ -25,11 +28,11 @@ open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failur
     /// The input, once it is known. `main()` sees nil when nobody supplied one.
     public final var input: Input? { supply.withLock { $0.input } }
 
-    /// The failure of the operation that was to supply the input: the reason why there is none. Nil if an input is known, or no
-    /// dependency failed. It stays after the finish, also where ``failure(fromUpstream:)`` could not translate it.
+    /// The failure of the operation that should have supplied the input. Nil if there is an input, or no dependency
+    /// failed. It remains after the finish, even if ``failure(fromUpstream:)`` could not translate it.
     public final var upstreamFailure: (any Error)? { supply.withLock { $0.upstreamFailure } }
 
-    /// - Parameter input: The input; nil has a dependency supply it.
+    /// - Parameter input: The input; if nil, a dependency supplies it.
     public init(input: Input? = nil) {
         supply = Mutex(Supply(input: input))
         super.init()
@@ -44,9 +47,9 @@ open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failur
         }
     }
 
-    /// The failure with which this operation ends because one that was to supply its input failed: the same, if it is of type
-    /// `Failure`; otherwise the one of an `UpstreamFailure`, which holds it. Nil has `main()` run without input, where
-    /// ``upstreamFailure`` says why.
+    /// The failure with which this operation ends when the dependency that should have supplied its input failed: the
+    /// same failure if it has type `Failure`; otherwise, if the type is an `UpstreamFailure`, one that wraps it. If
+    /// nil, `main()` runs without input, and ``upstreamFailure`` is the reason.
     open func failure(fromUpstream error: any Error) -> Failure? {
         if let error = error as? Failure { return error }
         return (Failure.self as? any UpstreamFailure.Type)?.upstream(error) as? Failure

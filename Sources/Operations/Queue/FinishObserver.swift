@@ -2,16 +2,17 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Learns that an operation has finished, from Foundation itself, whatever becomes of the operation's completion block.
+/// Observes through Foundation that an operation has finished, independently of the operation's completion block.
 ///
-/// It is an operation that depends on the other one and that nobody starts: Foundation asks whether it is ready when the other
-/// one has finished.
+/// On Linux it is an operation that depends on the observed one and is never started: Foundation asks whether it is
+/// ready when the observed operation has finished.
 ///
 /// SAFETY: What this class adds is a mutex and a reference to one.
 final class FinishObserver: Operation, @unchecked Sendable {
     private struct State {
         var body: (@Sendable () -> Void)?
-        /// Itself until Foundation has reported the finish: until then Foundation keeps a bare pointer to this.
+        /// A reference to itself until Foundation has reported the finish, since Foundation keeps an unretained pointer
+        /// to this until then.
         var hold: FinishObserver?
     }
 
@@ -38,7 +39,8 @@ final class FinishObserver: Operation, @unchecked Sendable {
             let observer = FinishObserver(body)
             observer.state.withLock { $0.hold = observer }
             observer.addDependency(operation)
-            // A class may call itself finished before it reports that to Foundation, which still has the pointer.
+            // A subclass may return true for `isFinished` before it reports that to Foundation, which still has the
+            // pointer.
             if operation.isFinished, let body = observer.state.withLock({ $0.body.take() }) {
                 DispatchQueue.global().async(execute: body)
             }
@@ -47,10 +49,10 @@ final class FinishObserver: Operation, @unchecked Sendable {
 
     override var isReady: Bool {
         let isReady = super.isReady
-        // An initializer of Foundation's asks as well, before there are dependencies.
+        // Foundation's initializer asks as well, before there are dependencies.
         if isReady, !dependencies.isEmpty {
             let (body, hold) = state.withLock { state in (state.body.take(), state.hold.take()) }
-            // Foundation has yet to tell the operations that depend on the other one.
+            // Asynchronous, since Foundation has yet to notify the other dependents of the observed operation.
             if let body { DispatchQueue.global().async(execute: body) }
             withExtendedLifetime(hold) {}
         }

@@ -6,16 +6,18 @@ import Synchronization
 /// A queue of Foundation operations with the interface of `OperationQueue`, whose cost per operation stays the same however
 /// many wait: chains and backlogs of any length take linear time.
 ///
-/// It takes every `Operation`. Priorities order the ready ones, and are read when an operation becomes ready and when it is
-/// its turn; equal ones keep the order of addition. An operation that is cancelled while it waits for others starts, and
-/// finishes, without them: an ``AsyncOperation`` at once, an operation of another class within 10 ms while few of them wait, since
-/// Foundation does not report its cancellation on Linux. A subclass that overrides `isReady` is asked again as often.
+/// It accepts every `Operation`. Priorities order the ready operations, and are read when an operation becomes ready
+/// and when its turn comes; operations of equal priority keep the order of addition. An operation that is cancelled
+/// while it waits for others starts, and finishes, without them: an ``AsyncOperation`` at once, an operation of another
+/// class within 10 ms while few of them wait, since Foundation on Linux does not report its cancellation. A subclass
+/// that overrides `isReady` is asked at the same intervals.
 ///
-/// Work that the `main()` of an operation does after its finish still takes the thread, and delays the next operation.
+/// If the `main()` of an operation continues after its finish, it still occupies the thread and delays the next
+/// operation.
 public final class LinearOperationQueue: Sendable {
     public static let defaultMaxConcurrentOperationCount = -1
 
-    /// Runs operations one at a time on the main thread, each in a turn of the main queue of its own.
+    /// Runs operations one at a time on the main thread, each as a separate block of the main queue.
     public static let main = LinearOperationQueue(isMain: true)
 
     let state: Mutex<QueueState>
@@ -39,7 +41,7 @@ public final class LinearOperationQueue: Sendable {
 
     // MARK: Adding
 
-    /// Adds an operation, which starts when it is ready and its turn has come.
+    /// Adds an operation. It starts when it is ready and its turn has come.
     ///
     /// - Precondition: The operation is in no queue and has not started.
     public func addOperation(_ operation: Operation) { add([operation], isBarrier: false) }
@@ -51,7 +53,7 @@ public final class LinearOperationQueue: Sendable {
 
     /// Adds all operations before the first of them starts, so that priorities order the whole list.
     ///
-    /// - Parameter wait: True blocks this thread until all of them have finished.
+    /// - Parameter wait: Whether to block this thread until all of them have finished.
     /// - Precondition: The operations are in no queue and have not started.
     @available(*, noasync, message: "Await addOperations(_:waitUntilFinished:) instead, which blocks no thread.")
     public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
@@ -63,14 +65,14 @@ public final class LinearOperationQueue: Sendable {
 
     /// Adds all operations before the first of them starts, so that priorities order the whole list.
     ///
-    /// - Parameter wait: True suspends this task until all of them have finished, or until it is cancelled. That does not
-    ///   cancel the operations.
+    /// - Parameter wait: Whether to suspend this task until all of them have finished, or until the task is cancelled,
+    ///   which does not cancel the operations.
     /// - Precondition: The operations are in no queue and have not started.
     public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) async {
         add(operations, isBarrier: false)
         guard wait else { return }
         let waiter = Waiter<Void>()
-        // One more, so that the last of the operations cannot be seen before all are counted.
+        // One more than the operations, so that the count cannot reach zero before all are observed.
         let remaining = Atomic(operations.count + 1)
         let end: @Sendable () -> Void = {
             if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { waiter.end(with: ()) }
@@ -163,7 +165,8 @@ public final class LinearOperationQueue: Sendable {
         MainInbox.wait(for: empty) { isEmpty.load(ordering: .acquiring) ? () : nil }
     }
 
-    /// Suspends this task until the queue is empty, or until the task is cancelled. That does not cancel the operations.
+    /// Suspends this task until the queue is empty, or until the task is cancelled, which does not cancel the
+    /// operations.
     public func waitUntilAllOperationsAreFinished() async {
         let waiter = Waiter<Void>()
         whenEmpty { waiter.end(with: ()) }
@@ -218,8 +221,8 @@ extension LinearOperationQueue {
         dependency.afterFinish { self.dependencyFinished(key) }
     }
 
-    /// Looks for foreign operations that were cancelled while they wait, again and again as long as any wait. The looks take
-    /// less than a hundredth of a processor.
+    /// Checks repeatedly whether waiting foreign operations were cancelled, as long as any wait. The checks take less
+    /// than a hundredth of a processor.
     private func watchCancellations(after cost: UInt64) {
         let wait = max(10_000_000, Int(clamping: cost) * 100)
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(wait)) { [weak self] in
@@ -255,7 +258,7 @@ extension LinearOperationQueue {
         }
         let waits = state.withLock { $0.remove(place) }
         for wait in waits { wait() }
-        // The worker that ran the operation looks for the next one itself.
+        // The worker that ran the operation finds the next one itself.
         if let worker = Worker.current, worker.queue === self, worker.place == place { return }
         employ()
     }
@@ -278,7 +281,7 @@ extension LinearOperationQueue {
 }
 
 extension Operation {
-    /// Runs `body` once, after the operation has finished; now, if it has.
+    /// Runs `body` once after the operation has finished, or now if it already has.
     func afterFinish(_ body: @escaping @Sendable () -> Void) {
         if let operation = self as? AsyncOperation {
             operation.whenFinished(body)

@@ -57,9 +57,9 @@ struct QueueState: Sendable {
     var qualityOfService = QualityOfService.default
     var underlyingQueue: DispatchQueue?
     var progress: Progress?
-    /// To run when the queue is empty.
+    /// Closures to run when the queue is empty.
     var waits: [@Sendable () -> Void] = []
-    /// Operations of foreign classes that wait for others.
+    /// Waiting operations of foreign classes.
     var foreign = ForeignOperations()
 
     var unfinished: [Operation] {
@@ -152,7 +152,7 @@ struct QueueState: Sendable {
         isCurrent(place) && !slots[place.index].isBarrier ? progress : nil
     }
 
-    /// Frees the place, and returns the waits that end with it.
+    /// Frees the place, and returns the waits that have ended.
     mutating func remove(_ place: Place) -> [@Sendable () -> Void] {
         guard isCurrent(place), let operation = slots[place.index].operation else { return [] }
         let slot = slots[place.index]
@@ -187,7 +187,7 @@ struct QueueState: Sendable {
         makeReady(place)
     }
 
-    /// Returns whether another look is needed.
+    /// - Returns: Whether another check is needed.
     mutating func expediteCancelledForeign() -> Bool {
         for place in foreign.places { expedite(place) }
         askUnreadyAgain()
@@ -238,7 +238,7 @@ struct QueueState: Sendable {
             slots[place.index].stage = .waiting
             slots[place.index].waiting = 2
             unready.append(place)
-            // Nothing that finishes may make it ready: it is asked again now and then.
+            // No finished operation may make it ready, so it is checked repeatedly.
             foreign.insert(place)
             return []
         }
@@ -248,7 +248,7 @@ struct QueueState: Sendable {
     }
 }
 
-/// Operations that are looked at now and then: nobody reports that they were cancelled, or that they are ready after all.
+/// Operations that are checked repeatedly, since nothing reports that they were cancelled or have become ready.
 struct ForeignOperations: Sendable {
     private(set) var places: Set<QueueState.Place> = []
     private var isWatched = false
@@ -259,14 +259,14 @@ struct ForeignOperations: Sendable {
         if !places.isEmpty { places.remove(place) }
     }
 
-    /// Whether a watch is to begin; it counts as begun.
+    /// Whether the caller must start the checks; they then count as started.
     mutating func isWatchNeeded() -> Bool {
         guard !isWatched, !places.isEmpty else { return false }
         isWatched = true
         return true
     }
 
-    /// Whether the watch is to go on.
+    /// Whether the checks must continue.
     mutating func isNextLookNeeded() -> Bool {
         isWatched = !places.isEmpty
         return isWatched

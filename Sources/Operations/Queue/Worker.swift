@@ -43,7 +43,7 @@ final class Worker {
         while let (place, operation) = queue.state.withLock({ $0.next() }) {
             // Another worker, for what else is ready.
             queue.employ()
-            // Foundation traps when an operation of its own is started that does not call itself ready.
+            // Foundation traps when one of its own operations is started before it is ready.
             guard operation.isReady || (operation.isCancelled && operation is AsyncOperation) else {
                 queue.park(operation, place)
                 continue
@@ -57,7 +57,7 @@ final class Worker {
         }
     }
 
-    /// Has the queue know of the finish of an operation of a foreign class, now or when it comes.
+    /// Reports the finish of an operation of a foreign class to the queue, now or when it happens.
     private func settle(_ operation: Operation, _ place: QueueState.Place) {
         if operation.isFinished {
             queue.finished(place)

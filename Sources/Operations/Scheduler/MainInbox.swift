@@ -2,7 +2,7 @@ import Dispatch
 import OperationTypes
 import Synchronization
 
-/// Work that waits for the main thread.
+/// Work that is scheduled for the main thread.
 ///
 /// Each piece goes in here and sends one block to the main queue, which takes one piece out: the order among the
 /// blocks of that queue is kept. A main thread that blocks in ``Future/wait()`` takes the work out itself, so that

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Runs `work` exactly once: at once, or later on any thread. It may be called from any thread.
+/// Runs `work` exactly once, inline or later on any thread. It may be called from any thread.
 public typealias ScheduleWork = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
 /// Where the callbacks of a ``Future`` run.

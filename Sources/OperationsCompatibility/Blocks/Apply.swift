@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A block for each of many indices, in parallel. Each index comes once; when a call returns, all have.
+/// Runs a block for each of many indices, in parallel, once per index. A call returns when all blocks have run.
 public struct Apply {
     public static func userInteractive(_ iterations: Int, block: @escaping @Sendable (Int) -> Void) {
         perform(.userInteractive, iterations, block)

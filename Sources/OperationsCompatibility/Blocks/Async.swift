@@ -12,30 +12,30 @@ public typealias Async = AsyncBlock<Void, Void>
 
 /// One link of a chain of blocks.
 ///
-/// A static call dispatches its block at once. A chained one starts when the link before has finished, and is given its
-/// value. When a link throws, or is cancelled before it began, every later link is skipped and takes over the error, in
-/// the second case `CancellationError`. Links may be used from any thread.
+/// A static call dispatches its block at once. A chained link starts when the previous link has finished, and gets its
+/// value. When a link throws, or is cancelled before it has begun, every later link is skipped with the same error; for
+/// a cancelled link that is `CancellationError`. Links may be used from any thread.
 public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
     @usableFromInline let link: Link<In, Out>
 
-    /// The value of the block, once it has finished; nil for one that failed, was cancelled or skipped.
+    /// The value of the block once it has finished; nil if it failed, was cancelled or was skipped.
     @inlinable public var output: Out? {
         if case .success(let value)? = link.outcome { value } else { nil }
     }
 
-    /// Keeps the block from running if it has not begun; does nothing otherwise. What the block captures is released now.
+    /// Keeps the block from running if it has not begun, and releases its captures now; does nothing otherwise.
     @inlinable public func cancel() { link.cancel() }
 
-    /// Blocks this thread until the link has finished: its block ran, or its turn came and it was cancelled or skipped. May be
-    /// called often and from many threads. Handlers of ``catch(respondBlock:)`` are not waited for.
+    /// Blocks this thread until the link has finished: its block ran, or its turn came and it was cancelled or skipped.
+    /// May be called repeatedly and from many threads. Does not wait for handlers of ``catch(respondBlock:)``.
     ///
-    /// - Parameter seconds: Nil waits for ever.
+    /// - Parameter seconds: The timeout; nil waits forever.
     @inlinable
     @discardableResult
     public func wait(seconds: Double? = nil) -> DispatchTimeoutResult { link.wait(seconds: seconds) }
 
-    /// Calls `respondBlock` on this link's queue, after the link, if it or one before it failed or was cancelled. The error
-    /// stays: later links and their handlers see it too.
+    /// Calls `respondBlock` on this link's queue, after the link, if it or an earlier link failed or was cancelled. The
+    /// error is not consumed: later links and their handlers get it, too.
     @inlinable
     @discardableResult
     public func `catch`(respondBlock: @escaping @Sendable (any Error) -> Void) -> AsyncBlock<In, Out> {
@@ -67,7 +67,8 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
 
 // MARK: - Starting a chain
 
-/// `after` is in seconds of the monotonic clock, which stands still while the machine sleeps; nil and negative mean at once.
+/// `after` is in seconds of the monotonic clock, which stops while the machine sleeps; nil and negative values mean at
+/// once.
 extension AsyncBlock {
     @inlinable
     @discardableResult
@@ -120,7 +121,7 @@ extension AsyncBlock {
 
 // MARK: - Going on
 
-/// `after` counts from the end of the link before.
+/// `after` counts from the end of the previous link.
 extension AsyncBlock {
     @inlinable
     @discardableResult

@@ -2,13 +2,13 @@ import Dispatch
 import Operations
 import Synchronization
 
-/// Blocks on queues of different quality of service that are waited for together.
+/// Waits for a group of blocks on queues of different quality of service.
 public struct AsyncGroup: Sendable {
     private let group = DispatchGroup()
 
     public init() {}
 
-    /// Has ``wait(seconds:)`` wait for one more ``leave()``.
+    /// Makes ``wait(seconds:)`` wait for one more ``leave()``.
     public func enter() { group.enter() }
 
     /// - Precondition: Balances an ``enter()``.
@@ -21,10 +21,10 @@ public struct AsyncGroup: Sendable {
     public func background(_ block: @escaping @Sendable () -> Void) { add(.shared(.background), block) }
     public func custom(queue: DispatchQueue, block: @escaping @Sendable () -> Void) { add(.custom(queue), block) }
 
-    /// Blocks this thread until every block has run and every ``enter()`` is balanced. The main thread does the work that
-    /// waits for it meanwhile.
+    /// Blocks this thread until every block has run and every ``enter()`` is balanced. While the main thread waits, it
+    /// runs the work that is scheduled for it.
     ///
-    /// - Parameter seconds: Nil waits for ever.
+    /// - Parameter seconds: The timeout; nil waits forever.
     @discardableResult
     public func wait(seconds: Double? = nil) -> DispatchTimeoutResult {
         let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture

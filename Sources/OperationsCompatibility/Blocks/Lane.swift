@@ -26,7 +26,7 @@ enum Lane: Sendable {
         }
     }
 
-    /// The quality of service that was asked for a block here: on a queue of the caller's, the queue's.
+    /// The quality of service that was requested for a block here; for a queue of the caller, that of the queue.
     @usableFromInline var qos: qos_class_t? {
         switch self {
         case .main: qos_class_main()
@@ -35,8 +35,8 @@ enum Lane: Sendable {
         }
     }
 
-    /// Whether a block may follow one of that lane on its thread, without going through the queue: only on a shared queue,
-    /// where nobody can tell.
+    /// Whether a block may run directly after one of that lane, on the same thread and without the queue. That is
+    /// possible only on a shared queue, where it makes no difference.
     func continues(_ lane: Lane) -> Bool {
         if case .shared(let mine) = self, case .shared(let other) = lane { mine == other } else { false }
     }

@@ -3,16 +3,16 @@ import Synchronization
 
 /// One block of a chain.
 ///
-/// 1. A link goes from waiting for its input, over waiting for its turn and running, to finished; never back.
+/// 1. A link waits for its input, then for its turn, then runs, then is finished; it never goes back.
 /// 2. A link that is cancelled before it runs finishes as cancelled when its turn comes.
-/// 3. One whose predecessor failed, or was cancelled, finishes with that error at once.
+/// 3. A link whose predecessor failed or was cancelled finishes with that error at once.
 @usableFromInline
 final class Link<In: Sendable, Out: Sendable>: Sendable {
     @usableFromInline typealias Outcome = Result<Out, any Error>
 
     @usableFromInline
     struct State: Sendable {
-        /// Nil once the link runs or can no longer run: what it captures is not kept longer.
+        /// Nil once the link runs or can no longer run, so that its captures are released.
         @usableFromInline var block: (@Sendable (In) throws -> Out)?
         @usableFromInline var input: Result<In, any Error>?
         @usableFromInline var outcome: Outcome?
@@ -55,7 +55,7 @@ extension Link {
             if case .failure = input { return true }
             return state.block == nil && delay == nil
         }
-        // SAFETY: A turn calls this with the link it was made with.
+        // SAFETY: A turn calls this with the link it was created with.
         return Turn(self, lane, after: delay, isSkipped: isSkipped) { unsafeDowncast($0, to: Link.self).take(&$1) }
     }
 
@@ -96,7 +96,7 @@ extension Link {
 extension Link {
     @inlinable
     func follow<Next>(_ next: Link<Out, Next>) {
-        // SAFETY: A follower is called with the link it was made with.
+        // SAFETY: A follower is called with the link it was created with.
         let follower = Follower<Out>(link: next) { unsafeDowncast($0, to: Link<Out, Next>.self).receive($1) }
         let outcome = state.withLock { state -> Outcome? in
             if state.outcome == nil { state.followers.append(follower) }

@@ -10,7 +10,7 @@ import Operations
 #endif
 
 #if !canImport(Darwin)
-    /// A quality of service as Darwin numbers it.
+    /// A quality of service, with Darwin's number.
     // swift-format-ignore: TypeNamesShouldBeCapitalized
     public struct qos_class_t: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt32
@@ -21,8 +21,8 @@ import Operations
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_main() -> qos_class_t { qos_class_t(rawValue: 0x31) }
 
-    /// The class that was asked for the block that runs now, by ``Async``, ``Apply`` or ``AsyncGroup``; that of the main queue on
-    /// the main thread; unspecified elsewhere. Linux itself does not know it.
+    /// The class that ``Async``, ``Apply`` or ``AsyncGroup`` requested for the current block; on the main thread that
+    /// of the main queue; otherwise unspecified. Linux itself has no such classes.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_self() -> qos_class_t {
         RequestedQoS.current ?? (MainThread.isCurrent ? qos_class_main() : DispatchQoS.QoSClass.unspecified.number)
@@ -53,7 +53,7 @@ extension DispatchQoS.QoSClass {
         .userInteractive, .userInitiated, .default, .utility, .background, .unspecified,
     ]
 
-    /// As Darwin numbers it.
+    /// Darwin's number of the class.
     var number: qos_class_t {
         switch self {
         case .userInteractive: qos_class_t(rawValue: 0x21)
@@ -66,7 +66,7 @@ extension DispatchQoS.QoSClass {
     }
 }
 
-/// What was asked for the block that runs on this thread.
+/// The quality of service that was requested for the block on this thread.
 @usableFromInline
 enum RequestedQoS {
     private static let key: pthread_key_t = {
@@ -85,7 +85,7 @@ enum RequestedQoS {
         return body()
     }
 
-    /// Returns what ``leave(to:)`` goes back to.
+    /// - Returns: The previous value, for ``leave(to:)``.
     @usableFromInline
     static func enter(_ qos: qos_class_t?) -> UnsafeMutableRawPointer? {
         let outer = pthread_getspecific(key)

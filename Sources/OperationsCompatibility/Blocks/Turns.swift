@@ -1,9 +1,10 @@
 import Dispatch
 import Operations
 
-/// A link whose input is known, and so whose turn it is.
+/// The turn of a link whose input is known.
 ///
-/// The link goes by a closure that is compiled for its types; a method found through the object would not be.
+/// It calls the link through a closure that is specialized for its types; a method of the class would not be
+/// specialized.
 @usableFromInline
 struct Turn: Sendable {
     private let link: any AnyObject & Sendable
@@ -66,7 +67,8 @@ struct Turns {
 
     fileprivate mutating func pop() -> Turn? { others.popLast() ?? first.take() }
 
-    /// Blocks until something is done, or too late; whoever does it signals.
+    /// Blocks until `isDone` returns true or the timeout has passed. The code that completes the work must signal
+    /// `signal`.
     @usableFromInline
     static func wait(for signal: DispatchSemaphore, seconds: Double?, _ isDone: () -> Bool) -> Bool {
         let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
@@ -74,12 +76,12 @@ struct Turns {
     }
 }
 
-/// A link, seen from the one before, which gives it its input.
+/// A link as its predecessor sees it, which passes it its input.
 @frozen
 @usableFromInline
 struct Follower<In: Sendable>: Sendable {
     @usableFromInline let link: any AnyObject & Sendable
-    /// Takes the link, and the input or the error.
+    /// Receives the link, and the input or the error.
     @usableFromInline let receive: @Sendable (AnyObject, Result<In, any Error>) -> Turn
 
     @inlinable
@@ -91,7 +93,7 @@ struct Follower<In: Sendable>: Sendable {
     }
 }
 
-/// Usually one, which needs no array.
+/// A list that usually has one element, which needs no array.
 @frozen
 @usableFromInline
 struct Few<Element: Sendable>: Sendable {

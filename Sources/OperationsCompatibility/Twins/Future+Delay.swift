@@ -7,7 +7,7 @@ extension Future {
         case seconds(TimeInterval)
         /// `initial · multiplier^(attempt − 1)`, never above `maxDelay`.
         case exponential(initial: TimeInterval, multiplier: Double, maxDelay: TimeInterval)
-        /// Computed from the number of the failed attempt, from 1.
+        /// A wait computed from the number of the failed attempt, counted from 1.
         case custom(closure: @Sendable (Int) -> TimeInterval)
 
         func seconds(afterAttempt attempt: Int) -> TimeInterval {
@@ -22,8 +22,8 @@ extension Future {
 
     /// Calls `work` until it succeeds, at most `attempts` times in all; fails with the last error.
     ///
-    /// The first call is made now, on this thread, the others on a global queue after `delay`. After the last permitted
-    /// attempt `shouldRetry` is not asked.
+    /// The first call is made now, on this thread, the others on a global queue after `delay`. `shouldRetry` is not
+    /// called after the last permitted attempt.
     public static func retry(
         attempts: Int, delay: Delay, shouldRetry: @escaping @Sendable (Error) -> Bool = { _ in true },
         _ work: @escaping @Sendable () -> Future
@@ -31,7 +31,7 @@ extension Future {
         retry(work) { error, attempt in
             guard attempt < attempts, shouldRetry(error) else { return nil }
             let seconds = delay.seconds(afterAttempt: attempt)
-            // A century is more than anybody waits, and a Duration has limits.
+            // Limits the wait to a century, since Duration has a limited range.
             return seconds > 0 ? .seconds(min(seconds, 3.2e9)) : .zero
         }
     }
