@@ -84,7 +84,7 @@ let package = Package(
                 "OperationTypes", "Operations", "Kinds",
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
-        // The rest of what the published libraries declare, for code that was written for them.
+        // The other declarations of the published libraries, for code that was written for them.
         module("OperationsCompatibility", ["Operations", "NetworkAdapters"]),
         tests("OperationTypes", ["Signals"]),
         tests("Operations", ["OperationTypes", "Signals"]),
@@ -126,7 +126,7 @@ let package = Package(
         tests("SQLite"),
         .systemLibrary(name: "CFiles"),
         module("SQLiteStore", ["CFiles", "Jobs", "SQLite"]),
-        // A program that tests run on a disk that fails.
+        // A program that tests run on a failing disk.
         .executableTarget(
             name: "PowerCutWriter", dependencies: ["Jobs", "SQLite", "SQLiteStore"], path: "Tests/PowerCutWriter",
             swiftSettings: settings),

@@ -1,7 +1,8 @@
 import Foundation
 import Kinds
 
-/// `halyard-bench [engine|callers|operations|kinds]`; exit status 1: a limit was missed, 64: another word, 70: a measurement failed.
+/// `halyard-bench [engine|callers|operations|kinds]`; exit status 1: a limit was missed, 64: unknown argument, 70: a
+/// measurement failed.
 @main
 struct Main {
     static func main() async {

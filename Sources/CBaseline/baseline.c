@@ -64,8 +64,9 @@ static void grow_wal(Loop *loop, sqlite3_int64 bytes) {
     file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
-// Only what a queue of jobs cannot do without: no constraints, no foreign keys, no counts, and no index that a claim does
-// not need. It is a limit, not an equal.
+// The bare minimum for a queue of jobs: no constraints, no foreign keys, no counts, and only the index that a claim
+// needs.
+// It is an upper limit for a store, not an equivalent.
 static const char *const schema =
     "CREATE TABLE job (id INTEGER PRIMARY KEY, state INTEGER, queue_id INTEGER, priority INTEGER, attempt INTEGER,"
     " enqueued_ms INTEGER, started_ms INTEGER, finished_ms INTEGER);"

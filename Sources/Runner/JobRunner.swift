@@ -200,7 +200,7 @@ public final class JobRunner: Sendable {
                 "the database cannot be written now; trying again: \(error)",
                 metadata: ["HALYARD_EVENT": "writes-failed", "HALYARD_ERROR": "\(error)"])
         } else {
-            report.logger.notice("the database is written again", metadata: ["HALYARD_EVENT": "writes-resumed"])
+            report.logger.notice("the database can be written again", metadata: ["HALYARD_EVENT": "writes-resumed"])
         }
     }
 

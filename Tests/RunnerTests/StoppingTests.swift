@@ -131,7 +131,7 @@ import Testing
                 harness.uptime.advance(by: .seconds(1))
                 #expect(try await harness.wait(runner, for: job) == .succeeded)
                 #expect(try await harness.output(job) == "7")
-                await harness.log.wait(for: "the database is written again")
+                await harness.log.wait(for: "the database can be written again")
                 #expect(runner.snapshot.problem == nil)
             }
         }

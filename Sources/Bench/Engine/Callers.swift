@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// What a caller with small requests waits for while others load the daemon. It enqueues a job and reads one, every ten
-/// milliseconds; the limit is its 99th percentile.
+/// Measures how long a caller with small requests waits while others load the daemon. Every ten milliseconds it
+/// enqueues a job and reads one; the limit applies to the 99th percentile.
 func measureCallers() throws -> [Row] {
     let daemon = try BenchDaemon()
     defer { daemon.stop() }
@@ -40,7 +40,7 @@ func measureCallers() throws -> [Row] {
     most = max(most, try daemon.residentMegabytes())
     rows.append(
         Row(
-            name: "memory that answers take", ratio: nil, ours: most - before, baseline: nil, unit: "MB",
+            name: "memory for answers", ratio: nil, ours: most - before, baseline: nil, unit: "MB",
             limit: "≤ 40", holds: most - before <= 40))
     try measure("enqueueing a graph of 100,000") { try daemon.enqueueGraph(failing: false) }
     try measure("cancelling it") { try daemon.post("/v1/graphs/1/cancel") }
@@ -60,7 +60,7 @@ func measureCallers() throws -> [Row] {
     return rows
 }
 
-/// The waits in milliseconds of a caller with small requests, until the load has ended.
+/// The waits, in milliseconds, of a caller with small requests until the load has ended.
 private func goodCaller(_ socket: String, while load: @escaping @Sendable () throws -> Void) throws -> [Double] {
     let isOver = Atomic(false)
     let failure = Mutex<(any Error)?>(nil)
@@ -128,7 +128,7 @@ private final class RawCaller: Sendable {
             let count = rest.withUnsafeBytes {
                 Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            // The daemon has closed the connection; whoever reads sees it.
+            // The daemon has closed the connection, which the next read reports.
             if count <= 0 { return }
             rest = rest.dropFirst(count)
         }
@@ -151,16 +151,14 @@ private final class RawCaller: Sendable {
         }
     }
 
-    /// The status of an answer that ends with the connection.
+    /// Reads an answer that ends with the connection, and returns its status.
     func readStatus() throws -> Int {
         let head = String(decoding: try receive().prefix(12), as: UTF8.self)
         try readToEnd()
         return Int(head.suffix(3)) ?? 0
     }
 
-    /// Sends a request and reads its answer, which has a length.
-    ///
-    /// - Returns: The status.
+    /// Sends a request, reads its answer, which must have a length, and returns the status.
     func exchange(_ request: String) throws -> Int {
         send(request)
         var answer: [UInt8] = []
@@ -180,7 +178,7 @@ private final class RawCaller: Sendable {
     }
 }
 
-/// The daemon as another process.
+/// A daemon in another process.
 private final class BenchDaemon: Sendable {
     private let scratch: Scratch
     private let pid: Int32
@@ -200,7 +198,7 @@ private final class BenchDaemon: Sendable {
                 "HALYARD_SPOOL_DIRECTORY": scratch.file("spool"),
             ])
         for _ in 0..<1000 {
-            // It fails until the daemon listens.
+            // Fails until the daemon listens.
             if (try? RawCaller(socket).exchange("GET /v1/queues HTTP/1.1\r\nHost: a\r\n\r\n")) == 200 { return }
             usleep(10_000)
         }
@@ -214,15 +212,15 @@ private final class BenchDaemon: Sendable {
 
     func residentMegabytes() throws -> Double { try Program.residentMegabytes(pid) }
 
-    /// Jobs that run in ten hours.
+    /// Enqueues jobs that are due in ten hours.
     func fill(jobs: Int) throws {
         let line = #"{"definition":"unfurl","input":{"url":"https://example.com/"},"in_ms":36000000}"# + "\n"
-        // So few at a time that the answers fit into the socket.
+        // Sends only so many at a time that the answers fit into the socket's buffer.
         let body = String(repeating: line, count: 1000)
         for _ in 0..<jobs / 1000 { try request("POST", "/v1/jobs", body, type: "application/x-ndjson") }
     }
 
-    /// A job and 99,999 that wait for it. The first one fails at once, or runs in ten hours.
+    /// Enqueues a job and 99,999 that wait for it. The first job fails at once, or is due in 2099.
     func enqueueGraph(failing: Bool) throws {
         let first =
             failing

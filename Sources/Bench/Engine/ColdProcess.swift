@@ -11,7 +11,7 @@ func measureProcesses() throws -> [Row] {
     let rows = scratch.file("rows.db")
     _ = try Program.milliseconds(
         sqlite, [rows, "PRAGMA journal_mode=WAL; CREATE TABLE job (id INTEGER PRIMARY KEY, name TEXT, input TEXT)"])
-    // Scheduled far ahead, so that nothing runs beside the measurement.
+    // Scheduled far ahead, so that nothing runs during the measurement.
     let enqueue = ["enqueue", "unfurl", "https://example.com/", "--in", "10h"]
     var ours: [Double] = []
     var baseline: [Double] = []

@@ -4,7 +4,7 @@ import Runner
 import SQLiteStore
 
 /// Enqueue → claim → run a no-op → result stored, `synchronous=FULL`: 20,000 jobs with 256 running at once, against a C
-/// loop on a lean schema of its own with 256 jobs in a transaction.
+/// loop on a minimal schema with 256 jobs in a transaction.
 func measureLifeOfAJob() async throws -> Row {
     let jobs = 20_000
     let batch = 256

@@ -7,7 +7,7 @@ struct DavServer {
     let tlsPort: UInt16
 
     var tlsSite: String { "https://localhost:\(tlsPort)" }
-    /// Of the server, signed by itself.
+    /// The server's self-signed certificate.
     var certificate: String { folder + "/server.pem" }
 
     var site: String { "http://127.0.0.1:\(port)" }

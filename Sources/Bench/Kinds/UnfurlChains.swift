@@ -3,9 +3,9 @@ import Control
 import Foundation
 import Jobs
 
-/// Jobs that follow a chain of five requests, 32 at once, through the daemon: enqueued by `halyard enqueue --lines`, stored,
-/// run with the address check, logged, and their results kept. Beside them, `curl --parallel --location` follows as many
-/// chains at the same nginx.
+/// Measures jobs that each follow a chain of five requests, 32 at once, through the daemon: enqueued by `halyard
+/// enqueue --lines`, stored, run with the address check, logged, and their results stored. For comparison, `curl
+/// --parallel --location` follows as many chains at the same nginx.
 func measureUnfurl(at server: DavServer) async throws -> [Row] {
     let count = 4000
     let scratch = try Scratch(in: "/dev/shm")
@@ -49,10 +49,10 @@ func measureUnfurl(at server: DavServer) async throws -> [Row] {
         curls.append(Double(count) / cost.milliseconds * 1000)
         curlCPU.append(cost.cpuMilliseconds / Double(count))
     }
-    // A round whose chains came from a memory of answers would measure something else.
+    // Makes sure that no chain came from the cache of answers.
     let sample = try Program.output(
         "/usr/bin/sqlite3", [scratch.file("halyard.db"), "SELECT min(json_array_length(value, '$.hops')) FROM results"])
-    guard sample == "5" else { throw BenchError("a chain had \(sample) hops in place of 5") }
+    guard sample == "5" else { throw BenchError("a chain had \(sample) hops instead of 5") }
     let (rate, cpu) = (ours.median / curls.median, ourCPU.median / curlCPU.median)
     return [
         Row(

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Jobs of `upload` through the daemon and `curl -T`, in turns, to the same nginx, without and with TLS: bytes a second,
-/// processor time, and the daemon's memory by the size of the file.
+/// Measures upload jobs through the daemon and `curl -T`, alternately, to the same nginx, without and with TLS: bytes
+/// per second, CPU time, and the daemon's memory for different file sizes.
 ///
-/// Each turn sends a file of 256 MiB four times. The server's files are new memory: were they larger, a virtual machine that
-/// gives free memory back to its host would do so between the turns, and taking it again costs the server more than the
-/// whole upload.
+/// Each turn sends a file of 256 MiB four times. The server's files are new memory. If they were larger, a virtual
+/// machine that returns free memory to its host would do so between the turns, and allocating it again would cost the
+/// server more than the whole upload.
 func measureUploads(to server: DavServer) throws -> [Row] {
     let scratch = try Scratch(in: "/dev/shm")
     let bench = UploadBench(server: server, folder: scratch.path)
@@ -54,7 +54,7 @@ private struct UploadBench {
         var (ours, curls) = ([Double](), [Double]())
         var (processor, curlsProcessor, digests) = ([Double](), [Double](), [Double]())
         try withDaemon { daemon in
-            // The first takes memory and connections that the others find.
+            // A first upload warms up memory and connections.
             try daemon.send(file, to: [site + "/inbox/turn"])
             for _ in 0..<11 {
                 let before = try daemon.processorSeconds()
@@ -70,7 +70,7 @@ private struct UploadBench {
         }
         let speed = ours.median / curls.median
         let alone = processor.median / curlsProcessor.median
-        // A receipt names the SHA-256 of what was sent, which curl does not compute.
+        // A receipt contains the SHA-256 of the content, which curl does not compute.
         let both = curlsProcessor.median + digests.median
         let fair = processor.median / both
         return [
@@ -87,7 +87,7 @@ private struct UploadBench {
         ]
     }
 
-    /// The daemon's most memory after three uploads of the file.
+    /// The daemon's peak memory after three uploads of the file.
     func peakMegabytes(_ file: String) throws -> Double {
         try withDaemon { daemon in
             for _ in 0..<3 { try daemon.send(file, to: [server.site + "/inbox/one"]) }
@@ -96,7 +96,7 @@ private struct UploadBench {
     }
 }
 
-/// The daemon, and how many jobs it was given: numbers are given in order, and nobody else enqueues.
+/// A daemon and the number of its jobs. Job numbers are consecutive, and no one else enqueues.
 private final class UploadDaemon {
     private let daemon: DaemonProcess
     private let lines: String
@@ -118,7 +118,7 @@ private final class UploadDaemon {
         _ = try Program.milliseconds(halyard, ["wait"] + numbers, environment: daemon.environment)
     }
 
-    /// Time used by all its threads so far.
+    /// The CPU time of all its threads so far.
     func processorSeconds() throws -> Double { try Program.cpuMilliseconds(of: daemon.pid) / 1000 }
 
     func peakMegabytes() throws -> Double { try Program.peakMegabytes(daemon.pid) }

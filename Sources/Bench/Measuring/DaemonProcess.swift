@@ -1,6 +1,6 @@
 import Foundation
 
-/// A daemon of this build as a process of its own, its database and its socket in a folder.
+/// A daemon of this build in its own process, with its database and its socket in a folder.
 struct DaemonProcess {
     let environment: [String: String]
     private let process: Process
@@ -8,9 +8,9 @@ struct DaemonProcess {
     var socket: String { environment["HALYARD_SOCKET"]! }
     var pid: Int32 { process.processIdentifier }
 
-    /// Starts one, and waits until it accepts connections. Its log goes to the file `log` in the folder.
+    /// Starts a daemon, and waits until it accepts connections. Its log goes to the file `log` in the folder.
     ///
-    /// - Parameter settings: Of its configuration, by their variables in the environment.
+    /// - Parameter settings: Configuration, as environment variables.
     init(in folder: String, definitions: String, settings: [String: String] = [:]) throws {
         environment = [
             "HALYARD_DATABASE": folder + "/halyard.db", "HALYARD_SOCKET": folder + "/halyard.sock",

@@ -29,10 +29,10 @@ enum Program {
         return (milliseconds, seconds * 1000 + microseconds / 1000)
     }
 
-    /// The CPU time that a running process has taken so far, user and system.
+    /// The CPU time that a running process has used so far, user and system.
     static func cpuMilliseconds(of pid: Int32) throws -> Double {
         let line = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        // The name in parentheses may hold anything; the fields behind it begin with the third.
+        // The name in parentheses may contain anything; the fields after it begin with the third.
         let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ").dropFirst()
         guard fields.count > 12, let user = Double(fields[fields.startIndex + 11]),
             let system = Double(fields[fields.startIndex + 12])
@@ -40,7 +40,7 @@ enum Program {
         return (user + system) * 1000 / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Starts a program without its output.
+    /// Starts a program and discards its output.
     static func start(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Int32 {
         var pid = pid_t()
         var actions = posix_spawn_file_actions_t()
@@ -62,7 +62,7 @@ enum Program {
     /// The resident memory of a process in megabytes (10^6 bytes).
     static func residentMegabytes(_ pid: Int32) throws -> Double { try megabytes("VmRSS:", of: "\(pid)") }
 
-    /// The most resident memory that a process has had, in megabytes (10^6 bytes).
+    /// The peak resident memory of a process, in megabytes (10^6 bytes).
     static func peakMegabytes(_ pid: Int32) throws -> Double { try megabytes("VmHWM:", of: "\(pid)") }
 
     private static func megabytes(_ field: String, of process: String) throws -> Double {

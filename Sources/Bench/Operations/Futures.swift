@@ -78,7 +78,7 @@ private func chain(_ length: Int) {
     keep(future.value ?? 0)
 }
 
-/// SAFETY: Everything that is measured with one runs on the main thread.
+/// SAFETY: Everything that uses it runs on the main thread.
 private final class Sum: @unchecked Sendable {
     var value = 0
 }

@@ -25,10 +25,10 @@ import Testing
             await holder.stop()
             let from = bed.notifications.heard.all.count
             while try await bed.halyard("enqueue", "visit", "\(bed.server.site)/page/1").status != .exited(0) {}
-            await daemon.errors.first(containing: "the database is written again")
+            await daemon.errors.first(containing: "the database can be written again")
             #expect(await bed.notifications.heard.first(from: from) { !$0.contains("cannot write") } != nil)
             #expect(daemon.errors.all.filter { $0.contains("cannot be written now") }.count == 1)
-            #expect(daemon.errors.all.filter { $0.contains("is written again") }.count == 1)
+            #expect(daemon.errors.all.filter { $0.contains("can be written again") }.count == 1)
         }
     }
 }
