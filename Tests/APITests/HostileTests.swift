@@ -201,7 +201,7 @@ import Testing
             }
             let answer = try await curl("/v1/status")
             #expect(answer.status == 503)
-            #expect(try problem(answer).message.contains("has as many connections"))
+            #expect(try problem(answer).message.contains("has reached the limit of connections"))
             // One that says nothing is not kept.
             _ = try await RawPeer(server.socket).readToEnd()
             first.hangUp()
