@@ -19,7 +19,7 @@ final class ContractClock: StoreClock {
 
     /// Lets time pass.
     func advance(_ duration: Duration) {
-        precondition(duration >= .zero, "time goes on")
+        precondition(duration >= .zero, "time does not go backwards")
         state.withLock { state in
             state.wall = state.wall + duration
             state.sinceBoot += duration

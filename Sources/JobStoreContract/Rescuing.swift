@@ -38,7 +38,7 @@ extension Check {
             try expectEqual(try await bench.state(child), .skipped)
             try expectEqual(try await bench.store.attempts(of: job).count, 3)
         },
-        Check("p14ACrashIsBlamedOnNobodyWhoRanBesideAnother") { source in
+        Check("p14ACrashBlamesNoJobThatRanTogetherWithOthers") { source in
             var bench = try await Workbench(source)
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
             for crash in 1...2 {
@@ -84,7 +84,7 @@ extension Check {
             bench.clock.set(by: .seconds(-86_400))
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
         },
-        Check("p14AJobThatCannotStartIsNotWaitedFor") { source in
+        Check("p14AJobThatCannotStartHoldsNoOthers") { source in
             var bench = try await Workbench(source)
             _ = try await bench.store.change(QueueChange(name: "second"), now: bench.now)
             let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job(queue: "second"))]

@@ -4,12 +4,12 @@ import Jobs
 /// P8: setting the wall clock neither lengthens nor shortens a wait that was requested as a duration.
 extension Check {
     static let waiting: [Check] = [
-        Check("p8AWaitLastsAsLongWhateverIsDoneToTheClock") { source in
+        Check("p8SettingTheClockDoesNotChangeAWait") { source in
             for isRetry in [true, false] {
                 for jump in jumps { try await expectOneMinute(source, isRetry: isRetry) { $0.clock.set(by: jump) } }
             }
         },
-        Check("p8AWaitLastsAsLongOverARestart") { source in
+        Check("p8ARestartDoesNotChangeAWait") { source in
             for isRetry in [true, false] {
                 for jump in jumps {
                     try await expectOneMinute(source, isRetry: isRetry) { bench in
@@ -20,7 +20,7 @@ extension Check {
                 }
             }
         },
-        Check("p8TheTimeThatTheMachineWasOffCounts") { source in
+        Check("p8TimeWhileTheMachineWasOffCounts") { source in
             try await expectOneMinute(source, isRetry: true) { bench in
                 bench.clock.restartMachine(after: .seconds(15))
                 bench = try await bench.restarted()
@@ -31,7 +31,7 @@ extension Check {
                 .seconds(45 - 20)
             }
         },
-        Check("p8AMachineThatForgetsTheTimeLengthensNoWait") { source in
+        Check("p8AMachineThatForgetsTheTimeProlongsNoWait") { source in
             for jump in jumps where jump < .zero {
                 try await expectOneMinute(source, isRetry: true) { bench in
                     bench.clock.restartMachine(after: jump)
@@ -42,7 +42,7 @@ extension Check {
                 }
             }
         },
-        Check("p8AMomentOfTheCalendarFollowsTheClock") { source in
+        Check("p8ACalendarTimeFollowsTheClock") { source in
             for jump in jumps {
                 let bench = try await Workbench(source)
                 let dueAt = bench.now + .seconds(60)
@@ -77,7 +77,7 @@ extension Check {
                 try await source.end(bench.store)
             }
         },
-        Check("p8JobsThatAreReadyKeepTheirOrderAndTheirAge") { source in
+        Check("p8ReadyJobsKeepTheirOrderAndTheirAge") { source in
             for jump in jumps {
                 let bench = try await Workbench(source)
                 let old = try await bench.enqueue(bench.job(priority: .low))
@@ -94,7 +94,7 @@ extension Check {
                 try await source.end(bench.store)
             }
         },
-        Check("p8TheTimeSinceAScheduleFiredIsNotTheClocks") { source in
+        Check("p8SettingTheClockDoesNotChangeTheTimeSinceAScheduleFired") { source in
             for jump in jumps {
                 let bench = try await Workbench(source)
                 let schedule = Schedule(name: "it", calendar: [try CalendarExpression("daily")], definition: "step")

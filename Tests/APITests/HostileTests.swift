@@ -151,7 +151,7 @@ import Testing
     @Test func halfOpenConnectionsDoNotKeepOthersOut() async throws {
         try await TestServer.with(limits: ServerLimits(connections: 4, idle: .seconds(2))) { server in
             let peers = try (0..<8).map { _ in try RawPeer(server.socket) }
-            // The first four fill the server; each later one takes the place of one of them, or is closed in its time.
+            // The first four fill the server; each later connection replaces one of them, or is closed after its limit.
             #expect(try await server.client.status().state == .running)
             for peer in peers { _ = try await peer.readToEnd() }
         }
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    /// The socket takes some, and the server little more: most of what was asked for is never produced.
+    /// The socket accepts some bytes and the server produces little more: most of the answer is never produced.
     @Test(.timeLimit(.minutes(2))) func callerThatDoesNotReadIsDisconnected() async throws {
         try await TestServer.with(limits: ServerLimits(reading: .seconds(2))) { server in
             _ = try await server.control.enqueue(Array(repeating: .echo("a"), count: 10_000))
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    /// Neither the user's own connections nor their number keep anybody out, however long each may stay.
+    /// One user's connections keep no other caller out, however many there are and however long each stays open.
     @Test(.timeLimit(.minutes(2)), arguments: [true, false])
     func halfOpenConnectionsGiveWay(isUnlimited: Bool) async throws {
         try await TestServer.with(

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OpenConnectionsTests {
     private let root: UInt32 = 0
 
-    /// Admits a connection, or says that it is refused.
+    /// Admits a connection; nil when it is refused.
     private func connect(_ connections: OpenConnections, _ user: UInt32, isBusy: Bool) throws -> EmbeddedChannel? {
         let channel = EmbeddedChannel()
         connections.add(channel)
@@ -22,8 +22,8 @@ import Testing
         return (try? channel.writeOutbound(1)) == nil
     }
 
-    /// Users 1 to 4 fill their shares with requests that last; the rest is for others, and the very last for root.
-    @Test func lastConnectionsAreKeptForOthersAndForRoot() throws {
+    /// Users 1 to 4 fill their shares with long requests; the rest is for others, and the last connections for root.
+    @Test func lastConnectionsAreReservedForOthersAndForRoot() throws {
         let connections = OpenConnections(limits: ServerLimits(connections: 512), unlimitedUsers: [0])
         var held: [EmbeddedChannel] = []
         var counts: [UInt32: Int] = [:]
@@ -48,7 +48,7 @@ import Testing
         #expect(try connect(connections, 1000, isBusy: true) != nil)
     }
 
-    @Test func connectionThatIsIdleForLongestGivesWay() throws {
+    @Test func connectionThatHasBeenIdleLongestIsReplaced() throws {
         let connections = OpenConnections(
             limits: ServerLimits(connections: 64, connectionsPerUser: 2), unlimitedUsers: [])
         let first = try #require(try connect(connections, 1, isBusy: true))
@@ -62,8 +62,8 @@ import Testing
         withExtendedLifetime((third, fourth)) {}
     }
 
-    /// A user with few connections gets one of the user who has the most.
-    @Test func connectionOfTheUserWithTheMostGivesWay() throws {
+    /// A user with few connections replaces one of the user with the most.
+    @Test func connectionOfTheUserWithTheMostIsReplaced() throws {
         let connections = OpenConnections(
             limits: ServerLimits(connections: 64, connectionsPerUser: 60), unlimitedUsers: [])
         var many: [EmbeddedChannel] = []

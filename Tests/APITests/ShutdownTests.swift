@@ -79,14 +79,14 @@ import Testing
         }
     }
 
-    /// Its sender has just connected, and waits for a processor.
+    /// The sender has just connected, and waits for CPU time.
     @Test func firstRequestThatArrivesLongAfterTheStopIsAnswered() async throws {
         try await TestServer.with { server in
             let limits = ServerLimits(arrival: .zero, firstArrival: .seconds(120), drain: .seconds(120))
             try await withGroup(server, limits: limits) { path, group in
                 let peer = try RawPeer(path)
                 let second = try RawPeer(path)
-                // Connections are accepted in their order.
+                // Connections are accepted in the order in which they were opened.
                 try second.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                 #expect(try await second.readToEnd().contains("HTTP/1.1 200"))
                 await group.triggerGracefulShutdown()
@@ -97,8 +97,9 @@ import Testing
         }
     }
 
-    /// Servers follow one another on one socket, as where systemd holds it, while callers come who never try again.
-    @Test(.timeLimit(.minutes(3))) func restartsRefuseNobody() async throws {
+    /// Servers follow one another on one socket, as with systemd's socket activation, while callers connect that never
+    /// retry.
+    @Test(.timeLimit(.minutes(3))) func restartsRefuseNoCaller() async throws {
         try await TestServer.with { server in
             let path = server.directory + "/passed.sock"
             let passed = try ControlSocket(path: path, backlog: 512)
@@ -130,7 +131,7 @@ import Testing
                     try await running.value
                 }
                 isOver.fire()
-                // The last callers of each task.
+                // Serves the last callers of each task.
                 let last = ControlServer(
                     control: server.control, socket: ControlSocket(passed: dup(passed.descriptor)), logger: logger)
                 let running = Task { try await last.run() }

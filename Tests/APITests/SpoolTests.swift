@@ -31,7 +31,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: server.spool)
     }
 
-    @Test func fileIsKeptWholeForItsOwnerOnlyUntilItsJobsSucceeded() async throws {
+    @Test func fileIsKeptForItsOwnerUntilItsJobsHaveSucceeded() async throws {
         try await TestServer.with { server in
             let name = try await server.client.spool(Pieces(count: 100), size: 100 * 65536)
             #expect(name.hasPrefix("spool:"))

@@ -7,7 +7,7 @@ import Testing
 
 /// A daemon that restarts or crashes may close a connection before it answers.
 @Suite struct LostAnswerTests {
-    /// Reads one request a connection, and answers as told; nil closes the connection without an answer.
+    /// Reads one request per connection and sends the given answer; nil closes the connection without an answer.
     private final class Daemon: Sendable {
         let path: String
         private let descriptor: CInt
@@ -39,7 +39,7 @@ import Testing
                     let request = Self.read(connection)
                     self?.received.withLock { $0.append(request) }
                     if let text = answer(number) {
-                        // An answer that is cut promises more than it brings.
+                        // A truncated answer announces more bytes than it has.
                         let length = text.utf8.count + (text.hasSuffix("\ncut") ? 100 : 0)
                         let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n"
                         _ = send(connection, head + text, head.utf8.count + text.utf8.count, CInt(MSG_NOSIGNAL))
@@ -52,7 +52,7 @@ import Testing
         deinit {
             shutdown(descriptor, CInt(SHUT_RDWR))
             close(descriptor)
-            // A leftover in the temporary directory harms nobody.
+            // Losing the error is harmless: the folder stays in the temporary directory.
             try? FileManager.default.removeItem(atPath: directory)
         }
 
@@ -81,7 +81,7 @@ import Testing
     private static let duplicate = #"{"status":"duplicate","jobs":[7]}"#
 
     @Test(.timeLimit(.minutes(1)))
-    func anEnqueueIsSentAgainWithTheSameKeyOfItsOwn() async throws {
+    func anEnqueueWithoutAKeyIsSentAgainWithTheSameGeneratedKey() async throws {
         let daemon = try Daemon { $0 < 3 ? nil : Self.duplicate }
         let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)))
         let answers = try await SocketControl(path: daemon.path).enqueue([submission])
@@ -93,7 +93,7 @@ import Testing
         #expect(daemon.requests.count == 3)
         #expect(Set(daemon.requests).count == 1)
         #expect(daemon.requests[0].contains(#""key":"halyard-"#))
-        // Another request has another key.
+        // Another request gets another key.
         _ = try await SocketControl(path: daemon.path).enqueue([submission])
         #expect(Set(daemon.requests).count == 2)
     }
@@ -103,7 +103,7 @@ import Testing
         let daemon = try Daemon { $0 < 2 ? nil : Self.duplicate }
         let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)), key: "mine")
         guard case .duplicate? = try await SocketControl(path: daemon.path).enqueue([submission]).first else {
-            Issue.record("not told as a duplicate")
+            Issue.record("not reported as a duplicate")
             return
         }
         #expect(daemon.requests.allSatisfy { $0.contains(#""key":"mine""#) })
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// Null is no key: the daemon would carry the line out twice.
+    /// Null is not a key: the daemon would carry out the line twice.
     @Test(.timeLimit(.minutes(1)), arguments: [#""key":null"#, #""priority":"high""#])
     func linesWithoutAKeyAreSentOnce(field: String) async throws {
         let daemon = try Daemon { _ in nil }
@@ -149,7 +149,7 @@ import Testing
         let path = Mutex("")
     }
 
-    /// That nobody listens any more does not say that nothing was stored.
+    /// The request may have been stored even if no daemon listens any longer.
     @Test(.timeLimit(.minutes(1)))
     func aLostAnswerStaysUnknownWhenTheDaemonIsGone() async throws {
         let place = Place()
@@ -166,9 +166,9 @@ import Testing
         #expect(daemon.requests.count == 1)
     }
 
-    /// It might be done twice.
+    /// Otherwise it could be carried out twice.
     @Test(.timeLimit(.minutes(1)))
-    func whatIsNotRepeatableIsSentOnce() async throws {
+    func anUnrepeatableCallIsSentOnce() async throws {
         let daemon = try Daemon { _ in nil }
         let error = await #expect(throws: ControlProblem.self) {
             try await SocketControl(path: daemon.path).run(schedule: "nightly")
@@ -177,9 +177,9 @@ import Testing
         #expect(daemon.requests.count == 1)
     }
 
-    /// A request that ends every daemon must not do so for ever.
+    /// A request that crashes every daemon must not be repeated forever.
     @Test(.timeLimit(.minutes(1)))
-    func itGivesUpAfterSomeTries() async throws {
+    func aRequestIsGivenUpAfterSomeTries() async throws {
         let daemon = try Daemon { _ in nil }
         let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: daemon.path).status() }
         #expect(error?.code == .unavailable)

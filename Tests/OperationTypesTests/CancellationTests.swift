@@ -68,7 +68,7 @@ import Testing
         #expect(!CancellationToken.none.canCancel)
     }
 
-    /// Each source used to take frames of the stack.
+    /// Each linked source used to take stack frames.
     @Test func linkedSourcesCancelWithoutRecursion() {
         let sources = (0..<100_000).map { _ in CancellationTokenSource() }
         for (source, next) in zip(sources, sources.dropFirst()) { source.token.register { next.cancel() } }
@@ -171,13 +171,13 @@ import Testing
         #expect(own.isCancelling)
     }
 
-    @Test func aLinkedSourceThatIsGoneLeavesNothingInItsTokens() {
+    @Test func aReleasedLinkedSourceLeavesNothingInItsTokens() {
         let parent = CancellationTokenSource()
         for _ in 0..<1000 { _ = CancellationTokenSource(linkedTo: parent.token) }
         #expect(parent.token.state!.capacityInUse < 10)
     }
 
-    @Test func aTokenIsAwaited() async throws {
+    @Test func aTokenCanBeAwaited() async throws {
         let source = CancellationTokenSource()
         async let cancelled: Void = source.token.cancelled()
         source.cancel()

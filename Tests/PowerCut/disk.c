@@ -1,29 +1,33 @@
-// A disk and a page cache for one database, to be preloaded (LD_PRELOAD) into a program that uses it.
+// Simulates a disk and a page cache for one database. It is preloaded (LD_PRELOAD) into a program that uses the
+// database.
 //
-// The files show what the page cache holds; beside them is kept what the disk holds. A sync copies the pages that were
-// written since the last one. A sync that fails behaves as on Linux: the pages count as written, keep their contents in
-// memory, and the disk keeps what it had. A page whose first write failed reads as zeros from the disk until it has left
-// memory, even when it is written and synced again (ext4: its extent stays unwritten). Dropping pages from memory
-// (POSIX_FADV_DONTNEED), or the kernel evicting one, shows again what the disk holds.
+// The files contain what the page cache holds; separate files contain what the disk holds. A sync copies the pages that
+// were
+// written since the last one. A failed sync behaves as on Linux: the pages count as written and keep their contents in
+// memory, but the disk is unchanged. A page whose first write failed reads as zeros from the disk until it has left
+// memory,
+// even if it is written and synced again (ext4: its extent stays unwritten). When pages are dropped from memory
+// (POSIX_FADV_DONTNEED) or evicted, reads return the disk's contents again.
 //
-// Everything is recorded in order, for those who rebuild the disks that a power cut could leave. A record is: kind (1
+// Everything is recorded in order, so that tests can rebuild the disks that a power cut could leave. A record is: kind
+// (1
 // byte), file (1), offset (8), length (4), then `length` bytes, all little-endian:
 //   w write            the bytes at the offset
 //   t truncated        to the offset
 //   s synced
-//   f sync failed      the numbers (4 bytes) of the pages that reached the disk all the same
+//   f sync failed      the numbers (4 bytes) of the pages that reached the disk nevertheless
 //   e evicted          the numbers of the pages that left memory; empty: all that were not dirty
-//   l linked           the bytes are one byte: the file that has the new name
+//   l linked           one byte: the file that has the new name
 //   u removed
-//   a acknowledged     by the program under test; the offset is a number of its own
+//   a acknowledged     by the program under test; the offset is a number that the program chooses
 //
 // HALYARD_DISK            the directory of the disk and of the record, "log"
 // HALYARD_DISK_DATABASE   the database's path
 // HALYARD_DISK_FAILS      the syncs of this process that fail: "3,7"
-// HALYARD_DISK_FAILED_READ  the read of this process that fails, "5"; "5+": and all after it
-// HALYARD_DISK_KEEPS      the files that DONTNEED does not drop, though it looks so: "0" the database, "1" the log
+// HALYARD_DISK_FAILED_READ  the read of this process that fails, "5"; "5+": and all later ones
+// HALYARD_DISK_KEEPS      the files that DONTNEED only seems to drop: "0" the database, "1" the log
 // HALYARD_DISK_IGNORES    the files whose syncs do nothing
-// HALYARD_DISK_SEED       draws what a failed sync wrote all the same, and what is evicted; 0 for nothing of both
+// HALYARD_DISK_SEED       selects which pages a failed sync writes nevertheless, and which are evicted; 0 for none
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,9 +55,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char database[512], fails[256], keeps[8], ignores[8];
 static uint64_t seed;
 static int record_descriptor = -1, sync_count, read_count, failed_read, reads_stay_broken;
-// One more than the file's number; 0 for what is not watched.
+// The file's number plus one; 0 for descriptors that are not watched.
 static unsigned char watched[max_descriptors];
-// Kept in files, since the page cache outlives the process.
+// These are mapped files, since the page cache outlives the process.
 static unsigned char *pages[max_files];
 static int disks[max_files];
 
@@ -138,7 +142,7 @@ static void evict(int file, int descriptor, int number) {
     pages[file][number] &= (unsigned char)~unwritten;
 }
 
-// MARK: What the program calls
+// MARK: Functions that the program calls
 
 static int remember(int descriptor, const char *path) {
     int file = file_named(path);
@@ -288,7 +292,7 @@ int mincore(void *start, size_t length, unsigned char *residency) {
     return 0;
 }
 
-// The files may be in memory, where there would be nothing to prove.
+// Pretends that the files are not in memory, since the store would skip its checks there.
 int fstatfs(int descriptor, struct statfs *facts) {
     int code = REAL(fstatfs)(descriptor, facts);
     if (file_of(descriptor) >= 0) facts->f_type = EXT4_SUPER_MAGIC;

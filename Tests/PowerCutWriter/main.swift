@@ -1,9 +1,9 @@
-// Opens a store, writes to it, and notes what was acknowledged, in the record of the disk that is preloaded into it
+// Opens a store, writes to it, and adds every acknowledged write to the record of the preloaded disk
 // (Tests/PowerCut/disk.c).
 //
 //   PowerCutWriter DATABASE ROUNDS stop|kill [CURE]
 //
-// CURE is done before the store opens the database: what does not help after a failed sync.
+// CURE is an ineffective measure after a failed sync, taken before the store opens the database.
 
 import Foundation
 import Glibc
@@ -20,7 +20,7 @@ let path = arguments[1]
 let record = open(disk + "/log", O_WRONLY | O_APPEND | O_CLOEXEC)
 guard record >= 0 else { exit(66) }
 
-/// A positive number is a job, a negative one the result of a job.
+/// - Parameter number: Positive for a job, negative for the result of a job.
 func acknowledge(_ number: Int64) {
     var bytes: [UInt8] = [UInt8(ascii: "a"), 0]
     withUnsafeBytes(of: number.littleEndian) { bytes += $0 }

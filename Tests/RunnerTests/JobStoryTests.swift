@@ -19,7 +19,7 @@ import Testing
         return JobStory(logger: logger)
     }
 
-    /// Every job that ended is found by its number, however many end at once.
+    /// Every ended job can be found by its number, however many end at once.
     @Test(arguments: [(JobState.skipped, JobChange.Cause.dependency(JobID(9000))), (.cancelled, .cancelled)])
     func theEndOfEveryJobIsTold(state: JobState, cause: JobChange.Cause) {
         for count in [1, JobStory.alone, JobStory.alone + 1, JobStory.jobsInEntry + 1, 2000] {
@@ -74,7 +74,7 @@ import Testing
         #expect(recorder.all.isEmpty)
     }
 
-    @Test func enqueuesAreToldAtDebug() {
+    @Test func enqueuesAreLoggedAtDebug() {
         let recorder = LogRecorder()
         story(recorder).changed(changes(3, .ready, .accepted))
         #expect(recorder.all.isEmpty)

@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    /// A retry and `--in`, each of a minute: they start a minute later, whatever is done to the clock.
+    /// A retry and `--in`, each with a wait of a minute, start a minute later even if the clock is set.
     @Test(arguments: [60, 3600, 86_400, -60, -3600, -86_400])
     func p8AWaitEndsWhenItsTimeHasPassedWhateverIsDoneToTheClock(_ seconds: Int) async throws {
         let thrice = RetryPolicy(attempts: 2, delay: .constant(.seconds(60)))
@@ -210,7 +210,7 @@ import Testing
                 harness.wall.advance(by: .seconds(20))
                 harness.wall.jump(to: harness.wall.now + .seconds(seconds))
                 #expect(await runner.proveProgress())
-                // The end of the wait on the clock as it is now; nothing has started.
+                // The alarm is at the end of the wait on the current clock; nothing has started.
                 #expect(harness.wall.armed == [harness.wall.now + .seconds(40)])
                 for job in [retried, waiting] {
                     #expect(try await harness.store.job(job)?.state == .scheduled)

@@ -6,7 +6,7 @@ import SQLite
 import SQLiteStore
 import Testing
 
-/// What is opened is what the disk holds, not what the page cache shows (P1, P11).
+/// A store opens the contents of the disk, not of the page cache (P1, P11).
 @Suite struct ColdStartTests {
     private let directory: TemporaryDirectory
     private var path: String { directory.database }
@@ -28,12 +28,12 @@ import Testing
         try "\n\n\(text)\n".write(toFile: path + "-lock", atomically: false, encoding: .utf8)
     }
 
-    /// A connection that stays open keeps the database from being read from the disk again.
+    /// An open connection prevents reading the database from the disk again.
     @Test(arguments: Boot.allCases)
     private func p1BesideAReaderAStoreOpensOnlyWhereNoSyncFailed(boot: Boot) async throws {
         let store = try directory.open()
-        // In a process of its own: closing a file drops the locks that this process has on it. It waits for a pipe that
-        // nobody writes to.
+        // The reader is a separate process, since closing a file drops the locks that this process has on it. It waits
+        // on a pipe without a writer.
         let pipe = path + "-pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         let reader = try ChildProcess(
@@ -64,7 +64,7 @@ import Testing
         #expect(try String(contentsOfFile: path + "-lock", encoding: .utf8).isEmpty)
     }
 
-    /// The kernel keeps what somebody has mapped.
+    /// The kernel keeps mapped pages in memory.
     @Test func p1AFileThatStaysInMemoryIsNamed() async throws {
         try await makeDatabase()
         try leaveMark("failed-sync")
@@ -78,10 +78,10 @@ import Testing
         }
         let sum = UnsafeRawBufferPointer(start: mapping, count: size).reduce(0) { $0 &+ Int($1) }
         try #require(sum > 0)
-        // Where temporary files live in memory alone there is no disk to read from.
+        // If temporary files are only in memory, there is no disk to read from.
         if try isInMemory() { return }
         #expect(try refusal() == .stillCached(path: path))
-        // Without the mark what is in memory is what the disk has.
+        // Without the mark, memory and disk are equal.
         try leaveMark("")
         await (try directory.open()).close()
     }
@@ -93,8 +93,8 @@ import Testing
         return fields.max { $0[1].count < $1[1].count }?[2] == "tmpfs"
     }
 
-    /// A file that is too large to be checked at each start is checked after a statement met damage.
-    @Test func p11DamageThatWasMetIsLookedForOnTheDisk() async throws {
+    /// A file that is too large for a check at each start is checked after a statement has found damage.
+    @Test func p11ReportedDamageIsCheckedOnTheDisk() async throws {
         try await makeDatabase()
         let root = try #require(
             try Connection(path: path, access: .readOnly).integer(

@@ -3,8 +3,8 @@ import Testing
 
 @testable import SQLiteStore
 
-/// No statement of a job's life builds a temporary table, and no constraint does: `state IN (3, 4, 5)` in a CHECK cost a
-/// third of every statement's time.
+/// No statement in a job's life builds a temporary table, and no constraint does: `state IN (3, 4, 5)` in a CHECK took
+/// a third of every statement's time.
 @Suite struct EphemeralTableTests {
     private static let temporary: Set<String> = ["OpenEphemeral", "OpenAutoindex", "SorterOpen"]
 
@@ -13,7 +13,8 @@ import Testing
         return try Opening(lock, StoreOptions(walBytes: 0)).writer()
     }
 
-    /// Statements that change settings, or delete; no job's life runs them. Each says what needs the temporary table.
+    /// Statements that change settings or delete rows, which are not part of a job's life, with the reason for the
+    /// temporary table.
     private static let exceptions: [(beginning: String, reason: String)] = [
         ("SELECT   'definition', name", "lists what uses a queue, sorted"),
         ("DELETE FROM job WHERE id", "deletes the rows that refer to the job as well"),
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    /// Also of tables that the writer's statements write rarely, and of columns that they do not write.
+    /// Also checks tables that the writer rarely writes, and columns that it does not write.
     @Test func noConstraintBuildsATemporaryTable() throws {
         let directory = try TemporaryDirectory()
         let connection = try writer(directory).connection
@@ -54,7 +55,7 @@ import Testing
                 "INSERT INTO \"\(table)\" VALUES (\(values))", "UPDATE \"\(table)\" SET \(settings) WHERE rowid = ?",
             ] {
                 guard let opcodes = try? connection.opcodes(of: text) else {
-                    // A table without rowid.
+                    // A table without rowid has no such statement.
                     #expect(text.hasPrefix("UPDATE"))
                     continue
                 }
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    /// The test of the test: the CHECK as it was is found.
+    /// Tests the test: it finds the CHECK in its old form.
     @Test func aListOfThreeBuildsATemporaryTable() throws {
         let connection = try Connection(path: ":memory:", access: .readWriteCreate)
         try connection.execute(

@@ -4,7 +4,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 
-/// One file is one database, whatever names it has or had; and a store whose files lose their names ends.
+/// One file is one database, whatever its names; and a store ends when its files lose their names.
 @Suite struct FileNamesTests {
     private let directory: TemporaryDirectory
     private let now = Timestamp(milliseconds: 1_750_000_000_000)
@@ -47,8 +47,8 @@ import Testing
         await (try directory.open()).close()
     }
 
-    /// A crash between the two steps that name a new database.
-    @Test func theNameUnderWhichADatabaseIsCreatedIsNoSecondName() async throws {
+    /// A crash between the two naming steps of a new database.
+    @Test func theDraftNameOfANewDatabaseIsNotASecondName() async throws {
         let store = try directory.open()
         await store.close()
         try FileManager.default.linkItem(atPath: path, toPath: path + "-new")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// What the store reports as its end.
+    /// The reason with which the store ends.
     private func end(of store: SQLiteJobStore, after body: () throws -> Void) async throws -> StoreError? {
         let (changes, told) = AsyncStream.makeStream(of: StoreError.self)
         let observation = store.observe { if case .stopped(let error) = $0 { told.yield(error) } }
@@ -102,12 +102,12 @@ import Testing
         await store.close()
         switch suffix {
         case "":
-            // P11: nothing is begun in its place, and no log is given to what is.
+            // P11: no new database is created in its place, and the log is not applied to another one.
             #expect(throws: StoreOpenError.lost(path: path)) { _ = try directory.open() }
             if loss != .renamed { return }
             rename(path + "-away", path)
         case "-wal", "-shm":
-            // Whatever somebody put there is not for SQLite.
+            // Removes the file that replaced it before SQLite opens it.
             unlink(file)
         default: break
         }
@@ -128,7 +128,7 @@ import Testing
         await (try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: inner + "/halyard.db"))).close()
     }
 
-    /// Even before anybody has noticed.
+    /// The commit notices it without the watch.
     @Test(arguments: ["", "-wal"], [Loss.removed, .replaced])
     func p1NothingIsAcknowledgedOnceTheDatabaseOrItsLogIsGone(suffix: String, loss: Loss) async throws {
         let store = try await openWithDefinition(StoreOptions(watchesFiles: false))
@@ -140,7 +140,7 @@ import Testing
         await store.close()
     }
 
-    @Test(.timeLimit(.minutes(1))) func whatOthersDoInTheDirectoryIsNoLoss() async throws {
+    @Test(.timeLimit(.minutes(1))) func changesToOtherFilesInTheDirectoryAreNotALoss() async throws {
         let store = try await openWithDefinition()
         for _ in 0..<50 {
             try Data([1]).write(to: URL(filePath: directory.path + "/else"))

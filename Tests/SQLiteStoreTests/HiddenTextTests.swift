@@ -5,9 +5,10 @@ import Testing
 @testable import SQLite
 @testable import SQLiteStore
 
-/// The schema refuses in names what `HiddenCharacter` finds, and a migration shows what older databases hold of it.
+/// The schema refuses the characters in names that `HiddenCharacter` finds, and a migration replaces them in older
+/// databases.
 @Suite struct HiddenTextTests {
-    /// Every CHECK of the rule is the same but for its column, so one is looked at, with every block that has such a
+    /// All CHECKs of the rule differ only in the column, so this tests one of them, with every block that has such a
     /// character.
     @Test func theSchemaAndTheRuleAgree() throws {
         let directory = try TemporaryDirectory()
@@ -62,7 +63,7 @@ import Testing
         #expect(connection.changes > 0)
     }
 
-    @Test func theStoreRefusesThemByField() async throws {
+    @Test func theStoreRefusesThemAndNamesTheField() async throws {
         let directory = try TemporaryDirectory()
         let store = try directory.open()
         try await store.change(
@@ -84,8 +85,8 @@ import Testing
         await store.close()
     }
 
-    /// What older releases let in: renamed, unique as before, and whatever names it follows.
-    @Test func anOlderDatabaseShowsThem() async throws {
+    /// Names that older releases accepted are renamed, stay unique, and references to them are updated.
+    @Test func theMigrationReplacesThem() async throws {
         let directory = try TemporaryDirectory()
         let fixture = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures/schema-1.sql")
         do {

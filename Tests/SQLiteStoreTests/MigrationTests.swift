@@ -102,7 +102,7 @@ import Testing
         #expect(Migration.all.map(\.version) == Array(1...Migration.current))
     }
 
-    /// A database at version 0 of ours gets every step.
+    /// A database of ours at version 0 gets every migration.
     @Test func anOlderDatabaseGetsTheStepsItLacks() throws {
         let directory = try TemporaryDirectory()
         let connection = try Connection(path: directory.database, access: .readWriteCreate)
@@ -115,7 +115,7 @@ import Testing
         #expect(try connection.integer("SELECT count(*) FROM queue") == 1)
     }
 
-    /// A step that goes wrong after the rebuilds, in each way that one can.
+    /// The ways in which a step can fail after the rebuilds.
     enum Mishap: CaseIterable {
         case statement, rowsLost, danglingRows, noRoom
 
@@ -172,7 +172,7 @@ import Testing
         #expect(try connection.integer("PRAGMA foreign_keys") == 1)
     }
 
-    /// Why foreign keys are off meanwhile: with them, the drop deletes every result.
+    /// The reason why foreign keys are off during a migration: otherwise the drop deletes every result.
     @Test func aRebuildWithForeignKeysOnWouldDeleteResults() throws {
         let directory = try TemporaryDirectory()
         try Self.database(ofSchema: 1, in: directory)
@@ -188,7 +188,7 @@ import Testing
         #expect(try connection.integer("SELECT count(*) FROM result") == 3)
     }
 
-    /// Killed after each step, also when the log already holds pages of the unfinished transaction.
+    /// The process is killed after each step, also when the log already contains pages of the unfinished transaction.
     @Test(arguments: 1...Migration.m002.steps.count)
     func p11AProcessThatIsKilledInAMigrationLeavesTheOldVersion(after steps: Int) async throws {
         let directory = try TemporaryDirectory()
@@ -198,7 +198,7 @@ import Testing
             let connection = try Connection(path: path, access: .readWrite)
             try connection.setBusyTimeout(milliseconds: 5000)
             try connection.configure(path: path, isWriter: true, options: StoreOptions(walBytes: 0))
-            // Every page goes to the log at once.
+            // With this cache every page goes to the log at once.
             try connection.execute("PRAGMA cache_size = 1")
             let kill = Migration.Step.swift { (_) throws(SQLiteError) in _ = Glibc.kill(getpid(), SIGKILL) }
             let done = Array(Migration.m002.steps.prefix(steps))
@@ -216,7 +216,7 @@ import Testing
         #expect(try found.integer("SELECT count(*) FROM result") == 3)
     }
 
-    /// However many rows there are, memory holds some pages of them.
+    /// However many rows there are, memory holds only a few pages.
     @Test func manyRowsNeedLittleMemory() async throws {
         let directory = try TemporaryDirectory()
         try Self.database(ofSchema: 1, in: directory)
@@ -225,7 +225,7 @@ import Testing
             let connection = try Connection(path: path, access: .readWrite)
             try connection.setBusyTimeout(milliseconds: 5000)
             try connection.configure(path: path, isWriter: true, options: StoreOptions(walBytes: 0))
-            // Half of them in a graph, so that its index grows as well: 30 MB in all.
+            // Half of the rows are in a graph, so that its index grows as well: 30 MB in all.
             try connection.execute(
                 """
                 WITH RECURSIVE n (i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
@@ -243,7 +243,7 @@ import Testing
     }
 }
 
-/// The most memory this process has used, in bytes.
+/// The peak memory of this process, in bytes.
 private func peakMemory() -> Int {
     var usage = rusage()
     getrusage(RUSAGE_SELF.rawValue, &usage)
@@ -290,7 +290,7 @@ private struct Contents: Equatable {
 }
 
 extension Connection {
-    /// The text of every table, index and view, without what a rename changes in it.
+    /// The SQL of every table, index and view, without the changes that a rename makes.
     fileprivate var schema: [String] {
         get throws {
             let statement = prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")

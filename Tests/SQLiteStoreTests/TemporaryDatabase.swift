@@ -8,7 +8,7 @@ import Testing
 final class TemporaryDirectory: Sendable {
     let path: String
 
-    /// - Parameter inMemory: Where there is such a place; for many files that need no disk.
+    /// - Parameter inMemory: Whether to use a file system in memory, if there is one; for many files that need no disk.
     init(inMemory: Bool = false) throws {
         let parent =
             inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : FileManager.default.temporaryDirectory.path
@@ -25,7 +25,7 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Without a watch of its own unless asked: the kernel has 128 for all tests that run at once.
+    /// Opens the store, by default without a file watch: the kernel's limit is 128 for all tests that run at once.
     func open(
         _ options: StoreOptions = StoreOptions(watchesFiles: false), clock: any StoreClock = SystemStoreClock()
     ) throws -> SQLiteJobStore {
@@ -33,7 +33,7 @@ final class TemporaryDirectory: Sendable {
     }
 }
 
-/// Clocks that stand still, as the moment does that these tests give to every request.
+/// Stopped clocks, since these tests use the same time for every request.
 struct StoppedClock: StoreClock {
     let wall: Timestamp
     var boot: String { "the only one" }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A variable that closures on any thread may change; `value += 1` and the like are one step.
+/// A variable that closures on any thread may change; `value += 1` and the like are atomic.
 ///
-/// SAFETY: The content is only reached with the lock held.
+/// SAFETY: The content is accessed only with the lock held.
 public final class Shared<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var content: Value

@@ -10,8 +10,8 @@ final class RawPeer: Sendable {
         guard code == 0 else { throw TestFailure("connect: \(code)") }
     }
 
-    /// Many of them, each of which has sent `text`. Connecting waits while the listener's queue is full, so it is done on
-    /// another thread.
+    /// Opens many connections and sends `text` on each. `connect` blocks while the listener's queue is full, so this
+    /// runs on another thread.
     static func connect(_ count: Int, to path: String, sending text: String) async throws -> [RawPeer] {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
@@ -84,7 +84,7 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// Returns once the other side has closed the connection, whatever of it is not read yet.
+    /// Returns once the other side has closed the connection, even if there are unread bytes.
     func waitForHangUp() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             Thread.detachNewThread { [descriptor] in

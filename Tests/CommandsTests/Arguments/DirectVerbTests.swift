@@ -4,8 +4,8 @@ import Testing
 @testable import Commands
 
 @Suite struct DirectVerbTests {
-    /// A verb that is missing here would only be slower; one that is another would be wrong.
-    @Test func everyVerbIsParsedAsByTheWholeParser() throws {
+    /// A missing verb would only be slower, but a wrong one would be an error.
+    @Test func everyVerbIsParsedAsByTheFullParser() throws {
         for verb in Halyard.configuration.subcommands {
             let name = try #require(verb.configuration.commandName)
             let direct = DirectVerb.verb(named: name)

@@ -92,7 +92,7 @@ final class Workshop: Sendable {
     }
 }
 
-/// Clocks that stand still, as the moment does that these tests give to every request.
+/// Stopped clocks, since these tests use the same time for every request.
 struct StoppedClock: StoreClock {
     let wall: Timestamp
     var boot: String { "the only one" }

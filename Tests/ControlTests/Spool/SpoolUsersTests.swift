@@ -51,7 +51,7 @@ import Testing
                 claimed.map { AttemptEnd(lease: $0.lease, ending: ending) }, claim: nil, now: Samples.moment)
         }
 
-        /// Enqueues the job and brings it to that outcome. Returns its graph's jobs.
+        /// Enqueues the job, ends it with that outcome, and returns its graph's jobs.
         func end(_ graph: NewGraph, as outcome: String) async throws -> [JobID] {
             var graph = graph
             if outcome == "skipped" {
@@ -69,14 +69,14 @@ import Testing
             return jobs
         }
 
-        /// Prunes these jobs alone, as ``StoreControl`` does.
+        /// Prunes only these jobs, as ``StoreControl`` does.
         func prune(_ jobs: [JobID]) async throws {
             let below = JobID((jobs.map(\.rawValue).max() ?? 0) + 1)
             let step = try await files.store.prune(
                 PruneRequest(finishedBefore: Samples.moment + .seconds(1)), below: below, limit: jobs.count)
             #expect(step.deleted == jobs.count)
             await users.releasePruned((step.next?.rawValue ?? 0)..<below.rawValue)
-            // Files are removed on the spool's thread, which answers this afterwards.
+            // Waits for the spool's thread, which removes files before it answers this call.
             _ = try await spool.files()
         }
     }
@@ -145,7 +145,7 @@ import Testing
 
     private static let failure = AttemptEnd.Ending.failed(JobFailure(code: "broken", message: "It broke."))
 
-    /// The caller may have deleted his own copy, and the job can be retried.
+    /// The caller may have deleted the original, and the job can be retried.
     @Test(arguments: ["failed", "cancelled", "skipped"])
     func aFileStaysForAJobThatEndedWithoutSuccessUntilItIsPruned(outcome: String) async throws {
         try await TestStore.with { files in
@@ -155,13 +155,13 @@ import Testing
             #expect(try await bench.spool.files() == [file])
             #expect(bench.users.report.keptFiles == 1 && bench.users.report.keptBytes == 3)
 
-            // A new start knows it as well, and does not take an old file for a leftover.
+            // A restart knows it as well, and does not treat an old file as a leftover.
             let restarted = SpoolUsers(spool: bench.spool, store: files.store)
             try await restarted.recover(now: Samples.moment + Spool.leftoverAge + .seconds(1))
             #expect(try await bench.spool.files() == [file])
             #expect(restarted.report == bench.users.report)
 
-            // A retry names the same file, which stays for the retried job when the first one is pruned.
+            // A retry names the same file, which is kept for the retried job when the first one is pruned.
             #expect(bench.users.problem(of: graph) == nil)
             let again = try await bench.enqueue(graph)
             #expect(bench.users.report.keptFiles == 0)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func theSuccessOfARetryLeavesTheFileToTheJobThatFailed() async throws {
+    @Test func theSuccessOfARetryKeepsTheFileForTheFailedJob() async throws {
         try await TestStore.with { files in
             let bench = try await Bench(files)
             let (graph, file) = try await bench.job()
@@ -192,8 +192,8 @@ import Testing
         }
     }
 
-    /// Between the retry's look at the file and its commit, the job that it repeats may be pruned.
-    @Test func aFileStaysForARetryThatIsUnderWayWhileItsJobIsPruned() async throws {
+    /// The repeated job may be pruned between the retry's check of the file and its commit.
+    @Test func aFileIsKeptForARetryInProgressWhileItsJobIsPruned() async throws {
         try await TestStore.with { files in
             let bench = try await Bench(files)
             let (graph, file) = try await bench.job()
@@ -208,8 +208,8 @@ import Testing
         }
     }
 
-    /// `halyard prune` works without a daemon, and then nobody removes files.
-    @Test func theFileOfAJobThatWasPrunedWithoutADaemonIsALeftover() async throws {
+    /// `halyard prune` also works without a daemon, and then no process removes files.
+    @Test func theFileOfAJobPrunedWithoutADaemonBecomesALeftover() async throws {
         try await TestStore.with { files in
             let bench = try await Bench(files)
             let (graph, file) = try await bench.job()

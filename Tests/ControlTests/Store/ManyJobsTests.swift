@@ -14,7 +14,8 @@ import Testing
         StoreControl(store: files.store, database: files.database, version: "test", now: { Samples.moment })
     }
 
-    /// A commit holds up every other write: thirty graphs of a thousand jobs take many, and all are accepted.
+    /// A commit holds up every other write, so thirty graphs of a thousand jobs take many commits, and all are
+    /// accepted.
     @Test func manyGraphsAreWrittenInSeveralCommits() async throws {
         try await TestStore.with { files in
             try await files.store.change(DefinitionChange(graphs: [Self.graph(nodes: 1000)]), now: Samples.moment)

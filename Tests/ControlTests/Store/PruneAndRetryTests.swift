@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// P1: the caller who got no answer asks again.
+    /// P1: a caller that got no answer sends the request again.
     @Test func aRetryWithAKeyIsRepeatedHarmlessly() async throws {
         try await Bench.with { bench in
             let receipt = try await bench.control.enqueue(Submission(.definition("echo")))
@@ -57,7 +57,7 @@ import Testing
             try await bench.endAll(.succeeded(.emptyObject))
             #expect(try await bench.control.retry(job, dependents: false, key: "again") == again)
             #expect(try await bench.control.jobs(JobFilter()).count == 2)
-            // Another request, or no key that a person can read.
+            // The key of another request, or a key with hidden characters.
             for (id, dependents, key, code) in [
                 (job, true, "again", ControlProblem.Code.keyReused), (again.jobs[0], false, "again", .keyReused),
                 (job, false, "a\u{1B}", .invalidRequest), (job, false, "", .invalidRequest),

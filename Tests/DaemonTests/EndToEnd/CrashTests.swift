@@ -111,14 +111,14 @@ import Testing
         }
     }
 
-    /// P14: a job during which the daemon dies takes none of its neighbours along, however often it dies.
+    /// P14: a job that crashes the daemon harms no other job, however often the daemon crashes.
     @Test(.timeLimit(.minutes(3)))
-    func onlyTheGuiltyJobIsGivenUp() async throws {
+    func onlyTheGuiltyJobFails() async throws {
         let bed = try TestBed()
         try bed.configure("max_rescues: 1")
         let innocent = (1...5).map { "/gate/\($0)" }
         let guilty = "/hang/guilty"
-        // The daemon is killed when it has asked for the guilty page, and for this many in all.
+        // The daemon is killed when it has requested the guilty page and this many pages in all.
         func crash(requests: Int, _ body: () async throws -> Void = {}) async throws {
             let seen = bed.server.requests.all.count
             try await bed.withDaemon { daemon in
@@ -135,7 +135,7 @@ import Testing
         try await crash(requests: 6)
         // Now all of them are on trial together.
         try await crash(requests: 6)
-        // And now each alone: the innocent get through.
+        // Now each runs alone, and the innocent jobs succeed.
         bed.server.openGate()
         for _ in 1...2 { try await crash(requests: 1) }
         try await bed.withDaemon { _ in

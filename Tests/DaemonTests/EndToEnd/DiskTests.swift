@@ -2,11 +2,11 @@ import Foundation
 import Programs
 import Testing
 
-/// The real daemon on a disk that fails, with files that go away, and with too few files to open.
+/// The real daemon on a failing disk, with files that disappear, and with a low limit of open files.
 @Suite(.serialized) struct DiskTests {
-    /// Accepts jobs until the disk fails, restarts on the healthy disk, accepts eight more, and loses its power.
+    /// Accepts jobs until the disk fails, restarts on the healthy disk, accepts eight more jobs, and cuts the power.
     ///
-    /// - Returns: How many of the acknowledged jobs the disk does not hold; nil where the disk did not fail.
+    /// - Returns: How many of the acknowledged jobs are missing on the disk; nil if the disk did not fail.
     private func lossesAfterAFailedSync(_ sync: Int, keepsPageCache: Bool) async throws -> Int? {
         let bed = try TestBed()
         let state = bed.folder.path + "/disk"
@@ -37,7 +37,7 @@ import Testing
             for _ in 0..<8 { _ = try await accept() }
             #expect(accepted.count == before + 8)
         }
-        // The power is cut: what was never synced is not on the disk.
+        // The power is cut: data that was never synced is not on the disk.
         let cut = bed.folder.path + "/cut.db"
         for (number, suffix) in ["", "-wal"].enumerated() {
             try FileManager.default.copyItem(atPath: state + "/\(number).disk", toPath: cut + suffix)
@@ -51,8 +51,8 @@ import Testing
         #expect(try await lossesAfterAFailedSync(sync, keepsPageCache: false) == 0)
     }
 
-    /// The test of the test above.
-    @Test(.timeLimit(.minutes(2))) func aDaemonThatTrustsThePageCacheIsSeenToLose() async throws {
+    /// Tests the test above.
+    @Test(.timeLimit(.minutes(2))) func aDaemonThatTrustsThePageCacheLosesJobs() async throws {
         #expect(try await lossesAfterAFailedSync(19, keepsPageCache: true) ?? 0 > 0)
     }
 
@@ -66,7 +66,7 @@ import Testing
         }
         let next = try bed.launch()
         if suffix.isEmpty {
-            // P11: it begins with no other in its place.
+            // P11: it creates no new database in its place.
             #expect(await next.waitForEnd() == .exited(78))
             #expect(next.errors.text.contains("Put it back"))
         } else {
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// Whatever the limit, the daemon runs or says why not: it never dies of a signal, and may be started again.
-    @Test(.timeLimit(.minutes(3))) func tooFewFilesToOpenAreNamed() async throws {
+    /// Whatever the limit, the daemon runs or says why not: it is never killed by a signal, and may be started again.
+    @Test(.timeLimit(.minutes(3))) func aTooLowLimitOfOpenFilesIsReported() async throws {
         let bed = try TestBed()
         var isReadyAt: [Int] = []
         for limit in Array(4...16) + [27, 40, 60, 66, 67, 68, 72, 80] {
@@ -100,7 +100,7 @@ import Testing
                 isReadyAt.append(limit)
             } else {
                 #expect(end == .exited(74), "limit \(limit): \(daemon.errors.text)")
-                // Below that the C library cannot load the program.
+                // With a lower limit the C library cannot load the program.
                 #expect(limit < 5 || daemon.errors.text.contains("Raise the limit"), "\(limit): \(daemon.errors.text)")
             }
         }

@@ -2,7 +2,7 @@ import Glibc
 import Programs
 import Testing
 
-/// A service that systemd starts for a caller, and that must not start.
+/// A service that systemd starts for a caller, but that cannot start.
 @Suite(.serialized) struct FailedStartTests {
     /// Runs the daemon as systemd does when the first caller connects.
     private func activate(_ bed: TestBed, _ arguments: [String] = []) async throws -> ChildProcess {
@@ -16,7 +16,7 @@ import Testing
         return activator
     }
 
-    /// Several callers, one after the other, are answered by one process, whose end needs no patience.
+    /// Expects that one process answers several callers, one after the other, and then ends.
     private func expectRefusals(
         _ bed: TestBed, _ arguments: [String] = [], reason: String, errno: Int32 = EINVAL
     ) async throws {
@@ -34,7 +34,7 @@ import Testing
             #expect(refused.errors.contains(reason), "\(refused.errors)")
             #expect(refused.errors.contains("See: "), "\(refused.errors)")
         }
-        // Also a body that the daemon does not read, and one more caller at the same time.
+        // A caller with a body that the daemon does not read is answered as well.
         let large = try await ChildProcess.run(
             "curl",
             [
@@ -57,7 +57,7 @@ import Testing
         try bed.configure("slotz: 1\n")
         try await expectRefusals(bed, reason: "unknown key \"slotz\"; did you mean \"slots\"?")
         #expect(access(bed.database, F_OK) != 0)
-        // Repaired, the same callers are served.
+        // After the repair callers are served.
         try bed.configure()
         let daemon = try await activate(bed)
         try await bed.enqueue("visit", "\(bed.server.site)/page/1")

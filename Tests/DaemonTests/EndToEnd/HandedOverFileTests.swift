@@ -4,7 +4,8 @@ import Programs
 import Synchronization
 import Testing
 
-/// A file that was handed over is perhaps the only copy: the real daemon keeps it while it may be needed, over crashes too.
+/// A file sent to the daemon may be the only copy: the real daemon keeps it while it may be needed, also across
+/// crashes.
 @Suite(.serialized) struct HandedOverFileTests {
     private func spooled(_ bed: TestBed) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: bed.folder.path + "/spool")
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func aRetryAfterAnUploadThatFailedForGoodSendsTheFile() async throws {
+    func aRetryOfAnUploadThatFailedForGoodSendsTheFile() async throws {
         let bed = try TestBed()
         bed.server.uploadStatus.withLock { $0 = "401 Unauthorized" }
         try await bed.withDaemon { daemon in
@@ -57,7 +58,7 @@ import Testing
             #expect(retry.status == .exited(0), "\(retry.errors)")
         }
         #expect(bed.server.received(at: "/inbox/photo") == 13)
-        // Job 1 still names it.
+        // Job 1 still names the file.
         #expect(try spooled(bed).count == 1)
     }
 }

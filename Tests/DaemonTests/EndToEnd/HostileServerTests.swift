@@ -2,7 +2,7 @@ import Glibc
 import Programs
 import Testing
 
-/// P14: whatever a web server answers, it ends the attempt that asked it, and nothing else.
+/// P14: whatever a web server answers, it ends only the attempt that contacted it.
 @Suite(.serialized) struct HostileServerTests {
     private static let definitions = """
         queues:
@@ -18,7 +18,7 @@ import Testing
         let bed = try TestBed()
         try bed.folder.write(Self.definitions, to: "definitions.yaml")
         try await bed.withDaemon { daemon in
-            // Neighbours that run all the while.
+            // Other jobs that run throughout the test.
             try await bed.enqueueVisits(["/gate/1", "/gate/2"])
             await bed.server.requests.first { $0.hasSuffix("/gate/1") }
             await bed.server.requests.first { $0.hasSuffix("/gate/2") }
@@ -33,7 +33,7 @@ import Testing
             try await bed.waitForAllJobs()
             let codes = try await bed.ask("SELECT outcome, code FROM result ORDER BY job_id")
             #expect(codes == "4|\n4|" + String(repeating: "\n5|protocol_error", count: 3))
-            // The same process did it all.
+            // One process ran all jobs.
             #expect(try await bed.ask("SELECT count(*), max(attempt) FROM job") == "5|1")
             daemon.signal(SIGTERM)
             #expect(await daemon.waitForEnd() == .exited(0))

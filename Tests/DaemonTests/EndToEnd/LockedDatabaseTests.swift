@@ -2,7 +2,7 @@ import Programs
 import Testing
 
 @Suite(.serialized) struct LockedDatabaseTests {
-    /// Callers are refused while nothing else shows it: the daemon has no job whose end it could not record.
+    /// Callers are refused although the daemon has no running job that would show the problem.
     @Test(.timeLimit(.minutes(2)))
     func theStatusAndTheLogSayThatTheDatabaseIsLocked() async throws {
         let bed = try TestBed()

@@ -114,7 +114,7 @@ import Testing
             try await bed.enqueue(
                 "send", "--set", "file=\(bed.folder.path)/file.txt", "--set", "to=\(bed.server.site)/inbox/file.txt",
                 "--set", "credential=TOKEN")
-            // In a header of its own, to a server that repeats what it was sent.
+            // In a custom header, to a server that repeats the request in its answer.
             try await bed.enqueue(
                 "send", "--set", "file=\(bed.folder.path)/file.txt", "--set", "to=\(bed.server.site)/echo/file.txt",
                 "--set", "credential=TOKEN", "--set", "credential_header=X-Api-Key", "--set", "credential_prefix=Key ")

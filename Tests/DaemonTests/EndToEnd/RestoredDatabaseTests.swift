@@ -9,7 +9,7 @@ import Testing
         let bed = try TestBed()
         try await bed.withDaemon { daemon in
             try await bed.enqueue("visit", "\(bed.server.site)/page/1", "--in", "1h")
-            // Killed, so that there is a log.
+            // The daemon is killed so that it leaves a log.
             daemon.signal(SIGKILL)
             _ = await daemon.waitForEnd()
         }

@@ -3,15 +3,15 @@ import Glibc
 import Programs
 import Testing
 
-/// The daemon is killed at each step between a server's last answer and the end of the job: nothing is sent again, and the
-/// server keeps no second upload.
+/// The daemon is killed at each step between a server's last answer and the end of the job: nothing is sent again, and
+/// the server has no second upload.
 @Suite(
     .enabled(if: UploadServer.isInstalled, "the servers from PyPI are not installed (scripts/test.d/servers)"),
     .enabled("no process can be traced here", { await canTrace() }), .serialized)
 struct UploadCommitTests {
-    /// A system call at whose entry the daemon is killed.
+    /// The system call at whose entry the daemon is killed.
     enum Step: String, CaseIterable {
-        /// No system call: a kill right after the answer was sent, whatever the daemon does then.
+        /// No system call: the daemon is killed right after the answer was sent, whatever it is doing.
         case answer
         case checkpointOpened, checkpointRenamed, logWritten, logSynced, checkpointRemoved
 
@@ -49,7 +49,8 @@ struct UploadCommitTests {
         }
         var size: Int { self == .s3InParts ? (11 << 20) + 77 : (2 << 20) + 77 }
 
-        /// Where the server cannot be asked what became of a request, only an answer that was noted counts.
+        /// Whether nothing may be sent again. If the server cannot be asked about a request, only a recorded answer
+        /// counts.
         func isCertain(at step: Step) -> Bool {
             switch self {
             case .put, .post: step != .answer && step != .checkpointOpened && step != .checkpointRenamed
@@ -67,7 +68,7 @@ struct UploadCommitTests {
             }
         }
 
-        /// Bytes of content in a line that the server prints for a request.
+        /// The number of content bytes in a line that the server prints for a request.
         func content(_ line: String) -> Int {
             let words = line.split(separator: " ")
             guard words.count == 3, let bytes = Int(words[2]) else { return 0 }
@@ -128,7 +129,7 @@ struct UploadCommitTests {
                 if step == .answer { daemon.signal(SIGKILL) }
                 #expect(await daemon.waitForEnd() == .killed(by: SIGKILL), "\(style) \(step)")
             }
-            // The same whether the commit was durable or not; what is left behind goes after the next start.
+            // The result is the same whether the commit was durable or not; the next start removes leftovers.
             let watch = try FolderWatch(checkpoints)
             try await bed.withDaemon { _ in
                 try await bed.waitForAllJobs()

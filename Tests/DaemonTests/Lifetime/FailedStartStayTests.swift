@@ -8,9 +8,9 @@ import Testing
 
 @testable import Daemon
 
-/// How long a start that failed stays, without a process of its own.
+/// How long a failed start stays, tested without a separate process.
 @Suite struct FailedStartStayTests {
-    /// Held open by the test, as by systemd.
+    /// A listening socket that the test holds open, as systemd does.
     private final class Listener: Sendable {
         let descriptor: CInt
 
@@ -52,13 +52,13 @@ import Testing
 
     /// systemd and its caller must learn at once that the start failed.
     @Test(.timeLimit(.minutes(1)))
-    func whereNobodyWaitsItEndsAtOnce() async throws {
+    func withoutCallersItEndsAtOnce() async throws {
         let folder = try TemporaryFolder()
         let listener = try Listener(folder.path + "/halyard.sock")
         await start(listener).refuseCallers(for: .seconds(3600))
     }
 
-    /// The process goes; the socket, and a caller that comes later, stay for the next one.
+    /// The process ends; the socket and later callers remain for the next one.
     @Test(.timeLimit(.minutes(1)))
     func everyCallerIsAnswered() async throws {
         let folder = try TemporaryFolder()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func theUnitIsReadFromTheControlGroup() {
+    @Test func theUnitNameComesFromTheControlGroup() {
         #expect(
             UnitName(controlGroups: "0::/system.slice/halyard.service\n")?.statusCommand == "systemctl status halyard")
         #expect(

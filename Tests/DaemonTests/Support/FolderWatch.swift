@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Programs
 
-/// Says when names in a folder come and go.
+/// Reports when names in a folder appear and disappear.
 final class FolderWatch: Sendable {
     private let path: String
     private let changes = Lines()
@@ -28,7 +28,7 @@ final class FolderWatch: Sendable {
         }
     }
 
-    /// The thread ends with the process: closing the descriptor does not wake it.
+    /// Waits on a thread that ends with the process, since closing the descriptor does not wake it.
     func waitUntilEmpty() async throws {
         var seen = changes.all.count
         while try !FileManager.default.contentsOfDirectory(atPath: path).isEmpty {

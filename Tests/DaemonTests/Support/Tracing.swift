@@ -1,6 +1,6 @@
 import Programs
 
 func canTrace() async -> Bool {
-    // No strace, or no right to trace: then there is no status 0.
+    // The status is not 0 without strace, or without permission to trace.
     (try? await ChildProcess.run("strace", ["-qq", "-o", "/dev/null", "true"]))?.status == .exited(0)
 }

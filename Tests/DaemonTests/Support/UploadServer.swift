@@ -2,11 +2,11 @@ import Foundation
 import Programs
 import Testing
 
-/// Servers that are not ours, or that need a few lines only, from the Python that `scripts/test` installs.
+/// Third-party servers, or small ones of a few lines, that run on the Python that `scripts/test` installs.
 ///
-/// Each prints method, path and received bytes of every request, also of one that broke off. The answer to a request that
-/// completes an upload is held while the file `hold` is there, until somebody writes into the pipe `release`; then it prints
-/// `held`.
+/// Each prints method, path and received bytes of every request, including broken ones. While the file `hold` exists,
+/// the answer to a request that completes an upload is held until somebody writes into the pipe `release`; the server
+/// then prints `held`.
 enum UploadServer {
     private static let python = ["\(repository)/.build/test-servers/bin/python"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -15,7 +15,7 @@ enum UploadServer {
 
     /// - Parameters:
     ///   - kind: `plain`, `tus`, `resumable` or `s3`.
-    ///   - folder: Where it keeps what it was sent, and looks for `hold` and `release` beside it.
+    ///   - folder: The folder for received files. `hold` and `release` are next to it.
     static func start(
         _ kind: String, storing folder: String, in bed: TestBed
     ) async throws -> (server: ChildProcess, port: String) {
@@ -82,7 +82,7 @@ enum UploadServer {
         serve(app, completes)
         """
 
-    /// The draft of the IETF; like the draft's examples, it does not name the offset after a piece.
+    /// The IETF draft; as in the draft's examples, the answer to a piece does not contain the offset.
     private static let draft = """
         uploads = []
         async def app(scope, receive, send):
@@ -132,7 +132,7 @@ enum UploadServer {
 }
 
 extension TestBed {
-    /// A file without a pattern.
+    /// Creates a file with pseudo-random content.
     func uploadSource(_ size: Int) throws -> (path: String, content: Data) {
         var bytes = Data(capacity: size)
         var state: UInt64 = 42

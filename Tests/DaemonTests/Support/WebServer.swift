@@ -6,7 +6,7 @@ import Synchronization
 /// A web server on loopback that answers, or waits until the test lets it.
 ///
 /// `/page/…` answers at once with a small page, `/gate/…` when the gate is opened, `/hop/N` redirects N times, `/status/N/…`
-/// answers with that status, `/inbox/…` takes what is sent, `/hang/…` is never answered.
+/// answers with that status, `/inbox/…` accepts uploads, `/hang/…` is never answered.
 final class WebServer: Sendable {
     let port: UInt16
     /// `GET /page/1`, one line for each request that arrived whole.
@@ -93,12 +93,12 @@ final class WebServer: Sendable {
             if length > 0 { received.withLock { $0[path] = length } }
             requests.append("\(method) \(path)")
             if path.hasPrefix("/gate/") { gate.pass() }
-            // Returns when the other side has closed.
+            // Returns when the other side has closed the connection.
             if path.hasPrefix("/hang/") {
                 _ = receive(connection, &pending)
                 return
             }
-            // What a server that is being debugged answers.
+            // Repeats the request, as a server in debug mode does.
             let echo = path.hasPrefix("/echo/") ? lines.dropFirst().joined(separator: "<br>") : ""
             let body = "<!DOCTYPE html><html><head><title>Page \(path)</title></head><body>\(echo)</body></html>"
             let status =

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CrashTrialsTests {
     private let start = Timestamp(milliseconds: 1_750_000_000_000)
 
-    /// Jobs 1, 2, 3 … with these crashes in a row; each started a second after the one before it.
+    /// Trials of jobs 1, 2, 3 … with these crashes in a row; each job started a second after the previous one.
     private func trials(afterCrashes crashes: [Int]) -> CrashTrials {
         CrashTrials(
             crashes.enumerated().compactMap { index, crashes in
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// I1
-    @Test func oneCrashPutsNobodyOnTrial() {
+    @Test func oneCrashPutsNoJobOnTrial() {
         #expect(trials(afterCrashes: [1, 1, 1]).isEmpty)
         #expect(CrashTrials.Trial(of: JobID(1), afterCrashes: 0) == nil)
     }
@@ -36,7 +36,7 @@ import Testing
         #expect(begin(&many, now: start) == Array((5...20).reversed()))
         var few = trials(afterCrashes: [3, 3])
         #expect(begin(&few, now: start) == [2])
-        // The stricter of two limits holds, whoever came first.
+        // The stricter of two limits applies, whichever job started first.
         var mixed = trials(afterCrashes: [3, 2, 2])
         #expect(begin(&mixed, now: start) == [3, 2])
         mixed.ended(JobID(3))

@@ -17,10 +17,10 @@ import Testing
     ])
     func isNotFoundInWhatShows(_ text: String) { #expect(HiddenCharacter(in: text) == nil) }
 
-    /// What Unicode calls a control, a separator of lines or a format character is hidden, but for marks that show.
-    @Test func unicodeKnowsNoOthers() {
+    /// Unicode's control, line separator and format characters are hidden, except visible marks.
+    @Test func unicodeHasNoOtherHiddenCharacters() {
         let shown: Set<UInt32> = [0x6DD, 0x70F, 0x8E2, 0x110BD, 0x110CD]
-        // Every block with such a character, and some of the rest: all of Unicode would keep a thread of the tests busy.
+        // Every block with such a character, and some others: all of Unicode would take too long.
         let blocks: [ClosedRange<UInt32>] = [
             0...0x30FF, 0xFD00...0xFFFF, 0x110B0...0x110D0, 0x13420...0x13450, 0x1BC90...0x1BCB0, 0x1D160...0x1D190,
             0xDFFF0...0xE1010,
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func isNamedWithItsSort() {
+    @Test func descriptionNamesCodeAndSort() {
         func text(_ name: String) -> String? { HiddenCharacter(in: name).map { "\($0)" } }
         #expect(text("a\u{1B}b") == "U+001B, a control character")
         #expect(text("a\nb") == "U+000A, a line break")

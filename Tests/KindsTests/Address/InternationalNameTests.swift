@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kinds
 
-/// Hosts as browsers read them: UTS 46 with the settings of the URL standard.
+/// Hosts as in browsers: UTS 46 with the settings of the URL standard.
 @Suite struct InternationalNameTests {
     @Test(arguments: [
         ("☃.net", "xn--n3h.net"), ("💩.la", "xn--ls8h.la"), ("i❤️.ws", "xn--i-7iq.ws"), ("I❤.ws", "xn--i-7iq.ws"),
@@ -19,7 +19,7 @@ import Testing
     func nameIsReadAsBrowsersDo(name: String, ascii: String) {
         #expect(InternationalName.ascii(name) == ascii)
         #expect(WebHost(parsing: name)?.description == ascii)
-        // What was encoded is read as the same.
+        // An encoded name is unchanged.
         #expect(InternationalName.ascii(ascii) == ascii)
     }
 
@@ -31,7 +31,7 @@ import Testing
     ])
     func whatBrowsersRefuseIsRefused(name: String) { #expect(WebHost(parsing: name) == nil) }
 
-    /// A name that takes the square of its length is given up at once.
+    /// A name whose conversion takes quadratic time is refused at once.
     @Test(.timeLimit(.minutes(1))) func longNameIsRefused() {
         let long = String(String.UnicodeScalarView((0x4E00..<0x8E00).compactMap { Unicode.Scalar($0 as UInt32) }))
         #expect(WebHost(parsing: long) == nil)
@@ -43,9 +43,9 @@ import Testing
             .map { "\(folder)/\($0)/tests/IdnaTestV2.txt" }
     }.first { FileManager.default.fileExists(atPath: $0) }
 
-    /// Every case of Unicode's own test.
+    /// Every case of Unicode's conformance test.
     @Test(.enabled(if: testFile != nil, "librust-idna-dev is not installed"))
-    func everyCaseOfUnicodeIsReadSo() throws {
+    func everyConformanceCasePasses() throws {
         let text = try String(contentsOfFile: try #require(Self.testFile), encoding: .utf8)
         var judged = 0
         for line in text.split(separator: "\n") {
@@ -53,7 +53,7 @@ import Testing
                 .map { $0.trimmingCharacters(in: .whitespaces) }
             guard columns.count >= 5 else { continue }
             let source = Self.unescaped(columns[0])
-            // Two vowels that do not show are left out since Unicode 16, and were disallowed before.
+            // Two invisible vowels are ignored since Unicode 16, and were disallowed before.
             if source.unicodeScalars.contains(where: { 0x17B4...0x17B5 ~= $0.value }) { continue }
             let unicode = columns[1].isEmpty ? source : Self.unescaped(columns[1])
             let ascii = columns[3].isEmpty ? unicode : Self.unescaped(columns[3])
@@ -70,8 +70,8 @@ import Testing
             } else if !problems.allSatisfy({ ["P1", "V6", "V7"].contains($0) }),
                 !(problems.contains("P1") && problems.contains("A3"))
             {
-                // Whether a character alone is disallowed differs between versions of Unicode. With P1, A3 only repeats that:
-                // a label with a character like `?` cannot be decoded again.
+                // Unicode versions differ in which single characters are disallowed. With P1, A3 only repeats that: a
+                // label with a character like `?` cannot be decoded again.
                 #expect(found == nil, "\(line)")
             }
         }

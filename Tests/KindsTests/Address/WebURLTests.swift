@@ -89,7 +89,7 @@ import Testing
         #expect(url.hadUserinfo)
     }
 
-    @Test func requestTargetIsWhatServersCanRead() throws {
+    @Test func requestTargetIsValid() throws {
         let url = try WebURL(parsing: "http://example.com./a|b/%zz?x=[1]^&y=%41")
         #expect(url.requestTarget == "/a%7Cb/%25zz?x=%5B1%5D%5E&y=%41")
     }

@@ -4,8 +4,8 @@ import Synchronization
 
 @testable import Kinds
 
-/// Lets the kinds talk to a hostile server through the real client: whatever it answers, each ends with an output or a
-/// failure, in time, and the process lives.
+/// Runs the kinds against a hostile server through the real client: whatever it answers, each run ends in time with an
+/// output or a failure, and the process survives.
 struct ExchangeFuzz: Sendable {
     /// How the server is reached.
     enum Route: CaseIterable, Sendable {
@@ -19,14 +19,14 @@ struct ExchangeFuzz: Sendable {
     }
 
     let seed: UInt64
-    /// Nil leaves TLS out.
+    /// The TLS setup; nil for no TLS.
     var tls: (server: NIOSSLContext, authority: String)?
     /// How many run at once.
     var width = 8
 
-    /// Runs exchanges until `isOver` says so, given their number.
+    /// Runs exchanges until `isOver` returns true for their number.
     ///
-    /// - Returns: How often each code came; `""` stands for success.
+    /// - Returns: How often each code occurred; `""` means success.
     func run(until isOver: @escaping @Sendable (Int) -> Bool) async throws -> [String: Int] {
         let tally = Tally()
         for route in Route.allCases where route != .tls || tls != nil {
@@ -89,7 +89,7 @@ struct ExchangeFuzz: Sendable {
         var configuration = UploadConfiguration()
         configuration.credentials = { _ in "key:secret" }
         configuration.credentialOrigins = [CredentialOrigin("store=\(origin)")].compactMap { $0 }
-        // Several requests for the larger bodies.
+        // Larger bodies take several requests.
         configuration.chunkBytes = 300_000
         configuration.partBytes = 300_000
         return Upload(client: client, configuration: configuration)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// A short form of `scripts/fuzz exchange`, which sets `HALYARD_FUZZ_SECONDS` and perhaps `HALYARD_FUZZ_SEED`.
+/// A short form of `scripts/fuzz exchange`, which sets `HALYARD_FUZZ_SECONDS` and optionally `HALYARD_FUZZ_SEED`.
 @Suite struct ExchangeFuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["HALYARD_FUZZ_SECONDS"].flatMap { Int($0) }
-    /// One seed that is always the same, and one that never is; a failure names it.
+    /// A fixed seed and a random one; a failure prints the seed.
     private static let seeds: [UInt64] =
         environment["HALYARD_FUZZ_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, .random(in: 2...UInt64.max)]
 
@@ -18,7 +18,8 @@ import Testing
                 let fuzz = ExchangeFuzz(seed: seed, tls: (tls, authority.root.certificate))
                 let codes = try await fuzz.run { $0 > 150 }
                 #expect(codes.values.reduce(0, +) == 450, "seed \(seed)")
-                // The server is hostile, not absent: some answers are good, and the failures are of many kinds.
+                // Some answers must be good, and there must be many kinds of failures; otherwise the server was just
+                // unreachable.
                 #expect(codes[""] != nil && codes.count > 5, "seed \(seed): \(codes)")
                 return
             }

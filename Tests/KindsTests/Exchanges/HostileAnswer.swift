@@ -1,4 +1,4 @@
-/// What a hostile server does on a connection, step by step.
+/// One step of a hostile server on a connection.
 enum HostileStep: Sendable {
     case send([UInt8])
     case pause(milliseconds: Int)
@@ -7,12 +7,12 @@ enum HostileStep: Sendable {
     case reset
 }
 
-/// Makes answers that are nearly right, wrong, or nothing like an answer.
+/// Generates answers that are nearly valid, invalid, or not HTTP at all.
 struct HostileAnswer {
     private var random: SeededRandom
     private let path: String
 
-    /// - Parameter path: Of the request; redirects stay beneath it.
+    /// - Parameter path: The path of the request; redirects stay below it.
     init(seed: UInt64, path: String) {
         random = SeededRandom(seed: seed)
         self.path = path
@@ -58,7 +58,7 @@ struct HostileAnswer {
         }
     }
 
-    /// Much of one thing.
+    /// A long repetition of one element.
     private mutating func endless() -> [UInt8] {
         let count = random.number(1...3000)
         switch random.number(0...4) {

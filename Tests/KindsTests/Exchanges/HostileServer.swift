@@ -3,9 +3,9 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A server on loopback whose answers come from a seed and the path of the request.
+/// A loopback server whose answers depend on a seed and the path of the request.
 ///
-/// It answers at any moment: before the request, in the middle of it, or after it.
+/// It answers at any time: before, during or after the request.
 final class HostileServer: Sendable {
     private let channel: any Channel
     let port: Int
@@ -23,7 +23,7 @@ final class HostileServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls {
-                        // Some connections break before or within the handshake.
+                        // Some connections break before or during the handshake.
                         try pipeline.addHandler(HostileHandshake(seed: seed))
                         try pipeline.addHandler(NIOSSLServerHandler(context: tls))
                     }
@@ -38,7 +38,7 @@ final class HostileServer: Sendable {
 }
 
 extension UInt64 {
-    /// The same for the same text in every process.
+    /// A hash that is the same for the same text in every process.
     fileprivate func mixed(with text: some Sequence<UInt8>) -> UInt64 {
         text.reduce(self ^ 0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
@@ -83,7 +83,7 @@ private final class HostileTalk: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received += unwrapInboundIn(data).readableBytesView
-        // Of a body only the beginning is looked at.
+        // Keeps only the last 4096 bytes.
         if received.count > 4096 { received.removeFirst(received.count - 4096) }
         guard let line = received.firstIndex(of: UInt8(ascii: "\r")) else { return }
         let first = Array(received[..<line])
@@ -101,7 +101,7 @@ private final class HostileTalk: ChannelInboundHandler {
             }
         }
         var random = SeededRandom(seed: seed.mixed(with: first[...]))
-        // Either at once, or when the request seems to be complete.
+        // Answers at once, or when the request seems to be complete.
         let isComplete = received.suffix(4).elementsEqual("\r\n\r\n".utf8) || !words[0].starts(with: "P".utf8)
         if !isComplete, !random.chance(3) { return }
         received = []

@@ -1,4 +1,4 @@
-/// A small generator with a seed, so that what it gave can be given again.
+/// A small generator with a seed, so that its numbers can be reproduced.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Limits on work, and the alarms behind them.
 @Suite struct AlarmTests {
-    @Test func alarmsRingWhenTheyAreDueAndTheCancelledDoNot() async {
+    @Test func alarmsRingWhenTheyAreDueUnlessTheyAreCancelled() async {
         let first = Signal()
         let last = Signal()
         let rang = Mutex<[Int]>([])
@@ -31,7 +31,7 @@ import Testing
         #expect(rang.withLock(\.self) == [1, 2])
     }
 
-    @Test func alarmRingsAgainUntilItHasEnough() async {
+    @Test func alarmRingsAgainUntilItsActionReturnsNil() async {
         let end = Signal()
         let count = Mutex(0)
         _ = Alarm.set(after: .zero) {
@@ -44,7 +44,7 @@ import Testing
         #expect(count.withLock(\.self) == 3)
     }
 
-    /// Whatever is set and cancelled on many threads at once, each alarm that is left rings once.
+    /// However many threads set and cancel alarms at once, each remaining alarm rings once.
     @Test func manyAlarmsOfManyThreads() async {
         let rings = Rings()
         let end = Signal()
@@ -68,7 +68,7 @@ import Testing
         private let byNumber = Mutex<[Int: Int]>([:])
         var counts: [Int] { byNumber.withLock { Array($0.values) } }
 
-        /// - Returns: How many alarms that were not to be cancelled have rung.
+        /// - Returns: How many of the alarms that are never cancelled have rung.
         func note(_ number: Int) -> Int {
             byNumber.withLock { byNumber in
                 byNumber[number, default: 0] += 1
@@ -77,11 +77,11 @@ import Testing
         }
     }
 
-    @Test func workThatTakesLongerThanItsLimitIsCancelledAndToldWhy() async {
+    @Test func workThatExceedsItsLimitIsCancelledWithTheReason() async {
         let failure = await failure { () async throws(KindFailure) in
             try await withDeadline(.milliseconds(10), failure: .timeout("it", after: .milliseconds(10), at: nil)) {
                 () async throws(KindFailure) in
-                // Returns when it is cancelled.
+                // Returns when the task is cancelled.
                 try? await Task.sleep(for: .seconds(600))
                 #expect(Overrun.cause.reason == .timeout)
                 throw .cancelled
@@ -90,8 +90,8 @@ import Testing
         #expect(failure?.reason == .timeout)
     }
 
-    /// While the time that is left stands still, the work goes on.
-    @Test func limitWaitsWhileTheTimeStandsStill() async throws {
+    /// While the remaining time is paused, the work continues.
+    @Test func limitWaitsWhileTheTimeIsPaused() async throws {
         let left = Mutex(Duration.milliseconds(1))
         let asked = Signal()
         let count = Mutex(0)

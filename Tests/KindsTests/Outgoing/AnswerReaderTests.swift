@@ -4,9 +4,9 @@ import Testing
 
 @testable import Kinds
 
-/// Answers as they come from servers of all kinds, in one piece and byte by byte.
+/// Answers of all kinds of servers, received in one piece and byte by byte.
 @Suite struct AnswerReaderTests {
-    /// What the client sees of one answer.
+    /// One answer as the client sees it.
     struct Seen: Equatable {
         var interim: [Int] = []
         var status: Int?
@@ -16,7 +16,7 @@ import Testing
         var problem: WireProblem?
     }
 
-    /// - Parameter isClosed: Whether the server closes the connection after it.
+    /// - Parameter isClosed: Whether the server closes the connection after the answer.
     private func read(
         _ text: String, by count: Int = .max, method: HTTPMethod = .GET, isClosed: Bool = true,
         maxHeadBytes: Int = 65_536
@@ -90,7 +90,7 @@ import Testing
             Seen(status: 200, headers: ["connection: close"], body: "hello", isComplete: true))
     }
 
-    /// RFC 9112, 6.3: chunks win, and the connection serves no other request.
+    /// RFC 9112, 6.3: chunks take precedence, and the connection serves no other request.
     @Test func lengthBesideChunksIsIgnored() {
         let expected = Seen(
             status: 200, headers: ["Transfer-Encoding: chunked", "connection: close"], body: "hello", isComplete: true)
@@ -171,14 +171,14 @@ import Testing
         let seen = read("HTTP/1.1 \(padded) X\r\ncontent-length: 2\r\n\r\nok")
         switch status {
         case 100, 102...199: #expect(seen == Seen(interim: [status], problem: .notHTTP))
-        // The two bytes of a body that these have not.
+        // These have no body, so its two bytes are surplus.
         case 204, 304: #expect(seen.status == status && seen.isComplete && seen.problem == .surplus)
         case 200...999: #expect(seen.status == status && seen.isComplete && seen.problem == nil)
         default: #expect(seen == Seen(problem: .status(status)))
         }
     }
 
-    /// Cut anywhere, an answer is not complete.
+    /// An answer that is cut anywhere is not complete.
     @Test func cutAnswerIsNotComplete() {
         for text in [
             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -188,14 +188,14 @@ import Testing
         }
     }
 
-    /// I1: bytes that came before the next request are no answer to it.
+    /// I1: bytes that arrive before the next request are not its answer.
     @Test func surplusServesNoOtherRequest() throws {
         let one = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
         var reader = AnswerReader(maxHeadBytes: 1000)
         reader.requestSent(.GET)
         reader.receive(ByteBuffer(string: one + one))
         while let part = try reader.next(), part != .end(nil) {}
-        // The client sends its next request as soon as it has the end.
+        // The client sends its next request as soon as the answer has ended.
         reader.requestSent(.GET)
         #expect(throws: WireProblem.surplus) { try reader.next() }
         reader.requestSent(.GET)
@@ -209,7 +209,7 @@ import Testing
         #expect(throws: WireProblem.unexpectedData) { try idle.next() }
     }
 
-    /// I5: by bytes, whatever they are made of.
+    /// I5: the limit is in bytes, whatever the content.
     @Test func headsAndTrailersAreBounded() {
         func head(_ fields: String) -> String { "HTTP/1.1 200 OK\r\n\(fields)content-length: 0\r\n\r\n" }
         let many = String(repeating: "a: b\r\n", count: 10_000)
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func fieldsAreReadAsBrowsersDo() {
+    @Test func fieldsAreParsedAsInBrowsers() {
         let text = """
             HTTP/1.1 200 OK\r
             Name :  value \r
@@ -246,7 +246,7 @@ import Testing
             ])
     }
 
-    @Test func bytesThatAreNoUTF8AreKept() {
+    @Test func bytesThatAreNotUTF8AreKept() {
         func field(_ name: String, _ value: [UInt8]) -> [String] {
             read(Array("HTTP/1.1 204 X\r\n\(name): ".utf8) + value + Array("\r\n\r\n".utf8)).headers
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kinds
 
-/// Each reason for which there is no secure connection has a code and words of its own, with a real server.
+/// Each reason for a missing secure connection has its own code and message, tested with a real server.
 @Suite struct CertificateTests {
     enum Case: CaseIterable {
         case expired, expiredAuthority, notYetValid, wrongHost, selfSigned, unknownAuthority, unknownAuthorityInChain
@@ -25,7 +25,7 @@ import Testing
             }
         }
 
-        /// What the message says beside.
+        /// A part of the expected message.
         var words: String {
             switch self {
             case .expired: "server expired on 2021-01-01"
@@ -69,7 +69,7 @@ import Testing
             case .otherCipher:
                 return try await authority.issue("server", host: host).server {
                     $0.maximumTLSVersion = .tlsv12
-                    // For a key that the server has not got.
+                    // A cipher that needs another type of key than the server has.
                     $0.cipherSuiteValues = [.TLS_RSA_WITH_AES_128_CBC_SHA]
                 }
             case .notTLS, .cutOff: return nil
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// With an authority of one's own, which the unknown one is not.
+    /// A configuration that trusts the test's authority, or none.
     private func configuration(_ authority: TestAuthority, trusts: Bool) -> OutgoingConfiguration {
         var configuration = loopbackConfiguration()
         configuration.certificateFile = trusts ? authority.root.certificate : nil
@@ -100,14 +100,14 @@ import Testing
                     #expect(failure?.code == reason.code, "\(failure?.message ?? "")")
                     #expect(failure?.message.contains(reason.words) == true, "\(failure?.message ?? "")")
                     #expect(failure?.isRetryable == (reason == .cutOff))
-                    // Neither the request nor what came after it was sent to a server that is not trusted.
+                    // Nothing was sent to a server that is not trusted.
                     #expect(server.requests.isEmpty)
                 }
             }
         }
     }
 
-    /// Whoever forges an answer of a name server has a certificate for its own address at most.
+    /// An attacker who forges a name server's answer has at most a certificate for the forged address.
     @Test func certificateForTheAddressProvesNoName() async throws {
         try await TestAuthority.with { authority in
             let tls = try await authority.issue("server", host: "IP:127.0.0.1").server()
@@ -127,8 +127,8 @@ import Testing
         }
     }
 
-    /// The proxy is at another address than the server: its own certificate proves nothing, and the server's is compared with
-    /// the server's address.
+    /// The proxy has another address than the server: the proxy's certificate proves nothing, and the server's is
+    /// compared with the server's address.
     @Test(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"), arguments: ["127.0.0.1", "127.0.0.2"])
     func addressOfTheProxyIsNotTheServers(named: String) async throws {
         try await TestAuthority.with { authority in
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    /// The reason is found out through the proxy, too.
+    /// The reason is also found through a proxy.
     @Test(.enabled(if: Tinyproxy.isInstalled, "tinyproxy is not installed"))
     func reasonIsFoundThroughTheProxy() async throws {
         try await TestAuthority.with { authority in
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    /// Hostile DER gives nothing, and never reads past its end.
+    /// Invalid DER returns nil, and the parser never reads past its end.
     @Test func brokenCertificateIsRead() async throws {
         try await TestAuthority.with { authority in
             let good = try NIOSSLCertificate.fromPEMFile(authority.root.certificate)[0].toDERBytes()

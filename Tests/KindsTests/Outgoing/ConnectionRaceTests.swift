@@ -7,7 +7,7 @@ import Testing
 
 @testable import Kinds
 
-/// Happy Eyeballs: which address is tried when, and what is remembered.
+/// Happy Eyeballs: which address is tried when, and which are remembered as dead.
 @Suite struct ConnectionRaceTests {
     private func addresses(_ texts: String...) -> [IPAddress] { texts.compactMap { IPAddress($0) } }
 
@@ -59,7 +59,7 @@ import Testing
     }
 }
 
-/// Servers that have addresses which answer nothing.
+/// Servers with addresses that do not answer.
 @Suite struct DeadAddressTests {
     private func withNames<T>(
         _ addresses: [String], _ body: (OutgoingClient) async throws -> T
@@ -81,8 +81,8 @@ import Testing
         }
     }
 
-    /// Neither one silent address nor two keep the living one from being found, long before a connection would be given up;
-    /// and the next connection does not try them first.
+    /// With one or two silent addresses, the working one is found long before the connection timeout; and the next
+    /// connection does not try the silent ones first.
     @Test(arguments: [1, 2]) func silentAddressesCostAQuarterOfASecondEachAndOnlyOnce(count: Int) async throws {
         try await LoopbackServer.with { _ in
             .text("<title>T</title>")
@@ -96,7 +96,7 @@ import Testing
                     #expect(output.title == "T" && output.hops.last?.address == "127.0.0.1")
                 }
                 #expect(first >= .milliseconds(250 * count) && first < client.configuration.limits.connect)
-                // Each on a connection of its own: the name differs.
+                // A different name each time, so that each request opens a connection.
                 let log = ConnectionLog { Timestamp(milliseconds: 0) }
                 try await ConnectionLog.$current.withValue(log) {
                     _ = try await get("http://other.example:\(server.port)/", client)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func recordNamesWhatWasTriedInVainAndWhatAnswered() async throws {
+    @Test func recordNamesTheFailedAddressesAndTheOneThatAnswered() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
         } _: { server in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// Those that lose are closed: nothing arrives on them.
+    /// The losing connections are closed without any data.
     @Test func onlyTheWinnerIsUsed() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// The address of the family that came too late is tried when all others have failed.
+    /// An address whose family arrived late is tried when all others have failed.
     @Test func addressThatTheNameServerGaveLateIsTriedInTheEnd() async throws {
         try await LoopbackServer.with { _ in
             .respond(200)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Kinds
 
-/// Answers of name servers, the hostile ones among them.
+/// Answers of name servers, including hostile ones.
 @Suite struct DNSMessageTests {
     private let question = NameServer.Question(
         name: "a.example", family: .v4, isTCP: false, id: 7,
@@ -27,16 +27,16 @@ import Testing
         #expect(
             answer([alias(a, to: b, ttl: 20), alias(b, to: c), address(c, 1), address(c, 2, ttl: 30)])
                 == .addresses([.v4(0xC000_0201), .v4(0xC000_0202)], ttl: 20))
-        // Case does not count, nor does the order of the records.
+        // Neither case nor the order of the records matters.
         #expect(answer([address(b, 1), alias(UInt8(ascii: "A"), to: b)]) == .addresses([.v4(0xC000_0201)], ttl: 60))
     }
 
-    @Test func addressesOfOtherNamesAreNotTaken() {
+    @Test func addressesOfOtherNamesAreIgnored() {
         #expect(answer([address(b, 1)]) == .none(ttl: nil))
         #expect(answer([alias(a, to: b), address(c, 1)]) == .none(ttl: nil))
     }
 
-    @Test func aliasesThatLeadInCirclesOrOnForEverFail() {
+    @Test func circularAndEndlessAliasesFail() {
         #expect(answer([alias(a, to: b), alias(b, to: a)]) == .failed)
         #expect(answer([alias(a, to: a)]) == .failed)
         let long = (0..<20).map { alias(a + $0, to: a + $0 + 1) }
@@ -59,14 +59,14 @@ import Testing
         for count in 0..<whole.count {
             #expect(DNSMessage.answer(Array(whole[..<count]), for: question.name, .v4) == .failed)
         }
-        // A pointer to itself, one forwards, an address of three bytes, a query in place of an answer.
+        // A pointer to itself, a forward pointer, an address of three bytes, a query instead of an answer.
         #expect(answer([NameServer.record([0xC0, 27], type: 1, ttl: 1, [1, 2, 3, 4])]) == .failed)
         #expect(answer([NameServer.record([0xC0, 200], type: 1, ttl: 1, [1, 2, 3, 4])]) == .failed)
         #expect(answer([NameServer.record([0xC0, 12], type: 1, ttl: 1, [1, 2, 3])]) == .failed)
         #expect(answer([address(a, 1)], flags: 0x0100) == .failed)
     }
 
-    @Test func timeOfAnAbsenceIsTheSmallerOfTheTwo() {
+    @Test func negativeTTLIsTheSmallerOfTheTwo() {
         let origin = NameServer.record(
             [0], type: 6, ttl: 900, [0, 0] + [UInt8](repeating: 0, count: 16) + [0, 0, 0, 120])
         #expect(answer([], authority: [origin], flags: 0x8183) == .noSuchName(ttl: 120))
@@ -74,7 +74,7 @@ import Testing
         #expect(answer([address(a, 1, ttl: 0x8000_0000)]) == .addresses([.v4(0xC000_0201)], ttl: 0))
     }
 
-    /// Whatever the bytes are, there is an answer, within the bounds.
+    /// Whatever the bytes are, there is an answer within the bounds.
     @Test func changedMessagesHarmNothing() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix(seed: seed)

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// More than the buffers of a connection hold, with the body to follow.
+    /// The head is larger than the connection's buffers, and a body follows.
     @Test(arguments: [40_000, 70_000, 700_000]) func largeHeadOfAnUploadIsSent(bytes: Int) async throws {
         try await LoopbackServer.with { _ in
             .respond(200)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kinds
 
-/// A server that answers at random: each request ends, with an answer or a failure, and the client serves the next one.
+/// A server with random answers: each request ends with an answer or a failure, and the client can send the next one.
 @Suite struct RandomAnswerTests {
     private static let heads = [
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
@@ -47,7 +47,7 @@ import Testing
                 await withTaskGroup(of: Void.self) { group in
                     for number in 0..<160 {
                         group.addTask {
-                            // Any end will do.
+                            // Any result is fine.
                             let context = OperationContext()
                             switch number % 3 {
                             case 0:

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Kinds
 
-/// Looking names up at a real name server on loopback.
+/// Lookups at a real name server on loopback.
 @Suite struct ResolverTests {
-    /// A clock that stands still until it is moved.
+    /// A clock that the test advances.
     private final class ManualClock: Sendable {
         private let time = Mutex(NIODeadline.now())
         var now: NIODeadline { time.withLock(\.self) }
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    /// Silent servers of other names cost a healthy one nothing, however many there are: its unfurl ends while all the
-    /// others still wait.
+    /// However many names have silent servers, a healthy name is not delayed: its unfurl ends while all others still
+    /// wait.
     @Test func silentServersDelayNoOtherName() async throws {
         let silent = 64
         try await LoopbackServer.with { _ in
@@ -76,7 +76,7 @@ import Testing
                     let asked = server.asked(silent * 2)
                     for index in 0..<silent {
                         group.addTask {
-                            // Cancelled below; what it ends with does not matter.
+                            // Cancelled below; its result does not matter.
                             _ = try? await unfurl.result(Unfurl.Input(url: "http://silent\(index).example/"))
                             _ = ended.next()
                         }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func lookupsBeyondTheLimitWaitAndThenCome() async throws {
+    @Test func lookupsBeyondTheLimitWaitAndThenRun() async throws {
         let free = Signal()
         try await NameServer.with { question in
             question.name == "last.example" ? .table(["192.0.2.9"], question) : .after(free, .none())
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func callersShareOneLookupAndItsAnswerIsKeptForItsTime() async throws {
+    @Test func callersShareOneLookupAndItsAnswerIsCachedForItsTTL() async throws {
         try await NameServer.with { question in
             .table(["192.0.2.1"], question, ttl: 30)
         } _: { server in
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func cutAnswerIsAskedForAgainOverTCP() async throws {
+    @Test func truncatedAnswerIsRepeatedOverTCP() async throws {
         let all = (0..<1000).map { "198.51.\($0 / 250).\($0 % 250)" }
         try await NameServer.with { question in
             question.isTCP ? .table(all, question) : .truncated
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func answerToAnotherQueryIsNotBelieved() async throws {
+    @Test func answerToAnotherQueryIsIgnored() async throws {
         try await NameServer.with { question in
             .several([.withWrongID(.addresses(["192.0.2.66"])), .table(["192.0.2.1"], question)])
         } _: { server in
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func filesComeFirstAndLocalNamesAreNeverAsked() async throws {
+    @Test func filesComeFirstAndLocalNamesAreNeverSent() async throws {
         try await NameServer.with { question in
             .table(["192.0.2.1"], question)
         } _: { server in
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func shortNamesAreSearchedForInTheDomains() async throws {
+    @Test func shortNamesAreLookedUpInTheSearchDomains() async throws {
         try await NameServer.with { question in
             question.name == "nas.two.example" ? .table(["192.0.2.1"], question) : .noSuchName()
         } _: { server in
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func changedFilesAreReadAgainAndForgetWhatWasKnown() async throws {
+    @Test func changedFilesAreReadAgainAndClearTheCache() async throws {
         try await NameServer.with { question in
             .table(["192.0.2.1"], question)
         } _: { first in
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func shutdownAndCancellationEndWhatWaits() async throws {
+    @Test func shutdownAndCancellationEndWaitingLookups() async throws {
         try await NameServer.with { _ in
             .silence
         } _: { server in
@@ -293,7 +293,7 @@ import Testing
         }
     }
 
-    @Test func nameThatFitsIntoNoQueryDoesNotExist() async throws {
+    @Test func nameThatDoesNotFitIntoAQueryDoesNotExist() async throws {
         try await NameServer.with { _ in
             .silence
         } _: { server in

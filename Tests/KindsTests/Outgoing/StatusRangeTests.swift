@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kinds
 
-/// A status that HTTP does not have ends the exchange with a failure, and nothing else.
+/// An invalid status ends only the exchange, with a failure.
 @Suite struct StatusRangeTests {
     /// How the server is reached.
     enum Route: CaseIterable {
@@ -32,7 +32,7 @@ import Testing
         Array("HTTP/1.1 \(status) X\r\ncontent-length: 2\r\n\r\nok".utf8)
     }
 
-    /// Runs `body` with an address at which every request is answered by `handler`.
+    /// Runs `body` with an address where `handler` answers every request.
     private func withServer(
         _ route: Route, _ handler: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Answer,
         _ body: (_ origin: String, LoopbackServer, OutgoingClient) async throws -> Void
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: Route.allCases, Kind.allCases)
     func statusThatHTTPDoesNotHaveIsAFailure(route: Route, kind: Kind) async throws {
-        // The path names the status that is wanted.
+        // The path contains the wanted status.
         try await withServer(
             route,
             { .raw(Self.head(String($0.path.dropFirst())), closes: false) }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The connection has served before, so the pool holds it when the answer arrives.
+    /// The connection has served a request before, so it comes from the pool.
     @Test(arguments: Route.allCases)
     func statusOnAReusedConnectionIsAFailure(route: Route) async throws {
         let count = Counter()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// Well-known sites send them, and browsers and curl accept them: an answer that is no success.
+    /// Well-known sites send such statuses, and browsers and curl accept them as answers that are not a success.
     @Test(arguments: [600, 999]) func statusAboveTheStandardIsAnAnswer(status: Int) async throws {
         try await withServer(.plain, { _ in .respond(status) }) { origin, _, client in
             let failure = await failure { () async throws(KindFailure) in try await Kind.upload.run(origin, client) }

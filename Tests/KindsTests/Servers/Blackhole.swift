@@ -1,6 +1,6 @@
 import Glibc
 
-/// An address of loopback at which connections are neither accepted nor refused: a listener whose backlog is full.
+/// A loopback address that neither accepts nor refuses connections: a listener whose backlog is full.
 final class Blackhole: Sendable {
     let address: String
     let port: UInt16
@@ -8,7 +8,7 @@ final class Blackhole: Sendable {
 
     struct Failed: Error { let code: Int32 }
 
-    /// - Parameter port: Zero for any.
+    /// - Parameter port: The port; zero for any.
     init(_ address: String, port: UInt16) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var name = sockaddr_in()
@@ -22,7 +22,7 @@ final class Blackhole: Sendable {
         }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         _ = Self.call(&name) { pointer, _ in getsockname(listener, UnsafeMutablePointer(mutating: pointer), &length) }
-        // A backlog of zero holds one connection; the kernel drops what comes after it.
+        // A backlog of zero holds one connection; the kernel drops all further ones.
         let fillers = (0..<3).map { _ in
             let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
             _ = Self.call(&name) { connect(filler, $0, $1) }

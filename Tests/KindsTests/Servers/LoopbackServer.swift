@@ -64,8 +64,8 @@ final class LoopbackServer: Sendable {
     /// Runs `body` beside a server, which is stopped when it returns.
     ///
     /// - Parameters:
-    ///   - isEager: Whether every head is greeted, also one that does not expect it.
-    ///   - isRaw: Whether the handler is asked as soon as any bytes arrive, whatever they are.
+    ///   - isEager: Whether every head is answered with 100 Continue, even if the client does not expect it.
+    ///   - isRaw: Whether the handler is called as soon as any bytes arrive.
     ///   - tls: Nil to speak plain HTTP.
     static func with<T>(
         _ handler: @escaping Handler, interrupting: Interruption? = nil,

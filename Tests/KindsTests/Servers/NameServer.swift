@@ -4,14 +4,14 @@ import Synchronization
 
 @testable import Kinds
 
-/// A name server on loopback, over UDP and TCP, that answers what a test says, right or wrong.
+/// A name server on loopback, over UDP and TCP, whose answers the test chooses, valid or not.
 final class NameServer: Sendable {
     struct Question: Hashable, Sendable {
         var name: String
         var family: AddressFamily
         var isTCP: Bool
         var id: UInt16
-        /// As it was asked, for answers that repeat it.
+        /// The bytes of the question, for answers that repeat it.
         var bytes: [UInt8]
     }
 
@@ -20,14 +20,14 @@ final class NameServer: Sendable {
         case none(ttl: UInt32? = nil)
         case noSuchName(ttl: UInt32? = nil)
         case status(UInt8)
-        /// Only the header, marked as cut.
+        /// Only the header, marked as truncated.
         case truncated
         case silence
         /// The whole message.
         case raw([UInt8])
         /// Several messages, one after the other.
         indirect case several([Reply])
-        /// Once the signal is there.
+        /// The reply, after the signal.
         indirect case after(Signal, Reply)
         /// The answer to another query.
         indirect case withWrongID(Reply)
@@ -46,10 +46,10 @@ final class NameServer: Sendable {
     let port: UInt16
 
     var questions: [Question] { log.withLock(\.self) }
-    /// Names in the order in which they came, for A only.
+    /// The names of the A questions, in the order in which they arrived.
     var names: [String] { questions.filter { $0.family == .v4 }.map(\.name) }
 
-    /// Sent when so many questions have come.
+    /// A signal that is sent when `count` questions have arrived.
     func asked(_ count: Int) -> Signal {
         let signal = Signal()
         watchers.withLock { $0.append((count, signal)) }
@@ -62,7 +62,7 @@ final class NameServer: Sendable {
         self.handler = handler
     }
 
-    /// Runs `body` beside a server on an address of loopback.
+    /// Runs `body` with a server on a loopback address.
     static func with<T>(
         host: String = "127.0.0.1", port: UInt16 = 0, _ handler: @escaping Handler,
         _ body: (NameServer) async throws -> T
@@ -116,7 +116,7 @@ final class NameServer: Sendable {
         case .silence: break
         case .several(let replies): for reply in replies { perform(reply, question, send: send) }
         case .after(let signal, let reply):
-            // Awaited by nobody: the test ends it by its signal.
+            // No task awaits it; the test's signal ends it.
             Task {
                 await signal.wait()
                 self.perform(reply, question, send: send)
@@ -146,7 +146,7 @@ final class NameServer: Sendable {
         }
     }
 
-    /// The SOA record of an answer that says no.
+    /// The SOA record of a negative answer.
     private static func origin(_ ttl: UInt32?) -> [[UInt8]] {
         guard let ttl else { return [] }
         return [record([0], type: 6, ttl: ttl, [0, 0] + [UInt8](repeating: 0, count: 16) + number(ttl))]

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Kinds
 
-/// Files as those in `/etc`, in a folder of a test's own.
+/// Files like those in `/etc`, in a folder of the test.
 final class NamingFiles: Sendable {
     let paths: ResolverFiles.Paths
     private let folder: String
@@ -21,5 +21,5 @@ final class NamingFiles: Sendable {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }  // Left in the temporary directory it harms nobody.
+    deinit { try? FileManager.default.removeItem(atPath: folder) }  // A leftover in /tmp is harmless.
 }

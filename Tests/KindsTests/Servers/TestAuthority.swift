@@ -2,14 +2,14 @@ import Foundation
 import NIOSSL
 import Programs
 
-/// A certificate authority for one test, made with openssl.
+/// A certificate authority for one test, created with openssl.
 struct TestAuthority {
-    /// Certificate and key, as PEM files.
+    /// A certificate and its key, as PEM files.
     struct Identity {
         let certificate: String
         let key: String
 
-        /// A server that sends this certificate and, where given, the ones that lead to its root.
+        /// A server that sends this certificate and, if given, the intermediate ones.
         func server(
             chain: [Identity] = [], _ change: (inout TLSConfiguration) -> Void = { _ in }
         ) throws -> NIOSSLContext {
@@ -27,7 +27,7 @@ struct TestAuthority {
         var errors: String
     }
 
-    /// The validity of a certificate, as openssl reads it.
+    /// Validity periods in openssl's format.
     static let longAgo = (from: "20200101000000Z", until: "20210101000000Z")
     static let now = (from: "20200101000000Z", until: "20991231235959Z")
     static let farAhead = (from: "20980101000000Z", until: "20991231235959Z")
@@ -53,7 +53,7 @@ struct TestAuthority {
         return identity
     }
 
-    /// - Parameter host: As in `subjectAltName`: `DNS:localhost`. Nil for an authority.
+    /// - Parameter host: The value of `subjectAltName`, such as `DNS:localhost`; nil for an authority.
     func issue(
         _ name: String, host: String?, by issuer: Identity? = nil, valid: (from: String, until: String) = now
     ) async throws -> Identity {

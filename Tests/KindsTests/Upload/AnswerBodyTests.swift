@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kinds
 
-/// The body of a server's answer is kept: bounded, by its kind, and never with the credential in it.
+/// The body of a server's answer is kept according to its type, up to a limit, and never with the credential.
 @Suite struct AnswerBodyTests {
     private static let canary = "canary+0c/54f1=="
 
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func resultWithAnAnswerComesBack() async throws {
+    @Test func resultWithAnAnswerCanBeDecoded() async throws {
         let sent = try await output("application/json", Array(#"{"id":1,"more":[1.5,"two"]}"#.utf8))
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -49,7 +49,7 @@ import Testing
     @Test(arguments: [
         ("text/plain", "stored as 7"), ("application/xml", "<R><ETag>e</ETag></R>"),
         ("text/html; charset=utf-8", "<p>\u{e4}"),
-        // Not JSON, though called so: as it stands.
+        // Labelled JSON but invalid, so it is kept as text.
         ("application/json", "{\"id\":"), ("application/json", "{\"a\":1,\"a\":2}"), ("application/json", "1e999"),
     ])
     func textStaysText(type: String, text: String) async throws {
@@ -94,7 +94,7 @@ import Testing
         #expect(answer?.isWithheld == true && answer?.text == nil && answer?.json == nil)
     }
 
-    /// Cut where the secret begins, what is kept would end with a part of it.
+    /// If the kept part ends within the secret, it would contain a part of it.
     @Test func aSecretAtTheCutIsFound() async throws {
         let body = String(repeating: "x", count: Upload.Answer.maxBytes - 5) + Self.canary
         #expect(try await output("text/plain", Array(body.utf8), secret: Self.canary).answer?.isWithheld == true)

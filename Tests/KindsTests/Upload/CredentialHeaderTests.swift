@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kinds
 
-/// A secret goes in the header that the server wants, always from a credential.
+/// A secret is sent in the header that the server requires, and always comes from a credential.
 @Suite struct CredentialHeaderTests {
     private static let canary = "canary-0c54f1"
 
@@ -59,7 +59,7 @@ import Testing
         #expect(failure?.code == "invalid_input")
         #expect(failure?.message.contains(Self.canary) == false)
         #expect(request == nil)
-        // The same at the enqueue and in a definition.
+        // The check is the same at the enqueue and in a definition.
         let planned = PlannedInput(
             kind: "upload",
             input: JSONText(trusted: Array(#"{"to":"http://h/","body":"x","headers":{"\#(name)":"canary"}}"#.utf8)),
@@ -77,12 +77,12 @@ import Testing
         #expect(request?.header(name.lowercased()) == value)
     }
 
-    @Test func aHeaderThatHoldsASchemeIsRefused() async throws {
+    @Test func aHeaderWithAnAuthorizationSchemeIsRefused() async throws {
         let (_, failure) = try await send { Upload.Input(to: $0, headers: ["X-Forward": "Bearer abc"], body: "x") }
         #expect(failure?.message.contains("`credential_header`") == true)
     }
 
-    @Test func whatNoServerCouldMakeGoodIsRefused() {
+    @Test func invalidCombinationsAreRefused() {
         func refusal(_ change: (inout Upload.Input) -> Void) -> String? {
             var input = Upload.Input(to: "http://h/b/k", credential: "store", credentialHeader: "X-Api-Key", body: "x")
             change(&input)
@@ -106,7 +106,7 @@ import Testing
             }?.contains("must not set") == true)
     }
 
-    /// A redirect to another server, or the place that a server of tus names there, gets nothing.
+    /// Another server gets no secret, whether by a redirect or because a tus server names it as the upload's location.
     @Test(arguments: [Upload.Input.Style.plain, .tus])
     func anotherServerNeverGetsIt(style: Upload.Input.Style) async throws {
         try await LoopbackServer.with { _ in
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTakenBackIsAskedForWithTheSameHeader() async throws {
+    @Test func deletionUsesTheSameHeader() async throws {
         try await LoopbackServer.with { _ in
             .respond(204)
         } _: { server in

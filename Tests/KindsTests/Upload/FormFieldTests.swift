@@ -56,7 +56,7 @@ import Testing
 
     private typealias Field = Upload.FormField
 
-    @Test func whatNoServerCouldMakeGoodIsRefused() {
+    @Test func invalidFormFieldsAreRefused() {
         func refusal(_ fields: [Field], _ style: Upload.Input.Style? = .form) -> String? {
             do throws(KindFailure) {
                 try Upload.Input(to: "http://h/", style: style, formFields: fields, body: "x").check(at: .whole)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kinds
 
-/// What an attempt that completed its upload leaves for one that runs again because nobody recorded the result.
+/// The receipt that a completed upload leaves for a second attempt, which runs because the result was not stored.
 @Suite struct ReceiptTests {
     private func withUpload(
         _ answer: @escaping LoopbackServer.Handler,
@@ -38,7 +38,7 @@ import Testing
             let first = try await upload.run(input, job: job(7, attempt: 1))
             #expect(try await upload.run(input, job: job(7, attempt: 2)) == first)
             #expect(server.requests.count == 1)
-            // Other content, or the first attempt of a job with this number in another database, is sent.
+            // Other content is sent, and so is the first attempt of a job with this number in another database.
             _ = try await upload.run(input, job: job(7, attempt: 1))
             var other = input
             other.body = "y"
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsLeftOnceTheSuccessIsDurable() async throws {
+    @Test func nothingRemainsOnceTheSuccessIsDurable() async throws {
         try await withUpload { _ in
             .respond(201)
         } _: { server, upload, folder in
@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// A server is never asked to delete what came in one request: it may be what was there before.
-    @Test func whatCameInOneRequestIsNotDeletedAtTheServer() async throws {
+    /// An upload in one request is never deleted at the server: the content may have been there before.
+    @Test func anUploadInOneRequestIsNotDeletedAtTheServer() async throws {
         try await withUpload { _ in
             .respond(201)
         } _: { server, upload, folder in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// A kill between the server's answer and the note of it leaves only the server to ask.
+    /// If the process is killed between the server's answer and the checkpoint, only the server knows.
     @Test(arguments: [
         ("repr-digest", true, "text/plain; charset=utf-8", 0), ("etag", true, "text/plain; charset=utf-8", 0),
         ("etag", true, "text/html", 1), ("etag", false, "text/plain; charset=utf-8", 1),

@@ -137,7 +137,7 @@ import Testing
         let store = PartStore()
         try await goOn(from: "/bucket/other", file: bytes, on: { store.answer($0) }) { output, server in
             #expect(output.bytes == Int64(bytes))
-            // The second attempt looks first whether an earlier one has stored the object.
+            // The second attempt first checks whether an earlier one has stored the object.
             #expect(server.requests.map(\.method) == ["HEAD", "PUT"])
         }
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Kinds
 
-/// A file whose inode is touched is the same while its content is; a writer that sets its times back is found out.
+/// A file with a touched inode is unchanged if its content is; a writer that sets the times back is detected.
 @Suite struct SameContentTests {
     enum Touch: String, CaseIterable, Sendable {
         case rename, chmod, chown, hardLink
@@ -40,7 +40,7 @@ import Testing
 
     private func digest(of bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexadecimal }
 
-    /// Runs an upload of a file and does `touch` once the second megabyte is on its way.
+    /// Runs an upload of a file and calls `touch` once the second megabyte is being sent.
     private func send(
         _ style: Upload.Input.Style, to handler: @escaping LoopbackServer.Handler,
         _ touch: @escaping @Sendable (String) -> Bool,
@@ -123,7 +123,7 @@ import Testing
             onEnqueue: { _ in })
     }
 
-    /// Interrupts an upload after two of five pieces, and goes on after `touch`.
+    /// Interrupts an upload after two of five pieces, calls `touch`, and resumes the upload.
     private func resume(
         _ touch: (String) -> Bool, serverIsAhead: Bool = false,
         _ check: (Result<Upload.Output, KindFailure>, ResumableServer, [UInt8]) throws -> Void
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Touch.allCases) func anUploadGoesOnAfterATouch(touch: Touch) async throws {
+    @Test(arguments: Touch.allCases) func anUploadResumesAfterATouch(touch: Touch) async throws {
         try await resume({ touch.touch($0) }) { result, store, bytes in
             let output = try result.get()
             #expect(output.sha256 == digest(of: bytes))
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func anUploadDoesNotGoOnWithOtherContent() async throws {
+    @Test func anUploadDoesNotResumeWithOtherContent() async throws {
         try await resume({ Self.forge($0, at: 17) }) { result, store, _ in
             guard case .failure(let failure) = result else {
                 Issue.record("the upload was finished")
@@ -180,8 +180,9 @@ import Testing
         }
     }
 
-    /// The server has bytes that the checkpoint's digest does not cover, and they may be other ones than the file's now.
-    @Test func anUploadBeginsAgainWhereWhatTheServerHasCannotBeCompared() async throws {
+    /// The server has bytes that the checkpoint's digest does not cover, and they may differ from the file's current
+    /// bytes.
+    @Test func anUploadBeginsAgainIfTheServersBytesCannotBeCompared() async throws {
         try await resume({ Self.forge($0, at: 2 << 20) }, serverIsAhead: true) { result, store, bytes in
             var changed = bytes
             changed[2 << 20] ^= 0xFF

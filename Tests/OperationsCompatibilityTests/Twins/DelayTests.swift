@@ -27,11 +27,11 @@ import Testing
         #expect(calls.withLock { $0 } >= 1)
         #expect(await future.settled() == .failure(Failed(3)))
         #expect(calls.withLock { $0 } == 3)
-        #expect(asked.withLock { $0 } == [1, 2], "not asked after the last permitted attempt")
+        #expect(asked.withLock { $0 } == [1, 2], "not called after the last permitted attempt")
         #expect(delays.withLock { $0 } == [1, 2])
     }
 
-    /// Defect 27: one attempt used to be an assertion failure.
+    /// One attempt used to be an assertion failure.
     @Test func oneAttemptIsASingleCall() {
         let calls = Shared(0)
         let future = Future.retry(attempts: 1, delay: .seconds(1)) {

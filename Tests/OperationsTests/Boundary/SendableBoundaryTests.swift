@@ -1,17 +1,17 @@
-// The sanitized package has no need to compile programs.
+// The sanitized package does not need to compile programs.
 #if !SANITIZED
     import Foundation
     import Testing
 
-    /// Programs of a client, compiled against the module that is under test: code that races is refused in Swift 6 language mode,
-    /// code that does not compiles, and the same code compiles in Swift 5 language mode.
+    /// Client programs compiled against the module under test: Swift 6 language mode refuses code with data races and
+    /// compiles other code, which also compiles in Swift 5 language mode.
     @Suite struct SendableBoundaryTests {
         @Test func racingClosuresAreErrors() throws {
             let errors = try compile(Self.declarations + Self.racing, mode: 6, "-typecheck")
             #expect(errors == lines(of: Self.declarations + Self.racing, marked: "// race"))
         }
 
-        /// `forEach` takes its closures by `sending`, which the compiler judges after the types.
+        /// `forEach` takes its closures as `sending`, which the compiler checks after the types.
         @Test func racingRowsAreErrors() throws {
             let errors = try compile(Self.declarations + Self.racingRows, mode: 6, "-emit-sil")
             #expect(errors == lines(of: Self.declarations + Self.racingRows, marked: "// race"))
@@ -112,11 +112,11 @@
                 .filter { $0.element.hasSuffix(mark) }.map { $0.offset + 1 }
         }
 
-        /// Returns the lines of the errors.
+        /// - Returns: The lines of the errors.
         private func compile(_ program: String, mode: Int, _ action: String) throws -> [Int] {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("boundary-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            // A folder that stays behind is small, and in the way of nothing.
+            // A leftover folder is small and harmless.
             defer { try? FileManager.default.removeItem(at: folder) }
             let source = folder.appendingPathComponent("Client.swift")
             try program.write(to: source, atomically: true, encoding: .utf8)

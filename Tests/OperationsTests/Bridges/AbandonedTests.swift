@@ -4,8 +4,8 @@ import Operations
 import Signals
 import Testing
 
-/// Waiting for results that never come: a promise that is released, a callback that is forgotten. Each wait used to last for
-/// ever, whatever became of the task.
+/// Waiting for results that never come: a released promise, a callback that is never called. Each wait used to last
+/// forever, even if the task was cancelled.
 @Suite struct AbandonedTests {
     private func abandoned<E>(_: E.Type = E.self) -> Future<Int, E> { Promise<Int, E>().future }
 
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aReleasedPromiseReleasesWhatWaitsThoughTheFutureIsKept() {
+    @Test func aReleasedPromiseReleasesWaitingClosuresAlthoughTheFutureIsKept() {
         let gone = Shared(false)
         let future: Future<Int, Failed>
         let derived: Future<Int, Failed>
@@ -83,7 +83,7 @@ import Testing
         }
         #expect(gone.value)
         #expect(future.result == nil && derived.result == nil)
-        derived.on { _ in Issue.record("nobody can resolve this") }
+        derived.on { _ in Issue.record("nothing can resolve this") }
     }
 
     @Test func oneOfManySourcesMayBeAbandoned() {
@@ -101,7 +101,7 @@ import Testing
         #expect(failing.error == Failed(2))
     }
 
-    /// As `CheckedContinuation` does. In processes of their own, whose standard error is read.
+    /// The leak is reported as with `CheckedContinuation`. These tests read the standard error of separate processes.
     @Test func aTaskThatWaitsForAReleasedPromiseIsReported() async {
         await #expect(processExitsWith: .success) { await reportsLeak { $0.future } }
         await #expect(processExitsWith: .success) {
@@ -138,9 +138,9 @@ private func reportsLeak(_ derive: (Promise<Int, Failed>) -> Future<Int, Failed>
     _ = await task.result
 }
 
-/// The next text on the standard error of this process.
+/// Reads the next text on the standard error of this process.
 private struct Report {
-    /// Kept to the end of the process, which may write more.
+    /// Kept until the end of the process, which may write more.
     private static let pipe = Pipe()
 
     init() { dup2(Self.pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO) }

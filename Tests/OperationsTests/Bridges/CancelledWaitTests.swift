@@ -5,12 +5,12 @@ import Signals
 import Synchronization
 import Testing
 
-/// A failure without a value for "it was cancelled".
+/// A failure type without a value for cancellation.
 enum PlainError: Error, Equatable { case broken, noResult }
 
-/// Waiting for operations that are cancelled before their queue reaches them. Each of these used to end the process.
+/// Waiting for operations that are cancelled before their queue reaches them. Each of these used to crash the process.
 @Suite struct CancelledWaitTests {
-    /// Never finishes by itself.
+    /// An operation that never finishes by itself.
     final class Plain: AsyncResultOperation<Int, PlainError>, @unchecked Sendable {
         let started = Signal()
         override func main() { started.send() }
@@ -23,7 +23,7 @@ enum PlainError: Error, Equatable { case broken, noResult }
     enum Queue: CaseIterable {
         case foundation, linear
 
-        /// Adds an operation that executes until `gate` opens, and one behind it.
+        /// Adds an operation that executes until `gate` opens, and then `operation`.
         func add(_ operation: Operation, behind gate: Gated) {
             switch self {
             case .foundation:
@@ -80,7 +80,7 @@ enum PlainError: Error, Equatable { case broken, noResult }
         for task in tasks { #expect(try await task.value == nil) }
     }
 
-    @Test func anOperationThatNobodyStartsDoesNotKeepACancelledTask() async throws {
+    @Test func anOperationThatIsNeverStartedDoesNotDetainACancelledTask() async throws {
         let operation = Plain()
         let task = Task { try await operation.value() }
         task.cancel()
@@ -92,7 +92,7 @@ enum PlainError: Error, Equatable { case broken, noResult }
         #expect(try await waiting.value == nil)
     }
 
-    @Test func anExecutingOperationThatIgnoresItsCancellationDoesNotKeepACancelledTask() async throws {
+    @Test func anOperationThatIgnoresItsCancellationDoesNotDetainACancelledTask() async throws {
         let operation = Plain()
         operation.start()
         let task = Task { try await operation.value() }
@@ -102,7 +102,7 @@ enum PlainError: Error, Equatable { case broken, noResult }
         #expect(try await operation.value() == 1, "the operation itself may still succeed")
     }
 
-    @Test func failuresThatCanSayCancelledAreThrownWhereAResultIsMissing() async {
+    @Test func cancellationFailuresAreThrownForAMissingResult() async {
         let work = Work()
         work.start()
         work.finish()
@@ -142,7 +142,7 @@ enum PlainError: Error, Equatable { case broken, noResult }
         #expect(operation.result == nil)
     }
 
-    @Test func cancelledAtAnyMomentEveryWaitEnds() async {
+    @Test func everyWaitEndsWhenCancelledAtAnyMoment() async {
         for round in 0..<300 {
             let queue = LinearOperationQueue()
             let operation = Plain()

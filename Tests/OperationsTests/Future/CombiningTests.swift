@@ -6,7 +6,7 @@ import Testing
 @Suite struct CombiningTests {
     typealias F = Future<Int, Failed>
 
-    @Test func timeoutFailsAPendingFutureWhenTheTimeIsOver() async {
+    @Test func timeoutFailsAPendingFuture() async {
         let clock = ManualClock()
         let promise = Promise<Int, Failed>()
         let limited = promise.future.timeout(after: .seconds(5), clock: clock, failure: Failed(5))
@@ -19,7 +19,7 @@ import Testing
         #expect(limited.error == Failed(5))
     }
 
-    @Test func timeoutLeavesAResultThatComesInTimeAndForgetsItsWait() async {
+    @Test func timeoutKeepsAResultThatComesInTimeAndEndsItsWait() async {
         let clock = ManualClock()
         let promise = Promise<Int, Failed>()
         let limited = promise.future.timeout(after: .seconds(5), clock: clock, failure: Failed(5))
@@ -65,7 +65,7 @@ import Testing
         #expect(F.any([]).result == nil)
     }
 
-    @Test func anyFailsWithTheLastFailureInTime() {
+    @Test func anyFailsWithTheLatestFailure() {
         let promises = (0..<3).map { _ in Promise<Int, Failed>() }
         let any = Future.any(promises.map(\.future))
         for index in [1, 2, 0] {
@@ -159,7 +159,7 @@ private func == (one: Result<Void, Failed>, other: Result<Void, Failed>) -> Bool
 }
 
 @Suite struct CombinedOperationTests {
-    @Test func thenGivesTheOutputToTheNext() async throws {
+    @Test func thenPassesTheOutputToTheNext() async throws {
         let quadrupling = Doubling().then(Doubling())
         #expect(try await quadrupling.value(1) == 4)
         await #expect(throws: WorkError.failed(-1)) { try await quadrupling.value(-1) }

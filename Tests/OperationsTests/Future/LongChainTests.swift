@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Closures that call back into what called them. Each of these used to take a frame of the stack for every level.
+/// Closures that call back into their caller. Each level of these used to take a stack frame.
 @Suite struct NestedCallTests {
     static let depth = LongChainTests.length
 
@@ -179,7 +179,7 @@ import Testing
         #expect(isGone)
     }
 
-    /// A thread that waits inside a deep call runs the calls that were put aside: it may wait for one of them.
+    /// A thread that waits inside a deep call runs the postponed calls, since it may wait for one of them.
     @Test func waitingInsideADeepCallEnds() async {
         @Sendable func descend(_ number: Int) -> Future<Int, Failed> {
             Future<Int, Failed>(value: number).flatMap { number in

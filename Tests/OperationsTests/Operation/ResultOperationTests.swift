@@ -278,8 +278,8 @@ final class Describe: ChainedAsyncResultOperation<Int, String, WorkError>, @unch
         #expect(untranslated.result == .failure(.failed(-1)), "main sees no input")
     }
 
-    /// The cause used to be lost where the failure types differ and nothing is overridden.
-    @Test func causeArrivesThoughFailureTypesDiffer() async {
+    /// The cause used to be lost if the failure types differ and nothing is overridden.
+    @Test func causeIsPassedOnAlthoughFailureTypesDiffer() async {
         final class Foreign: AsyncResultOperation<Int, Failed>, @unchecked Sendable {
             override func main() { finish(with: .failure(Failed(4))) }
         }

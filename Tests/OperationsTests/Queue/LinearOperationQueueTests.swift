@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// Nothing else happens here that would have the queue look.
+    /// No other event here makes the queue check its operations.
     @Test func cancelBreaksACycleOfPlainOperations() async {
         let queue = LinearOperationQueue()
         let log = Log()
@@ -140,7 +140,7 @@ import Testing
         await queue.waitUntilAllOperationsAreFinished()
         #expect(await completed.wait())
 
-        // One that executes, asynchronously, and finishes later.
+        // The operation executes asynchronously and finishes later.
         let gate = Signal()
         let started = Signal()
         let executing = Foreign {
@@ -155,7 +155,8 @@ import Testing
         #expect(await completed.wait())
     }
 
-    /// A class may call itself finished before it says so to Foundation, which has a bare pointer to the observer until then.
+    /// A subclass may return true for `isFinished` before it reports that to Foundation, which keeps an unretained
+    /// pointer to the observer until then.
     @Test func operationsThatReportTheirFinishLateAreObserved() async {
         for _ in 0..<300 {
             let queue = LinearOperationQueue()

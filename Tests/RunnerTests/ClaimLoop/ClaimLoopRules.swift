@@ -37,7 +37,7 @@ import Testing
         #expect(probe.after(.settings(RunnerSettings(slots: 5))) == "turn(claim 3)")
     }
 
-    /// P8: where waits end on the new clock, only the store knows.
+    /// P8: only the store knows when waits end on the new clock.
     @Test func clockSetBackKeepsTheAlarmAndAsksTheStore() {
         var probe = LoopProbe()
         probe.turn(nextDueAt: LoopProbe.wall + .seconds(60))

@@ -23,7 +23,7 @@ final class LogRecorder: Sendable {
     /// Waits until a message was logged.
     func wait(for message: String) async { await wait { $0 == message } }
 
-    /// Waits until such a message was logged.
+    /// Waits until a matching message is logged.
     func wait(_ isIt: @escaping @Sendable (String) -> Bool) async {
         let signal = Signal()
         let isThere = state.withLock { state in

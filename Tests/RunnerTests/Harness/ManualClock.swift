@@ -7,7 +7,7 @@ import Synchronization
 final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
     private struct State {
         var now: Moment
-        /// From where to where somebody set it.
+        /// The times before and after each setting of the clock.
         var jumps: [(from: Moment, to: Moment)] = []
         var alarms: [ManualAlarm] = []
     }
@@ -76,7 +76,7 @@ final class ManualClock<Moment: Comparable & Sendable>: AlarmClock {
 extension ManualClock where Moment == Timestamp {
     func advance(by duration: Duration) { advance(to: now + duration) }
 
-    /// The time that passed, without what was only set.
+    /// The time that has really passed, without jumps.
     var passed: Duration {
         state.withLock { state in
             state.jumps.reduce(.milliseconds(state.now.milliseconds)) { $0 - ($1.to - $1.from) }
@@ -84,7 +84,7 @@ extension ManualClock where Moment == Timestamp {
     }
 }
 
-/// The clocks of a machine whose wall clock is a manual one.
+/// The clocks of a machine with a manual wall clock.
 struct ManualStoreClock: StoreClock {
     let wallClock: ManualClock<Timestamp>
 

@@ -94,13 +94,13 @@ import Testing
         }
         #expect(!isLate(3599))
         #expect(isLate(3600))
-        // The clock is wrong now, and an interval has passed.
+        // The clock is wrong, and an interval has passed.
         #expect(
             rule.isLate(yearBefore, since: Self.midnight, now: yearBefore, sinceLast: .seconds(3600)))
     }
 
-    /// S4: the clock is set back by so much, five minutes after it fired for a time; what fires next comes neither sooner
-    /// than half an interval nor later than one and a half after it fired last.
+    /// S4: the clock is set back five minutes after a schedule fired. The next firing comes between half an interval
+    /// and one and a half intervals after the last one.
     @Test(arguments: ["minutely", "*:0/5", "hourly", "0/6:00", "daily", "Mon..Fri 09:00", "weekly"])
     func aSetBackNeverDoublesNorFreezes(_ expression: String) throws {
         let times = try CalendarTimes([CalendarExpression(expression)], local: .utc)
@@ -115,7 +115,7 @@ import Testing
             let interval = try #require(times.next(after: next)) - next
             #expect(plan.after < next)
             #expect(waited >= interval / 2, "\(expression), \(back) s back")
-            // Over a week-end the interval before is not the one after.
+            // Around a weekend the intervals before and after differ.
             if !expression.hasPrefix("Mon..Fri") {
                 #expect(waited <= interval * 3 / 2 + .seconds(300), "\(expression), \(back) s back")
             }

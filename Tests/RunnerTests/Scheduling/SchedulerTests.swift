@@ -46,7 +46,7 @@ import Testing
                 let now = bench.minute(1) + .seconds(-seconds)
                 bench.clock.jump(to: now)
                 await turns.next()
-                // It goes on at the new clock's minutes.
+                // It continues with the new clock's minutes.
                 for minute in 1...3 {
                     #expect(bench.clock.armed == [now + .seconds(60 * minute)])
                     bench.clock.advance(to: now + .seconds(60 * minute))
@@ -69,7 +69,7 @@ import Testing
                 await turns.next()
                 #expect(bench.clock.armed == [midnight + .seconds(86_400)])
             }
-            // Nor does a restart.
+            // A restart does not fire it either.
             try await bench.scheduling { _ in
                 let next = try #require(bench.clock.armed.first)
                 #expect(next > bench.clock.now + .seconds(86_400))
@@ -266,7 +266,7 @@ private final class Bench: Sendable {
         try #require(try await store.schedules().first { $0.schedule.name == name })
     }
 
-    /// Of one schedule, which every message names first.
+    /// The entries with this message; every message begins with the schedule's name.
     func logged(_ message: String) -> [Logger.Metadata] {
         log.all.filter { entry in
             guard let name = entry.metadata["HALYARD_SCHEDULE"] else { return false }

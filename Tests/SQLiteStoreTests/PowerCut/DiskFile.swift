@@ -1,19 +1,20 @@
 @testable import JobStoreContract
 
-/// Which of the pages that were not synced are on the disk after a cut.
+/// Which unsynced pages are on the disk after a power cut.
 enum Survival: String, CaseIterable { case none, all, some, sectors }
 
-/// One file in memory and on the disk, with the rules of Tests/PowerCut/disk.c.
+/// One file in memory and on the disk, following the rules of Tests/PowerCut/disk.c.
 struct DiskFile {
     private static let page = 4096
 
     private var cached: [UInt8] = []
     private(set) var durable: [UInt8] = []
-    /// Each with its contents after every write since the last sync: the kernel may write a page at any time.
+    /// The dirty pages, with their contents after every write since the last sync, since the kernel may write a page at
+    /// any time.
     private var dirty: [Int: [[UInt8]]] = [:]
     private var unwritten: Set<Int> = []
     private var allocated: Set<Int> = []
-    /// What was on the disk before a truncation that is not synced yet.
+    /// The contents of the disk before a truncation that is not synced yet.
     private var beforeTruncation: [UInt8]?
     private(set) var isMissing = true
 
@@ -119,7 +120,7 @@ struct DiskFile {
             }
             Self.put(torn, number, into: &bytes)
         }
-        // The size of the file grows with its pages, and never beyond what was written.
+        // The file grows with its pages, but never beyond the bytes written.
         if bytes.count > cached.count, beforeTruncation == nil { Self.resize(&bytes, to: cached.count) }
         return bytes
     }

@@ -2,21 +2,21 @@ import Foundation
 import Programs
 import Testing
 
-/// A directory on a disk whose syncs fail when a test wants it, and the programs that write there.
+/// A directory on a disk whose syncs can fail on request, and the programs that write there.
 final class FailingDisk: Sendable {
     let directory: TemporaryDirectory
     private var state: String { directory.path + "/disk" }
     var database: String { directory.database }
 
-    /// One process that writes, and what it meets.
+    /// One process that writes, and the faults that it encounters.
     struct Run: Sendable, CustomStringConvertible {
-        /// Which of its syncs fail, from 1 on.
+        /// The numbers of its syncs that fail, from 1.
         var fails: [Int] = []
         var rounds = 12
         var isKilled = false
         var seed = 0
         var ignoresSyncsOfLog = false
-        /// Which of its reads fail, from 1 on; with all that follow if so asked.
+        /// The number of its read that fails, from 1; optionally with all later reads.
         var failedRead = 0
         var readsStayBroken = false
 
@@ -25,7 +25,7 @@ final class FailingDisk: Sendable {
         }
     }
 
-    /// What is done instead of reading the files from the disk again.
+    /// An ineffective measure, taken instead of reading the files from the disk again.
     enum WrongCure: String, Sendable, CaseIterable {
         case nothing
         case dropOnlyTheLog
@@ -38,7 +38,7 @@ final class FailingDisk: Sendable {
         try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
     }
 
-    /// - Returns: Its status: 0, or 74 when the disk failed.
+    /// - Returns: The exit status: 0, or 74 when the disk failed.
     @discardableResult
     func run(_ run: Run, _ cure: WrongCure? = nil) async throws -> Int32 {
         var environment = try await PreloadedDisk.environment(of: database, state: state)
@@ -72,7 +72,7 @@ final class FailingDisk: Sendable {
         try Recording(log: Array(Data(contentsOf: URL(filePath: state + "/log"))))
     }
 
-    /// What the disk holds of a file by now, as the disk itself says.
+    /// The current contents of a file on the disk, as the disk itself stores them.
     func contents(ofFile number: Int) throws -> [UInt8] {
         try Array(Data(contentsOf: URL(filePath: state + "/\(number).disk")))
     }

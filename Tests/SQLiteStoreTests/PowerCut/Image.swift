@@ -3,14 +3,14 @@ import SQLite
 
 @testable import SQLiteStore
 
-/// A disk after a cut.
+/// A disk after a power cut.
 struct Image {
     let name: String
-    /// By what follows the database's name.
+    /// The files, by their suffix after the database's name.
     let files: [String: [UInt8]]
     let acknowledged: [Int64]
 
-    /// What is wrong when the database is opened on this disk.
+    /// The problems that occur when the database is opened on this disk.
     func problems() throws -> [String] {
         let directory = try TemporaryDirectory(inMemory: true)
         for (suffix, bytes) in files where !bytes.isEmpty {

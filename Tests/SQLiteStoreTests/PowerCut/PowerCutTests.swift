@@ -3,12 +3,12 @@ import Testing
 
 @testable import JobStoreContract
 
-/// P1 and P4 at a power cut: everything that a process writes and syncs is recorded, disks that a cut could leave are rebuilt
-/// from that, and each must open and hold what was acknowledged before the cut.
+/// P1 and P4 at a power cut: all writes and syncs of a process are recorded, and from them the disks are rebuilt that a
+/// power cut could leave. Each must open and contain everything that was acknowledged before the cut.
 ///
-/// (Killing the process proves less: the kernel still writes what the process had written.)
+/// (Killing the process proves less, since the kernel still writes the process's data.)
 @Suite struct PowerCutTests {
-    /// `scripts/power-cut` asks for more chains, with a cut at every step.
+    /// The number of chains. `scripts/power-cut` sets more, with a cut at every step.
     private static let chains = ProcessInfo.processInfo.environment["HALYARD_POWER_CUT_CHAINS"].flatMap { Int($0) }
 
     private func check(_ disk: FailingDisk, _ story: String, seed: UInt64, limit: Int) throws -> [String] {
@@ -31,15 +31,15 @@ import Testing
         #expect(problems == [])
     }
 
-    /// The test of the test above: without a sync at each commit it must find losses.
-    @Test func aPowerCutWithoutSyncsIsSeenToLose() async throws {
+    /// Tests the test above: without a sync at each commit it must find losses.
+    @Test func aPowerCutWithoutSyncsLosesJobs() async throws {
         let disk = try FailingDisk()
         try await disk.run(.init(ignoresSyncsOfLog: true))
         #expect(try !check(disk, "the log is not synced", seed: 41, limit: 60).isEmpty)
     }
 
-    /// What processes meet one after the other: a sync fails while the first works or creates the database, another while
-    /// the next recovers or works, and power fails at any moment.
+    /// A chain of processes and their faults: a sync fails while the first process works or creates the database,
+    /// another while the next one recovers or works, and power fails at any moment.
     private func chain(seed: UInt64) -> [FailingDisk.Run] {
         var random = SplitMix64(seed: seed)
         func run(_ syncs: ClosedRange<Int>) -> FailingDisk.Run {
@@ -63,7 +63,7 @@ import Testing
         #expect(failures > (Self.chains ?? 12) / 2)
     }
 
-    /// The test of the test above: what does not help after a failed sync is seen to lose.
+    /// Tests the test above: ineffective measures after a failed sync must lose jobs.
     @Test(arguments: FailingDisk.WrongCure.allCases)
     func wrongCuresOfAFailedSyncAreSeenToLose(_ cure: FailingDisk.WrongCure) async throws {
         var losses: [String] = []
@@ -76,16 +76,16 @@ import Testing
             for run in runs { try await disk.run(run, cure) }
             losses = try check(disk, "sync \(sync) fails", seed: 7, limit: 60)
         }
-        #expect(losses != [], "\(cure) was not seen to lose anything")
+        #expect(losses != [], "\(cure) lost nothing")
     }
 
-    /// SQLite reports a read that fails as damage at many points, of the start and later.
+    /// SQLite reports a failed read as damage in many places, at the start and later.
     @Test(arguments: [false, true]) func p11AReadThatFailsIsNotDamage(staysBroken: Bool) async throws {
         let disk = try FailingDisk()
         try await disk.run(.init(rounds: 3, isKilled: true))
         var failures = 0
         for read in stride(from: 1, through: 70, by: staysBroken ? 3 : 1) {
-            // It ends with 0 or 74, or this throws.
+            // Throws unless the process ends with 0 or 74.
             let status = try await disk.run(
                 .init(rounds: 1, isKilled: true, failedRead: read, readsStayBroken: staysBroken))
             failures += status == 0 ? 0 : 1

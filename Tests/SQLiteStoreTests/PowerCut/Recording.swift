@@ -3,14 +3,14 @@ import Jobs
 
 @testable import JobStoreContract
 
-/// What processes wrote to a disk that may have failed, in order: see Tests/PowerCut/disk.c.
+/// The writes of processes to a disk that may have failed, in order: see Tests/PowerCut/disk.c.
 struct Recording {
     enum Step {
         case write(offset: Int, bytes: ArraySlice<UInt8>)
         case truncate(size: Int)
         case sync
         case failedSync(reached: [Int])
-        /// Nil for all that are not dirty.
+        /// Evicted pages; nil for all that are not dirty.
         case evict([Int]?)
         case link(to: Int)
         case remove
@@ -58,7 +58,7 @@ struct Recording {
 
     var acknowledgements: Int { steps.count { if case .acknowledge = $0.step { true } else { false } } }
 
-    /// What the disk holds after the last step.
+    /// The contents of the disk after the last step.
     func finalDisk() -> [DiskFile] {
         var files = Self.suffixes.map { _ in DiskFile() }
         for (file, step) in steps { Self.apply(step, to: file, of: &files) }
@@ -73,10 +73,10 @@ struct Recording {
         }
     }
 
-    /// Disks that a cut between two steps could leave: of the pages that were not synced none, all, some, or some of their
-    /// sectors.
+    /// Visits disks that a power cut between two steps could leave: with none, all or some of the unsynced pages, or
+    /// some of their sectors.
     ///
-    /// - Parameter limit: About how many.
+    /// - Parameter limit: The approximate number of disks.
     func forEachImage(seed: UInt64, limit: Int, _ body: (Image) throws -> Void) throws {
         var random = SplitMix64(seed: seed)
         var files = Self.suffixes.map { _ in DiskFile() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// Requests of very many rows: carried out in slices, between which others write, and resumed by the next start.
+/// Requests of very many rows are carried out in slices, between which others write, and the next start resumes them.
 @Suite struct LongWorkTests {
     private static let now = Timestamp(milliseconds: 1_750_000_000_000)
     private let bench: SlicedStore
@@ -28,7 +28,7 @@ import Testing
         await bench.store.close()
     }
 
-    /// One job that waits for very many, whose edges do not fit into one slice, and dependents with lower numbers.
+    /// One job waits for very many others: its edges do not fit into one slice, and dependents have lower numbers.
     @Test func edgesOfOneJobAreWrittenInSeveralSlices() async throws {
         var jobs = [NewJob(definition: bench.definition, dependencies: [NewDependency(on: .new(3001))])]
         jobs += Array(repeating: NewJob(definition: bench.definition), count: 3000)
@@ -42,7 +42,7 @@ import Testing
         await bench.store.close()
     }
 
-    @Test func refusalsAndKeysOfLargeGraphsAreAsOfSmallOnes() async throws {
+    @Test func refusalsAndKeysWorkForLargeGraphsAsForSmallOnes() async throws {
         var graph = bench.fan(3000)
         graph.jobs[0].queue = "none"
         #expect(try await bench.store.enqueue([graph], now: now) == [.refused(.unknownQueue("none"))])
@@ -63,7 +63,7 @@ import Testing
         await bench.store.close()
     }
 
-    /// The dependency failed before: its dependents are skipped, and theirs.
+    /// The dependency has failed before, so its dependents are skipped, and theirs.
     @Test func largeGraphAfterAFailedJobIsSkipped() async throws {
         let failed = try await bench.finishedJob(.failed(JobFailure(code: "x", message: "y"), timedOut: false))
         var graph = bench.fan(3000)
@@ -75,7 +75,7 @@ import Testing
         await bench.store.close()
     }
 
-    /// P1: the parts of a graph that was not accepted are nothing to the next start.
+    /// P1: the next start discards the parts of a graph that was not accepted.
     @Test func graphThatWasNotAcceptedLeavesNothing() async throws {
         _ = try await bench.stage(bench.fan(3000))
         #expect(try bench.count("SELECT count(*) FROM staged_part") > 0)
@@ -89,7 +89,7 @@ import Testing
         await bench.store.close()
     }
 
-    /// P1: what was accepted is written by the next start, also where its jobs run meanwhile.
+    /// P1: the next start writes an accepted graph, also while its jobs run.
     @Test func acceptedGraphIsWrittenAfterARestart() async throws {
         let graph = bench.fan(5000)
         let staging = try await bench.stage(graph)
@@ -117,7 +117,7 @@ import Testing
         await bench.store.close()
     }
 
-    @Test func restartGoesOnWithReleasing() async throws {
+    @Test func restartResumesReleasing() async throws {
         _ = try await bench.enqueue(bench.fan(4000))
         try await bench.finishFirst(.succeeded(.emptyObject))
         try await bench.restart()
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// S3: the new job has an open dependency, too. Releasing it for the first one must not count for the second.
-    @Test func jobThatComesWhileDependentsAreReleasedWaitsForAllOfItsDependencies() async throws {
+    @Test func jobEnqueuedWhileDependentsAreReleasedWaitsForAllOfItsDependencies() async throws {
         let receipt = try await bench.enqueue(bench.fan(4000))
         let open = try await bench.enqueue(
             NewGraph(isGraph: false, jobs: [NewJob(definition: bench.definition, start: .at(now + .seconds(60)))]))
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func manyDependentsOfAFailedJobAreSkipped() async throws {
-        // A second level, so that what is skipped skips in turn.
+        // A second level, so that skipped jobs skip their dependents in turn.
         var graph = bench.fan(3000)
         graph.jobs += (1...3000).map {
             NewJob(definition: bench.definition, dependencies: [NewDependency(on: .new($0))])
@@ -168,8 +168,8 @@ import Testing
 
     // MARK: Cancelling
 
-    /// Also where dependents have lower numbers than what they depend on.
-    @Test(arguments: [false, true]) func largeGraphIsCancelledWhole(isReversed: Bool) async throws {
+    /// Also if dependents have lower numbers than their dependencies.
+    @Test(arguments: [false, true]) func largeGraphIsCancelledCompletely(isReversed: Bool) async throws {
         let receipt = try await bench.enqueue(isReversed ? bench.reversedFan(4000) : bench.fan(4000))
         let commits = CommitSizes(bench.store)
         let results = try #require(try await bench.store.cancel(graph: receipt.graph!, now: now))
@@ -180,14 +180,14 @@ import Testing
         await bench.store.close()
     }
 
-    @Test func restartGoesOnWithCancelling() async throws {
+    @Test func restartResumesCancelling() async throws {
         let receipt = try await bench.enqueue(bench.fan(4000))
         try await bench.stop { (writer) throws(SQLiteError) in
             try writer.beginCancelling(receipt.graph!, now: Self.now)
             for _ in 0..<3 { _ = try writer.cancelSlice(of: receipt.graph!) }
         }
         try await bench.restart()
-        // Nothing starts from now on, although most jobs are not cancelled yet.
+        // No job starts from now on, although most are not cancelled yet.
         try await bench.runAll()
         #expect(try await bench.store.counts()[.cancelled] == 4001)
         try await bench.check()
@@ -216,7 +216,7 @@ import Testing
         #expect(try bench.count("SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM dependency)") == 0)
         #expect(try bench.count("SELECT (SELECT count(*) FROM result) + (SELECT count(*) FROM attempt)") == 0)
         #expect(try bench.count("SELECT count(*) FROM graph") == 0)
-        // Numbers are not given again.
+        // Numbers are not reused.
         #expect(try await bench.enqueue(bench.fan(1)).jobs[0].rawValue > 3001)
         try await bench.check()
         await bench.store.close()
@@ -240,7 +240,7 @@ import Testing
         await bench.store.close()
     }
 
-    @Test func restartGoesOnWithPruning() async throws {
+    @Test func restartResumesPruning() async throws {
         let receipt = try await bench.enqueue(bench.fan(3000))
         try await bench.runAll()
         try await bench.stop { (writer) throws(SQLiteError) in

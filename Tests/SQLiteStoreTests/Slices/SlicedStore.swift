@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A store that a test can stop in the middle of long work, and start again.
+/// A store that a test can stop in the middle of long work and start again.
 final class SlicedStore: @unchecked Sendable {
     // SAFETY: one test uses it, from one task at a time.
     private(set) var store: SQLiteJobStore
@@ -27,7 +27,7 @@ final class SlicedStore: @unchecked Sendable {
 
     // MARK: Graphs
 
-    /// A job, and others that wait for it.
+    /// A job and others that wait for it.
     func fan(_ dependents: Int, input: JSONText? = nil) -> NewGraph {
         let dependent = NewJob(definition: definition, input: input, dependencies: [NewDependency(on: .new(0))])
         return NewGraph(
@@ -35,7 +35,7 @@ final class SlicedStore: @unchecked Sendable {
             jobs: [NewJob(definition: definition, input: input)] + Array(repeating: dependent, count: dependents))
     }
 
-    /// The same with the job last, half of the others waiting only for its end.
+    /// The same with the job last, and half of the others waiting only for its end.
     func reversedFan(_ dependents: Int) -> NewGraph {
         let jobs = (0..<dependents).map { index in
             NewJob(
@@ -59,7 +59,7 @@ final class SlicedStore: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Claims one job and ends it.
+    /// Claims and ends one job.
     func finishFirst(_ ending: AttemptEnd.Ending) async throws {
         let claimed = try await store.exchange([], claim: ClaimRequest(slots: 1), now: now).claimed
         let lease = try #require(claimed.first?.lease)
@@ -72,7 +72,7 @@ final class SlicedStore: @unchecked Sendable {
         return job
     }
 
-    /// Runs everything that is due, to success, until long work has ended too.
+    /// Runs everything that is due to success, until long work has ended, too.
     func runAll() async throws {
         var ends: [AttemptEnd] = []
         while true {
@@ -88,14 +88,14 @@ final class SlicedStore: @unchecked Sendable {
         }
     }
 
-    /// A slice follows each request.
+    /// Sends requests until long work has ended, since a slice follows each request.
     func awaitLongWork() async throws {
         while try await store.write({ (writer) throws(SQLiteError) in writer.hasLongWork }) {}
     }
 
     // MARK: Stopping in the middle
 
-    /// Does some work in one transaction and ends there, as if the process had: no slice of what is open follows.
+    /// Runs `body` in one transaction and then stops, as if the process had ended: no slice of open work follows.
     func stop(after body: @escaping @Sendable (Writer) throws(SQLiteError) -> Void) async throws {
         try await store.write { (writer) throws(SQLiteError) in
             try body(writer)
@@ -104,7 +104,7 @@ final class SlicedStore: @unchecked Sendable {
         await store.close()
     }
 
-    /// Stores the parts of a graph, which is still to be accepted.
+    /// Stores the parts of a graph without accepting it.
     func stage(_ graph: NewGraph) async throws -> Writer.Staging {
         let summary = GraphSummary(graph)
         let decision = try await store.write { (writer) throws(SQLiteError) in
@@ -128,14 +128,14 @@ final class SlicedStore: @unchecked Sendable {
         store = try directory.open()
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     func count(_ sql: StaticString) throws -> Int64 {
         let connection = try Connection(path: directory.database, access: .readOnly)
         return try connection.integer(sql) ?? 0
     }
 
-    /// Every count that is kept is what the rows say.
+    /// Checks that every stored count matches the rows.
     func check() async throws {
         try await awaitLongWork()
         #expect(
@@ -155,7 +155,7 @@ final class SlicedStore: @unchecked Sendable {
                 OR     blocked + scheduled + ready + running + succeeded + failed + cancelled + skipped
                        <> (SELECT count(*) FROM job WHERE job.graph_id = graph.id)
                 """) == 0)
-        // A blocked job waits for as many dependencies as are open.
+        // A blocked job's pending count is the number of its open dependencies.
         #expect(
             try count(
                 """
@@ -174,7 +174,7 @@ final class SlicedStore: @unchecked Sendable {
     }
 }
 
-/// How many jobs changed in each commit.
+/// The number of jobs that changed in each commit.
 final class CommitSizes: Sendable {
     private let sizes = Mutex<[Int]>([])
     private let observation = Mutex<StoreObservation?>(nil)
