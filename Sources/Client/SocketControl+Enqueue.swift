@@ -58,7 +58,8 @@ extension SocketControl {
         return "halyard-" + parts.map { String($0, radix: 36) }.joined(separator: "-")
     }
 
-    /// Sends JSON lines, and reads the answers while it still sends: the daemon takes no more than it has answered.
+    /// Sends JSON lines, and reads answers while it is still sending: the daemon reads no more lines than it has
+    /// answered.
     ///
     /// Lines that got no answer because the connection was lost are sent again if each has a key. When sending cannot
     /// continue, the answers so far are valid, and the other lines are refused with the reason.

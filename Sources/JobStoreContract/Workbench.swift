@@ -5,7 +5,7 @@ import OperationTypes
 final class Workbench: Sendable {
     let store: any JobStore
     let source: StoreSource
-    /// Of the definition `step`, in the queue `default`.
+    /// A job of the definition `step`, by default in the queue `default`.
     let step: DefinitionID
     let clock: ContractClock
 

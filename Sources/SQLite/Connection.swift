@@ -144,7 +144,7 @@ public final class Connection {
         /// Functions and virtual tables named by the schema itself are not trusted.
         case untrustedSchema
         case foreignKeys
-        /// Closing the last connection leaves the WAL as it is.
+        /// Closing the last connection leaves the WAL unchanged.
         case keepsWALOnClose
         /// Closing the last connection copies the WAL into the database and, if that succeeds, empties the WAL.
         case checkpointsOnClose

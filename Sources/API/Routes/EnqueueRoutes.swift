@@ -91,7 +91,7 @@ struct EnqueueRoutes: Sendable {
 
         init(_ chunks: BodyReader.Chunks) { self.chunks = chunks.makeAsyncIterator() }
 
-        /// At least one line; nil at the end.
+        /// Parses the next lines, at least one; nil at the end.
         func next() async throws -> [Result<Submission, ControlProblem>]? {
             while !isAtEnd {
                 guard let chunk = try await chunks.next() else {

@@ -40,7 +40,7 @@ public struct ControlServer: Service {
     /// - Parameters:
     ///   - unlimitedUsers: Users to whom ``ServerLimits/connectionsPerUser`` does not apply: root and the daemon's
     ///     user.
-    ///   - isAllowed: Whether a peer may use the socket, besides the socket's mode.
+    ///   - isAllowed: Whether a peer may use the socket, in addition to the socket's mode.
     public init(
         control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
@@ -134,7 +134,7 @@ public struct ControlServer: Service {
         let refusal = connections.admit(channel, for: peer.uid) ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
-                // What follows a body that was refused is not carried out.
+                // Requests after a refused body are not carried out.
                 if over.isFired { return channel.close(promise: nil) }
                 connections.beginRequest(channel)
                 defer { connections.endRequest(channel) }

@@ -1,6 +1,6 @@
 import Control
 
-/// What callers may use of the server.
+/// The limits on what callers may use of the server.
 public struct ServerLimits: Sendable, Hashable {
     /// The limit for all users together. At the limit, a new connection replaces one that carries no request.
     public var connections: Int

@@ -119,7 +119,7 @@ public struct StatusReport: Sendable, Hashable {
     }
 }
 
-/// Files that users handed over for jobs.
+/// The files that callers sent for jobs.
 public struct SpoolReport: Sendable, Hashable {
     public var files: Int
     /// Also counts files that are being received.

@@ -81,7 +81,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             switch error {
             case .busy: (.inputOutput, EBUSY)
             case .diskFull: (.inputOutput, ENOSPC)
-            // Started again it would meet the same, and what runs would count as crashed.
+            // A restart would fail in the same way, and the running jobs would count as crashed.
             case .readOnly: (.configuration, EROFS)
             // Damage counts as certain only when a start finds it on the disk itself.
             default: (.inputOutput, EIO)

@@ -2,7 +2,7 @@
 struct Planner {
     let catalog: Catalog
     let requests: [JobRequest]
-    /// For jobs that wait for no other job of the graph, and say no time of their own.
+    /// The start of jobs that wait for no other job of the graph and set no time themselves.
     let start: Submission.Start
     let kindsOfJobs: [JobID: String]
     /// What such jobs wait for besides.

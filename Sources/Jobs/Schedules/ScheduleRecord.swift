@@ -19,7 +19,7 @@ public struct ScheduleRecord: Hashable, Sendable {
     public var skippedAt: Timestamp?
     /// Why nothing could be enqueued when it was last to.
     public var problem: String?
-    /// Why the stored row cannot be read; `schedule` then has a name and no times.
+    /// Why the stored row is invalid; `schedule` then has a name but no times.
     public var unreadable: String?
     /// The real time since the schedule last fired, skipped a time, or was written or resumed, even if the wall clock
     /// was set since.

@@ -89,7 +89,7 @@ public struct RescueReport: Sendable, Hashable {
     public var returned: [JobID]
     /// Jobs failed with `crashed`: each was the only running job in too many crashes.
     public var failed: [JobID]
-    /// Jobs cancelled, as had been asked for.
+    /// Jobs cancelled because their cancellation had been requested.
     public var cancelled: [JobID]
     /// The jobs in `returned` that run apart from others at first (``CrashTrials``).
     public var onTrial: [JobID]

@@ -12,7 +12,7 @@
 public protocol JobStore: Sendable {
     // MARK: Jobs
 
-    /// Accepts graphs, each whole or not at all. The outcomes are in the order of `graphs`.
+    /// Accepts graphs, each completely or not at all. The outcomes are in the order of `graphs`.
     ///
     /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
     /// callers do not wait. Some jobs may run before all are written. This returns when all are written.

@@ -10,7 +10,7 @@ import NIOPosix
 /// address that was judged. Redirects are never followed here: each hop is a new request with its own judgement.
 public final class OutgoingClient: Sendable {
     let configuration: OutgoingConfiguration
-    /// For reading files, which blocks. Few: each keeps memory of its own for what it reads.
+    /// Threads for reading files, which blocks. There are few, since each keeps its own buffers.
     let threads: NIOThreadPool
     /// Nil in tests that use a table of names instead.
     private let resolver: Resolver?

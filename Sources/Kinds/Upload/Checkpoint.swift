@@ -13,7 +13,7 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var target: String
     /// The upload's own address, or its id.
     var upload: String
-    /// The name of the secret, and the region: what taking it back needs.
+    /// The name of the secret; like the region, it is needed to delete the upload at the server.
     var credential: String?
     /// The header for the credential; default: `Authorization`.
     var credentialHeader: CredentialHeader?
@@ -27,7 +27,7 @@ struct Checkpoint: Codable, Sendable, Hashable {
     var parts: [Part] = []
     /// Of S3: of each part but the last.
     var partBytes: Int64?
-    /// Of S3: whether parts carry checksums of their own.
+    /// For S3: whether parts have their own checksums.
     var hasChecksums: Bool?
     /// Set once the upload is complete.
     var receipt: Receipt?

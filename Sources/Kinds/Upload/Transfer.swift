@@ -53,7 +53,7 @@ struct Transfer: Sendable {
         var status: Int { response.status }
     }
 
-    /// What the body of an answer is needed for.
+    /// The purpose for which an answer's body is needed.
     enum BodyUse: Sendable {
         /// The head is enough. The part of the body that arrives in time is kept for the receipt.
         case none
@@ -153,7 +153,7 @@ struct Transfer: Sendable {
             return reply
         } catch {
             stream.stop()
-            // What was read may explain why the exchange failed.
+            // A failed read of the source may explain why the exchange failed.
             if let cause = stream.failure() { throw error.reason == .cancelled ? error : cause }
             if error.reason != .cancelled, let cause = await changeFailure(since: stream) { throw cause }
             throw error
@@ -331,7 +331,7 @@ struct Transfer: Sendable {
         checkpoint?.remove()
     }
 
-    /// What was noted for this very source, target and protocol; nil to start from the beginning.
+    /// The saved progress for this source, target and protocol; nil to start from the beginning.
     func savedCheckpoint(style: String) async throws(KindFailure) -> Checkpoint? {
         guard let saved = checkpoint?.load(), saved.style == style, saved.target == "\(url)" else { return nil }
         memory.underWay.withLock { $0 = saved }
@@ -369,7 +369,7 @@ struct Transfer: Sendable {
             etag: secrets.concealed(etag ?? reply.response.headers["etag"].first),
             location: secrets.concealed(
                 reply.response.headers["location"].first.flatMap {
-                    // A Location that cannot be read says nothing; the upload itself is confirmed.
+                    // An invalid Location is ignored; the upload itself is confirmed.
                     try? WebURL(parsing: $0, base: reply.response.url).description
                 }), answer: Upload.Answer(reply.received, of: reply.response, concealing: secrets),
             address: "\(reply.response.address)", durationMs: 0, sends: memory.sends.withLock { $0 },

@@ -42,11 +42,11 @@ extension Upload {
         public var headers: [String: String]?
         /// Whether what is there already must stay. False unless set.
         public var createOnly: Bool?
-        /// Of a form; `file` unless set.
+        /// Name of the form field with the file; default: `file`.
         public var formField: String?
         /// Further fields of a form, sent in this order before the file.
         public var formFields: [FormField]?
-        /// Of S3; `us-east-1` unless set.
+        /// Region for S3; default: `us-east-1`.
         public var region: String?
         /// Bytes a second; no limit unless set, beyond that of all uploads together.
         public var maxBytesPerSecond: Int64?
@@ -142,22 +142,22 @@ extension Upload {
             InputField(
                 "credential", .string, summary: "Name of the credential that is sent as Authorization, or signed with"),
             InputField(
-                "credential_header", .string, summary: "Header that carries the credential; Authorization unless set"),
+                "credential_header", .string, summary: "Header that carries the credential; default: Authorization"),
             InputField(
-                "credential_prefix", .string, summary: "Text before the credential in its header; none unless set"),
-            InputField("headers", .object, summary: "More headers, name to value; none that holds a secret"),
-            InputField("create_only", .boolean, summary: "Fail when something is there already; false unless set"),
-            InputField("form_field", .string, summary: "Field of a form that holds the file; file unless set"),
+                "credential_prefix", .string, summary: "Text before the credential in its header; default: none"),
+            InputField("headers", .object, summary: "More headers, name to value; secrets are refused"),
+            InputField("create_only", .boolean, summary: "Fail when something is there already; default: false"),
+            InputField("form_field", .string, summary: "Form field with the file; default: file"),
             InputField(
                 "form_fields", .array,
-                summary: "Further fields of a form, before the file: [{\"name\": \"key\", \"value\": \"a\"}]"),
-            InputField("region", .string, summary: "Region of S3; us-east-1 unless set"),
+                summary: "Further form fields, before the file: [{\"name\": \"key\", \"value\": \"a\"}]"),
+            InputField("region", .string, summary: "Region for S3; default: us-east-1"),
             InputField(
                 "max_bytes_per_second", .integer, range: 1...Int64.max,
-                summary: "Limit of this upload in bytes a second; none unless set"),
+                summary: "Limit of this upload in bytes a second; default: none"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Limit for the whole upload in milliseconds; none unless set"),
+                summary: "Limit for the whole upload in milliseconds; default: none"),
             InputField(
                 "sha256", .string, summary: "SHA-256 that the content must have, in hexadecimal; not checked unless set"
             ),

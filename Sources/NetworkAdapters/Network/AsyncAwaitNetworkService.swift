@@ -7,7 +7,7 @@ import Operations
 
 /// A network layer that is awaited.
 public protocol AsyncAwaitNetwork: Sendable {
-    /// Gets and decodes what is at `url`. Cancelling the task cancels the request.
+    /// Gets and decodes the content of `url`. Cancelling the task cancels the request.
     func get<T: Decodable & Sendable>(url: URL) async throws -> T
 }
 

@@ -35,7 +35,7 @@ final class CancellationState: Sendable {
     }
 
     func unregister(_ id: UInt64) {
-        // The closure is released after the lock: what it captures may come back here when it goes.
+        // The closure is released after the lock, since releasing its captures may call this object again.
         _ = registrations.withLock { state -> (@Sendable () -> Void)? in
             guard let index = state.entries.index(of: id), let closure = state.entries[index].closure else {
                 return nil

@@ -17,7 +17,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         }
     }
 
-    /// From work that calls back. Of several calls the first counts.
+    /// Adapts work that calls back. Only the first call counts.
     ///
     /// - Parameter missingResult: The failure of a run that is cancelled before the work calls back.
     public init(
@@ -50,7 +50,8 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         }
     }
 
-    /// From a Foundation operation, which is started, by `queue` or else by itself, and cancelled with the context.
+    /// Adapts a Foundation operation, which is started by `queue`, or directly without a queue, and cancelled with the
+    /// context.
     ///
     /// - Parameter missingResult: The failure of a run that is cancelled before the operation has a result, or whose
     ///   operation finishes without one.

@@ -14,7 +14,8 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         }
     }
 
-    /// Succeeds with all three values, or fails with the first failure; of those that failed before the call, the leftmost.
+    /// Succeeds with all three values, or fails with the first failure; if several failed before the call, the
+    /// leftmost.
     @inlinable
     public static func zip<V1: Sendable, V2: Sendable, V3: Sendable, E>(
         _ first: Future<V1, E>, _ second: Future<V2, E>, _ third: Future<V3, E>

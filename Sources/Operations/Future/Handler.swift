@@ -21,7 +21,7 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
 
     @usableFromInline
     enum Delivery: Sendable {
-        /// By the default scheduler, in the order of attachment.
+        /// Delivery by the default scheduler, in the order of attachment.
         case inOrder(Scheduler.Choice)
         case through(ScheduleWork)
     }

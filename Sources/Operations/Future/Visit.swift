@@ -1,4 +1,4 @@
-/// The way of a transformation through a scheduler.
+/// A transformation on its way through a scheduler.
 ///
 /// If the scheduler runs it inline, its result goes on the chain of the resolving thread, so that a series of such
 /// transformations is a loop, too, not nested calls.

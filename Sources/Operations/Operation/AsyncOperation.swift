@@ -19,7 +19,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         /// Started, and about to finish without ``main()``.
         static let closing: UInt8 = 1
         static let executing: UInt8 = 2
-        /// Finished, but not started yet, and Foundation does not know: told earlier, its queue loses count.
+        /// Finished, but not started yet. Foundation is not notified yet, since its queue would lose count.
         static let finishedEarly: UInt8 = 3
         static let finished: UInt8 = 4
     }

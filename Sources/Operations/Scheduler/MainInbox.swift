@@ -46,8 +46,8 @@ package enum MainInbox {
         return true
     }
 
-    /// Blocks until there is an outcome, which whoever brings it signals; on the main thread, does the work that comes
-    /// meanwhile.
+    /// Blocks until there is an outcome, for which the producer signals `signal`. On the main thread it runs posted
+    /// work meanwhile.
     package static func wait<Outcome>(for signal: DispatchSemaphore, _ outcome: () -> Outcome?) -> Outcome {
         while true {
             if let outcome = wait(for: signal, deadline: .distantFuture, outcome) { return outcome }

@@ -72,7 +72,7 @@ struct ScheduleRule {
         return next <= now
     }
 
-    /// What comes after now, when nothing is late.
+    /// The plan after `now`, when no time is late.
     func plan(leavingOutUntil now: Timestamp, last: Timestamp, sinceLast: Duration) -> Plan {
         plan(after: max(now, last), now: now, sinceLast: sinceLast, .running)
     }

@@ -113,7 +113,7 @@ extension Writer {
 /// A row of the ready index, as far as a claim needs it.
 struct ReadyJob {
     let id: Int64
-    /// On the steady scale.
+    /// The time since which the job has been ready, on the steady scale.
     let readySince: Timestamp
     let attempt: Int
     let tries: Int

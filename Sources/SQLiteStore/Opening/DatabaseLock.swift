@@ -57,12 +57,13 @@ public final class DatabaseLock: Sendable {
             throw .system(operation: "lock", path: location.lockPath, code: code)
         }
         location.giveToOwner(descriptor, mode: 0o600)
-        // Whoever can open the file can take the lock, and so keep every daemon from starting.
+        // Any process that can open the file can take the lock, and so prevent every daemon from starting.
         _ = fchmod(descriptor, 0o600)
         return DatabaseLock(databasePath: location.path, descriptor: descriptor)
     }
 
-    /// Tells others who holds the lock, for people and for whoever decides whether to wait. Without it the lock is as good.
+    /// Records the holder's role in the lock file, for people and for processes that decide whether to wait. The lock
+    /// does not depend on it.
     func tell(_ role: LockHolder.Role) {
         state.withLock { state in
             state.role = role
@@ -100,14 +101,13 @@ public final class DatabaseLock: Sendable {
         }
     }
 
-    /// Who holds the lock at this moment; nil when nobody does. Asks the kernel, without a part in the lock for longer
-    /// than the question takes.
+    /// The current holder of the lock; nil when it is free. Holds a shared lock itself only during the check.
     public static func holder(ofDatabaseAt path: String) throws(StoreOpenError) -> LockHolder? {
         let location = try DatabaseLocation(path)
         let descriptor = Glibc.open(location.lockPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             let code = errno
-            // Nobody has ever held it.
+            // The lock has never been held.
             if code == ENOENT { return nil }
             // Only its owner may open it; members of the daemon's group read the database.
             if code == EACCES { return KernelLocks.holder(of: location.lockPath) }
@@ -118,7 +118,7 @@ public final class DatabaseLock: Sendable {
         return readHolder(descriptor)
     }
 
-    /// Gives the lock back. The store must be closed before.
+    /// Releases the lock. Close the store first.
     public func release() {
         state.withLock { state in
             state.database.take()?.release()
@@ -130,7 +130,8 @@ public final class DatabaseLock: Sendable {
                     state.role = nil
                     Self.write(state)
                 }
-                // Closing alone gives nothing back while a child that is about to start a program has a copy.
+                // Closing alone would not release the lock while a forked child that has not yet started its program
+                // has a copy.
                 flock(open, LOCK_UN)
                 Glibc.close(open)
             }

@@ -7,7 +7,7 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case unreadableFile(path: String)
     case missingFile(path: String)
     case notARegularFile(path: String)
-    /// The lock is held; `pid` is what the holder wrote, where it could be read.
+    /// The lock is held by another process, whose `pid` is nil if it is unknown.
     case locked(path: String, pid: Int32?)
     /// Another process holds the same file under another name.
     case lockedUnderAnotherName(path: String, pid: Int32?)

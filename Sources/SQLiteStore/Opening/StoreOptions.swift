@@ -5,13 +5,15 @@ public struct StoreOptions: Sendable, Hashable {
     /// How long opening waits for another connection that prevents reading the database from the disk again after a
     /// crash. If it stays open, the store opens only when no sync is known to have failed.
     public var readerPatience: Duration
-    /// The size to which the write-ahead log is grown at the start, so that commits need not grow it; 0 leaves it.
+    /// The size to which the write-ahead log is grown at the start, so that commits need not grow it; 0 to leave it
+    /// unchanged.
     public var walBytes: Int
-    /// Pages in the write-ahead log from which on they are copied into the database, after a commit was acknowledged.
+    /// The number of pages in the write-ahead log at which they are copied into the database, after a commit was
+    /// acknowledged.
     public var checkpointPages: Int
     /// Free space below which the database is not opened.
     public var minimumFreeBytes: Int64
-    /// Files up to this size are checked whole at the start.
+    /// Files up to this size are checked completely at the start.
     public var checkedBytes: Int64
     /// Whether the store notices at once when a file is removed or replaced, also while it writes nothing.
     public var watchesFiles: Bool
@@ -30,7 +32,7 @@ public struct StoreOptions: Sendable, Hashable {
         self.watchesFiles = watchesFiles
     }
 
-    /// For a process that makes one small change and ends.
+    /// Options for a process that makes one small change and ends.
     public static let brief = StoreOptions(
         walBytes: 0, minimumFreeBytes: 1 << 20, checkedBytes: 0, watchesFiles: false,
         readerPatience: .milliseconds(200))

@@ -22,7 +22,7 @@ extension Writer {
         return (deleted, kept)
     }
 
-    /// The highest numbers may not be in the tables, and are not given again.
+    /// Stores the next numbers, since the highest numbers may no longer be in the tables but must not be reused.
     func keepNumbers() throws(SQLiteError) {
         pruning.keepNumbers.bind(1, memory.nextJob)
         pruning.keepNumbers.bind(2, memory.nextGraph)

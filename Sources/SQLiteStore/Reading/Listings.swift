@@ -24,7 +24,7 @@ extension Reader {
         }
     }
 
-    /// The jobs that a filter selects, by the narrowest index that fits: the graph's, those of the states, or the table
+    /// The numbers of one page, read from the narrowest suitable index: the graph's, those of the states, or the table
     /// in order of number.
     private func numbers(_ filter: JobFilter) throws(SQLiteError) -> PageNumbers {
         var page = PageNumbers(filter)

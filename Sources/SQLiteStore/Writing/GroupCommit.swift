@@ -2,20 +2,20 @@ import Jobs
 import SQLite
 import Synchronization
 
-/// Runs the writes of all callers on one thread; those that wait together share one transaction and one sync, up to
+/// Runs the writes of all callers on one thread. Writes that wait together share one transaction and one sync, up to
 /// ``maxJobs``.
 ///
 /// Invariants:
-/// - G1: a caller hears of success only after COMMIT returned success.
-/// - G2: a write that fails leaves no trace and does not touch the others: the transaction is rolled back and each write
-///   runs again by itself.
-/// - G3: after a COMMIT or a checkpoint that failed for another reason than a full disk or a lock, nothing is written any
-///   more: what the disk holds is unknown.
+/// - G1: a caller is told of success only after COMMIT has returned success.
+/// - G2: a failed write leaves no trace and does not affect the others: the transaction is rolled back, and each write
+///   runs again in its own transaction.
+/// - G3: after a COMMIT or a checkpoint that failed for any reason except a full disk or a lock, nothing more is
+///   written, since the contents of the disk are unknown.
 /// - G4: observers are notified of each commit once, in order, before its callers resume; a stop by G3 or G5 is their
 ///   last notification.
 /// - G5: after the database or its log was removed or replaced, nothing is acknowledged and nothing more is written.
 final class GroupCommit: Sendable {
-    /// Jobs in one transaction, unless a single request has more: nobody waits much longer than for these.
+    /// The most jobs in one transaction, unless a single request has more: no caller waits much longer than for these.
     static let maxJobs = 2000
 
     private let lane: Lane<Writer>
@@ -229,7 +229,7 @@ private final class CommitLoop: LaneWorker {
             try writer.connection.checkpoint()
         } catch {
             switch error.primary {
-            // Somebody else's checkpoint or recovery; or no room for what it copies, which stays in the log.
+            // Another connection's checkpoint or recovery, or a full disk: the pages stay in the log.
             case .busy, .locked, .full: return
             // After a failed sync the page cache may show data that is not on the disk. Only a restart is safe: it
             // reads the log from the disk and copies all of it again.

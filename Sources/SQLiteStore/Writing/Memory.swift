@@ -12,7 +12,7 @@ struct Memory {
     /// Indices of those whose tally differs from its row.
     private(set) var changedTallies: [Int] = []
     var definitions: Set<DefinitionID> = []
-    /// By job. Complete: a job that is not here is not running.
+    /// Running jobs. The dictionary is complete: a job that is not in it is not running.
     var running: [JobID: RunningJob] = [:]
     /// Open long work, ordered by how long it has waited, longest first.
     var work: [LongWork] = []

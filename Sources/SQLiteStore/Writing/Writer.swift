@@ -103,7 +103,7 @@ final class Writer {
         steady.read()
     }
 
-    /// After an error it is unknown whether the transaction is stored.
+    /// Commits the transaction. If this throws, it is unknown whether the transaction is stored.
     func commit() throws(SQLiteError) {
         try transactions.commit.run()
         earlierReports = [:]

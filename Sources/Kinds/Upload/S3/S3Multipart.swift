@@ -186,7 +186,7 @@ struct S3Multipart: Sendable {
         case isDone(Transfer.Reply, Checkpoint)
     }
 
-    /// What was noted, as far as the server agrees: the parts whose ETag and size are the same there.
+    /// The saved progress, as far as the server confirms it: the parts whose ETag and size are the same there.
     private func resumed() async throws(KindFailure) -> Resumption {
         guard var saved = try await transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
         var stored: [Int: S3Answer.Part] = [:]

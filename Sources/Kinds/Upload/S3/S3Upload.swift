@@ -12,7 +12,7 @@ struct S3Upload: Sendable {
     let createsOnly: Bool
 
     func run() async throws(KindFailure) -> Upload.Output {
-        // What was begun in parts goes on in parts, whatever the configuration says now.
+        // An upload that was begun in parts continues in parts, even if the configuration has changed.
         let isBegun = try await transfer.savedCheckpoint(style: "s3") != nil
         if transfer.source.size <= transfer.configuration.partBytes * 2, !isBegun { return try await single() }
         return try await S3Multipart(s3: self).run()
