@@ -147,7 +147,7 @@ private struct LineBatches: AsyncSequence, Sendable {
             while bytes.count < 64 << 10, let submission = rest.popFirst() {
                 let start = bytes.endIndex
                 bytes.append(contentsOf: submission.bytes)
-                // Between the tokens of JSON a line feed is only space, but here it would end the line.
+                // JSON allows line feeds between tokens, but here a line feed ends the submission.
                 for index in start..<bytes.endIndex where bytes[index] == UInt8(ascii: "\n") {
                     bytes[index] = UInt8(ascii: " ")
                 }

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Several submissions travel as lines, whatever space is in their JSON.
+    /// The client sends each submission as one line, even if its JSON contains line feeds.
     @Test func submissionsMayHoldLineFeeds() async throws {
         try await TestServer.with { server in
             let submissions = (1...3).map {

@@ -56,7 +56,7 @@ public struct JobGraph: Sendable {
     /// What can be set of a node besides its input.
     public struct Settings: Sendable, Hashable {
         public let node: String
-        /// The kind's name unless set.
+        /// The definition's name. Default: the kind's name.
         public var definition: String
         public var queue: String?
         public var priority: Priority?

@@ -1,12 +1,14 @@
-/// Which hosts, addresses and ports may be connected to.
+/// The hosts, addresses and ports that the client may connect to.
 ///
-/// An address is refused when a special-purpose registry lists it (RFC 6890 and its successors: loopback, private, link-local,
-/// shared, multicast, documentation, reserved, …), or when it is IPv6 that stands for an IPv4 address by mapping or
-/// translation; a port is refused when it is not in ``ports``. An ``AllowRule`` lifts both.
+/// An address is refused if a special-purpose registry lists it (RFC 6890 and its successors: loopback, private,
+/// link-local,
+/// shared, multicast, documentation, reserved, …), or if it is an IPv6 address that represents an IPv4 address by
+/// mapping or
+/// translation. A port is refused if it is not in ``ports``. An ``AllowRule`` permits both.
 public struct AddressPolicy: Sendable, Hashable {
-    /// The ports that public addresses may be reached at. 80, 443, 8080 and 8443 unless set.
+    /// The permitted ports of public addresses.
     public var ports: Set<UInt16>
-    /// What the administrator permits beyond that. Nothing unless set.
+    /// The hosts, addresses and ports that the administrator also permits.
     public var allow: [AllowRule]
 
     public init(ports: Set<UInt16> = [80, 443, 8080, 8443], allow: [AllowRule] = []) {

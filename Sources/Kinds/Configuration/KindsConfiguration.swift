@@ -1,35 +1,35 @@
 import Jobs
 
-/// Everything an administrator sets for `upload`, `unfurl` and `enrich`.
+/// The administrator's settings for `upload`, `unfurl` and `enrich`.
 public struct KindsConfiguration: Sendable {
     public var outgoing = OutgoingConfiguration()
     public var upload = UploadConfiguration()
     public var unfurl = UnfurlConfiguration()
     public var enrich = EnrichConfiguration()
-    /// Where pages, pictures and PDF are read. In this process unless set; a daemon uses sandboxes.
+    /// Where documents are read; by default in this process. The daemon uses sandboxes.
     public var documents: DocumentReader.Place = .here
 
     public init() {}
 }
 
-/// How the one outgoing client behaves, whoever uses it.
+/// The settings of the outgoing client that all kinds share.
 public struct OutgoingConfiguration: Sendable {
-    /// Which addresses and ports may be reached. Public addresses at the usual ports unless set.
+    /// The permitted addresses and ports; by default public addresses at the usual ports.
     public var policy = AddressPolicy()
     public var limits = OutgoingLimits()
-    /// How gently each host is treated.
+    /// The limits for each host.
     public var host = HostLimits()
-    /// What every connection goes through. None unless set; no variable of the environment counts.
+    /// The proxy for all connections; nil for none. Environment variables are ignored.
     public var proxy: ProxyServer?
-    /// Gives the proxy's `USER:PASSWORD`; nil for none.
+    /// Returns the proxy's `USER:PASSWORD`, or nil if it needs none.
     public var proxySecret: @Sendable () throws(KindFailure) -> String? = { () throws(KindFailure) in nil }
-    /// A file of certificates (PEM) to trust besides the system's, for servers with an authority of one's own.
+    /// A file of PEM certificates to trust in addition to the system's, for servers of a private authority.
     public var certificateFile: String?
     /// The version in the user agent `Halyard/VERSION`.
     public var version = "0.1.0"
-    /// Added to the user agent, for example `(+https://example.org/robots)`. Empty unless set.
+    /// Text to append to the user agent, for example `(+https://example.org/robots)`.
     public var userAgentSuffix = ""
-    /// Connections kept apart by scheme, host, port and address. 64 unless set.
+    /// The most servers with kept connections; servers differ by scheme, host, port and address.
     public var maxPooledServers = 64
 
     public init() {}
@@ -40,7 +40,7 @@ public struct OutgoingConfiguration: Sendable {
     }
 }
 
-/// The three kinds, sharing one client. The caller shuts the client down when no kind runs any more.
+/// Returns the three built-in kinds, which share one client. The caller must shut the client down after the last run.
 public func builtInKinds(_ configuration: KindsConfiguration, client: OutgoingClient) -> [any Kind] {
     let documents = DocumentReader(configuration.documents)
     return [

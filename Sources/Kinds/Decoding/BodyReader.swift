@@ -16,10 +16,12 @@ extension OutgoingResponse {
 
     /// Reads at most `limit` decoded and `received` received bytes, and stops early when `isEnough` says so.
     ///
-    /// A body that is larger is cut, not refused. One whose coding breaks off or is damaged gives what came before.
+    /// A larger body is cut, not refused. If the content coding is damaged or ends too early, the result is the part
+    /// before that.
     ///
-    /// - Parameter keepsPart: Whether a body that the connection did not bring to its end is given as far as it came: servers
-    ///   name lengths that are not true. It is refused unless set.
+    /// - Parameter keepsPart: Whether to return the received part if the connection ends before the body does, since
+    ///   some
+    ///   servers announce wrong lengths. By default that is a failure.
     func readDecoded(
         upTo limit: Int, received: Int, keepsPart: Bool = false,
         until isEnough: ([UInt8]) async throws(KindFailure) -> Bool = { _ in false }

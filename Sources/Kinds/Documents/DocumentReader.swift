@@ -3,42 +3,44 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Reads what servers sent: pages, pictures, PDF.
+/// Reads documents that servers sent: pages, pictures and PDFs.
 ///
-/// Such bytes may be made to bring a parser down, or to take it over. A program that lives on reads them in sandboxes:
-/// processes of its own that can do nothing but compute (``Place/thisProgram``). A document can end its sandbox, or keep
-/// it busy until the deadline; the program goes on, and that document's job fails as `document_unreadable`.
+/// A hostile document may crash a parser or take control of it. A long-running program therefore reads documents in
+/// sandboxes:
+/// child processes that can only compute (``Place/thisProgram``). If a document crashes its sandbox or keeps it busy
+/// until the
+/// deadline, the program continues, and the job of that document fails with `document_unreadable`.
 public final class DocumentReader: Sendable {
     public enum Place: Sendable, Hashable {
-        /// In this process: for programs that end with their work.
+        /// This process, for programs that exit after their work.
         case here
-        /// In sandboxes started with this command: a program that calls ``DocumentSandbox/runIfAsked()`` first.
+        /// Sandboxes that this command starts. Its program must call ``DocumentSandbox/runIfAsked()`` first.
         case sandbox(command: [String])
 
-        /// In sandboxes that are further copies of the running program, which has called ``DocumentSandbox/runIfAsked()``.
+        /// Sandboxes that are copies of the running program, which must have called ``DocumentSandbox/runIfAsked()``.
         public static var thisProgram: Place { .sandbox(command: ["/proc/self/exe", DocumentSandbox.word]) }
     }
 
-    /// A sandbox that has read so many is ended, and the next document starts another one.
+    /// The number of documents after which a sandbox ends and the next document starts another one.
     static let documentsPerSandbox = 1000
 
     private let place: Place
     private let deadline: Duration
     private let idleLimit: Duration
-    /// One thread for each sandbox that may be at work.
+    /// One thread for each sandbox that may work at the same time.
     private let threads: NIOThreadPool
     private struct Idle {
         var sandboxes: [SandboxProcess] = []
-        /// Whether somebody will look for those that were idle for long.
+        /// Whether a timer is set that ends the sandboxes that have been idle too long.
         var isWatched = false
     }
 
     private let idle = Mutex(Idle())
 
     /// - Parameters:
-    ///   - place: In this process unless set.
-    ///   - deadline: For one document. 5 s unless set; an honest one takes milliseconds.
-    ///   - idleLimit: A sandbox that had nothing to do for so long is ended. 30 s unless set.
+    ///   - place: Where documents are read; by default in this process.
+    ///   - deadline: The time limit for one document. An ordinary document takes milliseconds.
+    ///   - idleLimit: A sandbox that has been idle for this long ends.
     public init(
         _ place: Place = .here, deadline: Duration = .seconds(5), idleLimit: Duration = .seconds(30)
     ) {
@@ -50,17 +52,18 @@ public final class DocumentReader: Sendable {
     }
 
     deinit {
-        // Nothing is at work any more: work holds its reader.
+        // No work is running, because running work keeps its reader alive.
         threads.shutdownGracefully { _ in }
     }
 
-    /// Tells what a document at hand says about itself, as `enrich` does with one it fetched.
+    /// Returns the metadata of a document that the caller already has, as `enrich` does for a fetched document.
     ///
     /// - Parameters:
     ///   - bytes: The document, or its beginning.
-    ///   - address: Where it comes from; what it points to is resolved against it.
-    ///   - contentType: As the server named it; nil to let the bytes tell.
-    /// - Throws: `invalid_url`, `document_unreadable`, `sandbox_failed`. Nothing was changed; asking again is safe.
+    ///   - address: The document's address, against which its links are resolved.
+    ///   - contentType: The media type that the server sent; nil to derive the type from the bytes.
+    /// - Throws: `invalid_url`, `document_unreadable`, `sandbox_failed`. The call changes nothing, so it is safe to
+    ///   repeat it.
     public func describe(
         _ bytes: [UInt8], from address: String, contentType: String?
     ) async throws(KindFailure) -> Enrich.Output {

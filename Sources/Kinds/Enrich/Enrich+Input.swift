@@ -4,17 +4,18 @@ extension Enrich {
     public struct Input: Codable, Sendable, Hashable {
         /// The page.
         public var url: String?
-        /// Decoded bytes that are read of it. 2 MiB unless set.
+        /// The number of decoded bytes to read. Default and maximum: the configuration's, 2 MiB.
         public var maxBytes: Int?
-        /// 20 unless set.
+        /// The number of redirects to follow. Default: the configuration's, 20.
         public var maxRedirects: Int?
-        /// Milliseconds for the whole of it. 60,000 unless set.
+        /// The time limit for redirects and page together, in milliseconds. Default: the configuration's, 60,000.
         public var timeoutMs: Int64?
-        /// As an earlier output gave it: an unchanged page is then not sent again.
+        /// The value of an earlier output. The server then does not send an unchanged page again.
         public var etag: String?
-        /// Likewise.
+        /// The value of an earlier output, like ``etag``.
         public var lastModified: String?
-        /// Whether to fetch the beginning of the page's picture for its size, where the page does not give it. True unless set.
+        /// Whether to fetch the beginning of the page's picture to learn its size if the page does not state it.
+        /// Default: true.
         public var measuresImage: Bool?
 
         public init(
@@ -48,16 +49,17 @@ extension Enrich {
                 summary: "Page to describe (http or https)"),
             InputField(
                 "max_bytes", .integer, range: 1...(2 << 20),
-                summary: "Decoded bytes read of the page; 2097152 unless set, which is also the most"),
+                summary: "Decoded bytes of the page to read; default and maximum: 2097152"),
             InputField(
-                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow; 20 unless set, at most 50"),
+                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow, at most 50; default: 20"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Limit for all of it in milliseconds; 60000 unless set"),
-            InputField("etag", .string, summary: "Of an earlier output: an unchanged page is not sent again"),
-            InputField("last_modified", .string, summary: "Of an earlier output: an unchanged page is not sent again"),
+                summary: "Limit for redirects and page in milliseconds; default: 60000"),
+            InputField("etag", .string, summary: "Value of an earlier output; an unchanged page is not sent again"),
             InputField(
-                "measure_image", .boolean, summary: "Fetch the picture's beginning for its size; true unless set"),
+                "last_modified", .string, summary: "Value of an earlier output; an unchanged page is not sent again"),
+            InputField(
+                "measure_image", .boolean, summary: "Fetch the picture's beginning for its size; default: true"),
         ]
     }
 
@@ -66,14 +68,14 @@ extension Enrich {
     }
 }
 
-/// What an administrator sets for `enrich`.
+/// The administrator's settings for `enrich`.
 public struct EnrichConfiguration: Sendable {
-    /// Decoded bytes of a page that are read; what follows is left out. 2 MiB unless set, and at most that.
+    /// The number of decoded bytes to read of a page, at most 2 MiB. The rest is ignored.
     public var maxBytes = 2 << 20
-    /// Bytes received for a page, before decoding. 4 MiB unless set.
+    /// The number of bytes to receive for a page, before decoding.
     public var maxReceivedBytes = 4 << 20
     public var maxRedirects = 20
-    /// For redirects and page together. 60 s unless set.
+    /// The time limit for redirects and page together.
     public var timeout: Duration = .seconds(60)
 
     public init() {}

@@ -2,9 +2,9 @@ import Jobs
 import NIOHTTP1
 import OperationTypes
 
-/// Fetches a page and tells what it says about itself.
+/// Fetches a page and extracts its metadata.
 ///
-/// Running again fetches again; nothing is changed anywhere. What came is read by a ``DocumentReader``.
+/// Each run fetches the page again and changes nothing. A ``DocumentReader`` reads the page.
 public struct Enrich: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = Link
@@ -42,14 +42,14 @@ public struct Enrich: Kind {
         {
             () async throws(KindFailure) in try await fetch(page, context: context)
         }
-        // Within what is left of the time; running out of it is no reason to lose the page.
+        // The picture has only the remaining time; running out of it does not lose the page.
         if input.measuresImage ?? true { try await measureImage(of: &output, within: end - .now) }
         return output
     }
 
     private struct PageRequest: Sendable {
         var start: WebURL
-        /// What makes the server answer 304.
+        /// The headers that let the server answer 304.
         var validators: HTTPHeaders
         var maxRedirects: Int
         var maxBytes: Int

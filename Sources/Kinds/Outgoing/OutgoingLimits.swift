@@ -1,12 +1,12 @@
-/// How much and how long one exchange may take.
+/// The limits of one HTTP exchange.
 public struct OutgoingLimits: Sendable, Hashable {
-    /// To open a connection, TLS included; per address. 10 s unless set.
+    /// The time to open a connection to one address, including the TLS handshake.
     public var connect: Duration = .seconds(10)
-    /// Without a byte in either direction, the wait for the first byte of an answer included. 30 s unless set.
+    /// The time without a byte in either direction, including the wait for the first byte of the answer.
     public var idle: Duration = .seconds(30)
-    /// Names and values of an answer's headers together. 64 KiB unless set.
+    /// The size of all names and values of an answer's headers together.
     public var headerBytes = 64 << 10
-    /// The longest wait that a server's `Retry-After` is believed. 1 h unless set.
+    /// The longest accepted `Retry-After`.
     public var retryAfter: Duration = .seconds(3600)
 
     public init() {}

@@ -4,11 +4,12 @@ extension Unfurl {
     public struct Input: Codable, Sendable, Hashable {
         /// The link to resolve.
         public var url: String?
-        /// 20 unless set.
+        /// The number of redirects to follow. Default: the configuration's, 20.
         public var maxRedirects: Int?
-        /// Whether the head of the final page is read, for its canonical address, its title and a meta refresh. True unless set.
+        /// Whether to read the head of the final page for its canonical address, its title and a meta refresh. Default:
+        /// true.
         public var readPage: Bool?
-        /// Milliseconds for the whole chain. 60,000 unless set.
+        /// The time limit for the whole chain, in milliseconds. Default: the configuration's, 60,000.
         public var timeoutMs: Int64?
 
         public init(url: String? = nil, maxRedirects: Int? = nil, readPage: Bool? = nil, timeoutMs: Int64? = nil) {
@@ -27,12 +28,12 @@ extension Unfurl {
     }
 
     public struct Output: Codable, Sendable, Hashable {
-        /// Where the link leads.
+        /// The address that the link leads to.
         public var finalURL: String
-        /// Of the final answer.
+        /// The status of the final answer.
         public var status: Int
         public var contentType: String?
-        /// What the final page calls its own address, when it is an http or https address.
+        /// The address that the final page names as its own, if it is an http or https address.
         public var canonicalURL: String?
         /// The final address without its tracking parameters.
         public var cleanedURL: String
@@ -58,14 +59,14 @@ extension Unfurl {
                 "url", .string, schemes: InputField.webSchemes, isRequired: true, isFromDependency: true,
                 summary: "Link to resolve (http or https)"),
             InputField(
-                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow; 20 unless set, at most 50"),
+                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow, at most 50; default: 20"),
             InputField(
                 "read_page", .boolean,
                 summary:
-                    "Read the head of the final page for canonical address, title and meta refresh; true unless set"),
+                    "Read the head of the final page for canonical address, title and meta refresh; default: true"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Limit for the whole chain in milliseconds; 60000 unless set"),
+                summary: "Limit for the whole chain in milliseconds; default: 60000"),
         ]
     }
 
@@ -77,21 +78,22 @@ extension Unfurl {
     public static func offer(_ output: Output) -> Link { Link(url: output.finalURL) }
 }
 
-/// What an administrator sets for `unfurl`.
+/// The administrator's settings for `unfurl`.
 public struct UnfurlConfiguration: Sendable {
-    /// Redirects followed when the input does not say. 20 unless set.
+    /// The number of redirects to follow if the input does not set it.
     public var maxRedirects = 20
-    /// For a whole chain when the input does not say. 60 s unless set.
+    /// The time limit for a whole chain if the input does not set it.
     public var timeout: Duration = .seconds(60)
-    /// For one hop, from its turn at the host on. 15 s unless set.
+    /// The time limit for one hop, starting when the host's limits allow its request.
     public var hopTimeout: Duration = .seconds(15)
-    /// How long an answer serves again for the same link; failures at most 30 s, and only those that are final. 5 min unless set.
+    /// How long an answer is reused for the same link. Final failures are reused for at most 30 s, other failures
+    /// never.
     public var keeps: Duration = .seconds(300)
-    /// What is read of a final page, decoded. 256 KiB unless set.
+    /// The number of decoded bytes to read of a final page.
     public var pageBytes = 256 << 10
-    /// Parameters dropped from the cleaned address; those that are well known unless set.
+    /// The parameters to remove from the cleaned address; by default the well-known ones.
     public var tracking = TrackingRules()
-    /// Redirect pages that hold their target, besides those that are known.
+    /// More redirect pages whose address contains the target, in addition to the known ones.
     public var wrappers: [WrapperRule] = []
 
     public init() {}

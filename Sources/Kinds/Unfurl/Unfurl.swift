@@ -1,10 +1,11 @@
 import Jobs
 import OperationTypes
 
-/// Follows a link to where it leads.
+/// Follows a link to its final address.
 ///
-/// Asks with HEAD, and with GET where HEAD is refused or proves nothing; reads the head of the final page. Running again asks
-/// again; nothing is changed anywhere.
+/// It sends HEAD, and GET if HEAD is refused or proves nothing, and reads the head of the final page. Each run sends
+/// the
+/// requests again and changes nothing.
 public struct Unfurl: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = Link

@@ -7,40 +7,43 @@ extension Upload {
             case post = "POST"
         }
 
-        /// How the bytes get there.
+        /// The protocol that sends the bytes.
         public enum Style: String, Codable, Sendable, CaseIterable {
             /// One request.
             case plain
             /// One POST of a form, the file in one of its fields.
             case form
-            /// S3 and servers like it, signed with the credential `ACCESS:SECRET[:TOKEN]`; large files in parts.
+            /// S3 and compatible servers. Requests are signed with the credential `ACCESS:SECRET[:TOKEN]`; large files
+            /// are sent
+            /// in parts.
             case s3
             /// tus 1.0: `to` is the server's creation address.
             case tus
-            /// The IETF's draft for resumable uploads; plain where the server does not know it.
+            /// The IETF's draft for resumable uploads; `plain` if the server does not support it.
             case resumable
             /// Asks the server with OPTIONS: `tus`, `resumable` or `plain`.
             case auto
         }
 
-        /// An absolute path beneath an allowed folder, or `spool:ID/NAME`.
+        /// An absolute path in an allowed folder, or `spool:ID/NAME`.
         public var file: String?
-        /// Where it goes: an http or https address.
+        /// The http or https address to send it to.
         public var to: String
-        /// `plain` unless set.
+        /// The protocol. Default: `plain`.
         public var style: Style?
-        /// Of a plain upload; PUT unless set.
+        /// The method of a plain upload. Default: PUT.
         public var method: Method?
-        /// By the file's name or its first bytes unless set; `application/json` for a dependency's output.
+        /// The media type. Default: derived from the file's name or first bytes; `application/json` for a dependency's
+        /// output.
         public var contentType: String?
-        /// Names whose secret is sent as `Authorization`, or signed with.
+        /// The name of the credential that is sent as `Authorization` or that signs the requests.
         public var credential: String?
         /// Header that carries the secret; default: `Authorization`.
         public var credentialHeader: String?
         /// Text before the secret in its header, such as `Token `.
         public var credentialPrefix: String?
         public var headers: [String: String]?
-        /// Whether what is there already must stay. False unless set.
+        /// Whether the upload fails if something already exists at the address. Default: false.
         public var createOnly: Bool?
         /// Name of the form field with the file; default: `file`.
         public var formField: String?
@@ -48,13 +51,13 @@ extension Upload {
         public var formFields: [FormField]?
         /// Region for S3; default: `us-east-1`.
         public var region: String?
-        /// Bytes a second; no limit unless set, beyond that of all uploads together.
+        /// The bandwidth limit of this upload, in bytes per second. The limit for all uploads applies, too.
         public var maxBytesPerSecond: Int64?
-        /// Milliseconds for the whole upload; no limit unless set, beyond that of the attempt.
+        /// The time limit for the whole upload, in milliseconds. The time limit of the attempt applies, too.
         public var timeoutMs: Int64?
         /// The SHA-256 that the content must have, in hexadecimal. Other content is never finished at the server.
         public var sha256: String?
-        /// What is sent when there is no `file`.
+        /// The text to send if there is no `file`.
         public var body: String?
 
         public init(
@@ -100,20 +103,21 @@ extension Upload {
 
     /// The receipt.
     public struct Output: Codable, Sendable, Hashable {
-        /// Sent, and confirmed by the server's status.
+        /// The number of bytes sent, as confirmed by the server's status.
         public var bytes: Int64
-        /// Of what was sent, in hexadecimal.
+        /// The SHA-256 of the sent content, in hexadecimal.
         public var sha256: String
         public var status: Int
         public var etag: String?
-        /// Where the server says it is, absolute.
+        /// The absolute address that the server named for the uploaded resource.
         public var location: String?
         /// The body of the server's last answer; nil when it has none.
         public var answer: Answer?
-        /// The IP address that took it.
+        /// The IP address that received it.
         public var address: String
         public var durationMs: Int64
-        /// How often content was sent in this attempt: once for each request or part, and again for each repetition.
+        /// The number of requests with content in this attempt: one for each request or part, and one for each
+        /// repetition.
         public var sends: Int
         /// Whether the server named a digest of what it stored; one that differs is a failure.
         public var isChecksumConfirmed: Bool
@@ -128,25 +132,26 @@ extension Upload {
     public static var inputFields: [InputField] {
         [
             InputField(
-                "file", .string, summary: "Absolute path of the file beneath an allowed folder, or spool:ID/NAME"),
+                "file", .string, summary: "Absolute path of the file in an allowed folder, or spool:ID/NAME"),
             InputField(
                 "to", .string, schemes: InputField.webSchemes, isRequired: true,
                 summary: "Address to send it to (http or https)"),
             InputField(
                 "protocol", .string, choices: Input.Style.allCases.map(\.rawValue),
-                summary: "How it gets there; plain unless set"),
+                summary: "Protocol of the upload; default: plain"),
             InputField(
                 "method", .string, choices: Input.Method.allCases.map(\.rawValue),
-                summary: "HTTP method of a plain upload; PUT unless set"),
-            InputField("content_type", .string, summary: "Media type; by the file's name or content unless set"),
+                summary: "HTTP method of a plain upload; default: PUT"),
+            InputField("content_type", .string, summary: "Media type; default: by the file's name or content"),
             InputField(
-                "credential", .string, summary: "Name of the credential that is sent as Authorization, or signed with"),
+                "credential", .string, summary: "Name of the credential that is sent as Authorization or signs requests"
+            ),
             InputField(
                 "credential_header", .string, summary: "Header that carries the credential; default: Authorization"),
             InputField(
                 "credential_prefix", .string, summary: "Text before the credential in its header; default: none"),
             InputField("headers", .object, summary: "More headers, name to value; secrets are refused"),
-            InputField("create_only", .boolean, summary: "Fail when something is there already; default: false"),
+            InputField("create_only", .boolean, summary: "Fail if something exists there already; default: false"),
             InputField("form_field", .string, summary: "Form field with the file; default: file"),
             InputField(
                 "form_fields", .array,
@@ -154,20 +159,19 @@ extension Upload {
             InputField("region", .string, summary: "Region for S3; default: us-east-1"),
             InputField(
                 "max_bytes_per_second", .integer, range: 1...Int64.max,
-                summary: "Limit of this upload in bytes a second; default: none"),
+                summary: "Limit of this upload in bytes per second; default: none"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
                 summary: "Limit for the whole upload in milliseconds; default: none"),
             InputField(
-                "sha256", .string, summary: "SHA-256 that the content must have, in hexadecimal; not checked unless set"
-            ),
+                "sha256", .string, summary: "Expected SHA-256 of the content, in hexadecimal; default: not checked"),
             InputField(
                 "body", .string, isFromDependency: true,
-                summary: "Text to send in place of a file; from a dependency: its output as JSON"),
+                summary: "Text to send instead of a file; from a dependency: its output as JSON"),
         ]
     }
 
-    /// Takes any output, as the JSON that is stored, unless there is something to send already.
+    /// Accepts any output as its stored JSON, unless the input already has a file or a body.
     public static func accept(_ value: AnyOutput, into input: inout Input) {
         guard input.file == nil, input.body == nil else { return }
         input.body = value.json

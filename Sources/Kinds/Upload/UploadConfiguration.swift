@@ -1,36 +1,40 @@
-/// What an administrator sets for `upload`.
+/// The administrator's settings for `upload`.
 public struct UploadConfiguration: Sendable {
-    /// Folders whose files may be sent, absolute. None unless set: then only the spool and bodies are sent.
+    /// The absolute paths of the folders whose files may be sent. Without any, only spool files and bodies may be sent.
     public var roots: [String] = []
-    /// Where the daemon keeps files that users handed over; they are named `spool:ID/NAME`, where `/NAME` may be
-    /// missing.
+    /// The folder in which the daemon keeps files that users passed to it. Inputs name such a file `spool:ID/NAME` or
+    /// `spool:ID`.
     public var spool: String?
-    /// Gives the secret of a name; nil when there is none of that name. Knows none unless set.
+    /// Returns the secret of a credential, or nil if there is none of that name.
     public var credentials: CredentialLookup = { _ in nil }
-    /// Which of them may be sent where. Nowhere unless set.
+    /// The origins to which each credential may be sent. A credential that is not listed is never sent.
     public var credentialOrigins: [CredentialOrigin] = []
-    /// The largest file, in bytes. 5 TiB unless set.
+    /// The size of the largest file, in bytes.
     public var maxBytes: Int64 = 5 << 40
 
-    /// Where uploads under way note how far they are, one small file each, so that they go on after a restart. Made where it is
-    /// missing, and writable by the daemon alone; ``Upload/takeBack(asking:)`` removes what ended jobs left. None
-    /// unless set: then an interrupted upload starts over.
+    /// The folder in which running uploads record their progress, each in one small file, so that they continue after a
+    /// restart.
+    /// It is created if it is missing, and only the daemon may write to it. ``Upload/takeBack(asking:)`` removes the
+    /// files of
+    /// ended jobs. Without a folder, an interrupted upload starts over.
     public var checkpoints: String?
-    /// What one request of a resumable upload, or the up to four parts that go to S3 at once, carry at most, in bytes: what an
-    /// interruption may cost. 64 MiB unless set.
+    /// The most bytes that one request of a resumable upload, or up to four parallel parts for S3, may contain. An
+    /// interruption
+    /// costs at most that much.
     public var chunkBytes: Int64 = 64 << 20
-    /// A part of a multipart upload to S3, in bytes, from 5 MiB. 8 MiB unless set; more for files of more than 10,000 parts.
+    /// The size of a part of a multipart upload to S3, in bytes, at least 5 MiB. Parts are larger if the file would
+    /// have more
+    /// than 10,000 of them.
     public var partBytes: Int64 = 8 << 20
-    /// Memory for what is on its way, of all uploads together, in bytes; each request holds 32 KiB whatever is left. 32 MiB
-    /// unless set.
+    /// The memory for data in transit, for all uploads together, in bytes. Each request always has 32 KiB.
     public var bufferBytes = 32 << 20
-    /// For all uploads together. No limit unless set.
+    /// The bandwidth limit for all uploads together; nil for none.
     public var maxBytesPerSecond: Int64?
 
     public init() {}
 }
 
-/// Gives the secret of a name; nil when there is none of that name.
+/// Returns the secret of a credential, or nil if there is none of that name.
 public typealias CredentialLookup = @Sendable (_ name: String) throws(KindFailure) -> String?
 
 /// The secrets of a folder, one file each, as systemd keeps them in `$CREDENTIALS_DIRECTORY`. At most 64 KiB are read.

@@ -9,7 +9,7 @@ extension JobFailure {
         while let mark = rest.firstRange(of: "://") {
             text += rest[..<mark.upperBound]
             rest = rest[mark.upperBound...]
-            // A password may hold characters that end a URL in a sentence.
+            // A password may contain characters that would otherwise end the URL.
             if let at = rest.prefix(while: { !"/?# \t\n\"`<>".contains($0) }).lastIndex(of: "@") {
                 rest = rest[rest.index(after: at)...]
             }

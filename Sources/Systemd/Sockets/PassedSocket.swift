@@ -1,10 +1,10 @@
 import CSystemd
 import Glibc
 
-/// A listening Unix socket that the service manager opened for us. Who takes it closes it.
+/// A listening Unix socket that the service manager opened for this process. The receiver must close it.
 public struct PassedSocket: Sendable, Hashable {
     public var descriptor: Int32
-    /// `FileDescriptorName=` of the socket's unit; `unknown` unless set.
+    /// The name from `FileDescriptorName=` in the socket's unit; `unknown` if it has none.
     public var name: String
 
     public init(descriptor: Int32, name: String) {

@@ -143,7 +143,7 @@ struct Connector: Sendable {
         do {
             let pipeline = channel.pipeline.syncOperations
             if let context {
-                // An IP address cannot be a server name (SNI).
+                // SNI does not allow IP addresses.
                 let name = IPAddress(place.host) == nil ? place.host : nil
                 try pipeline.addHandler(
                     try chain?.handler(for: name) ?? NIOSSLClientHandler(context: context, serverHostname: name))
@@ -164,7 +164,7 @@ struct Connector: Sendable {
             }
             secured.futureResult.whenComplete { _ in timer.cancel() }
             return secured.futureResult.flatMapThrowing {
-                // Nothing but the handshake has been sent yet.
+                // So far the client has sent only the handshake, no part of the request.
                 guard let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate(),
                     ServerIdentity.certificate(certificate, names: place.host)
                 else { throw TLSProblem.wrongHost }

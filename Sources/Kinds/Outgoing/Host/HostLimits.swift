@@ -1,16 +1,19 @@
-/// How gently one host is treated. Hosts that an ``AllowRule`` permits are the administrator's own: the first two do not apply
-/// to them.
+/// The limits for each host. The first two do not apply to hosts that an ``AllowRule`` permits, since those belong to
+/// the
+/// administrator.
 public struct HostLimits: Sendable, Hashable {
-    /// Requests of `unfurl` and `enrich` together that one host sees at once. 6 unless set.
+    /// The number of simultaneous requests to one host by `unfurl` and `enrich` together.
     public var concurrent = 6
-    /// Between the starts of two requests, once a short burst of as many as may run at once is used up. 100 ms unless set.
+    /// The time between the starts of two requests, after an initial burst of ``concurrent`` requests.
     public var interval: Duration = .milliseconds(100)
-    /// Failures to connect, one after the other, after which a host is left alone for a while. 5 unless set.
+    /// The number of failed connections in a row after which the host gets no requests for a while.
     public var failuresBeforeRest = 5
-    /// How long it is left alone; then one request tries. 30 s unless set.
+    /// How long the host gets no requests. After that, one request tries first.
     public var rest: Duration = .seconds(30)
 
-    /// Whether the first two apply to the administrator's own hosts as well, for tests: theirs are on loopback.
+    /// Whether the first two limits also apply to hosts that an ``AllowRule`` permits. Tests set it, since their hosts
+    /// are on
+    /// loopback.
     var sparesNobody = false
 
     public init() {}

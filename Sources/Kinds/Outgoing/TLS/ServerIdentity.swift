@@ -1,10 +1,12 @@
 import NIOSSL
 
-/// Whether a certificate names the host that the client asked for (RFC 9525): the host's name or its address must be among
-/// the alternative names.
+/// Checks that a certificate names the requested host (RFC 9525): its subject alternative names must contain the host's
+/// name
+/// or IP address.
 ///
-/// NIOSSL's own check is switched off, because it also accepts a certificate that names the address of the other end. So a
-/// proxy, or any server that a forged DNS answer leads to, could pass for every host with a certificate for its own address.
+/// NIOSSL's own check is switched off, because it also accepts a certificate for the peer's IP address. A proxy, or a
+/// server
+/// that a forged DNS answer leads to, could impersonate every host with a certificate for its own address.
 enum ServerIdentity {
     static func certificate(_ certificate: NIOSSLCertificate, names host: String) -> Bool {
         let names = certificate._subjectAlternativeNames()
@@ -15,8 +17,10 @@ enum ServerIdentity {
     }
 
     /// - Parameters:
-    ///   - pattern: A star as its first label matches any one label; anywhere else it is an ordinary character.
-    ///   - host: In lower case, without a trailing dot.
+    ///   - pattern: The certificate's name. A star as the first label matches any one label; elsewhere it is an
+    ///     ordinary
+    ///     character.
+    ///   - host: The requested host in lower case, without a trailing dot.
     static func matches(_ pattern: [UInt8], _ host: String) -> Bool {
         var wanted = labels(Array(host.utf8))[...]
         var named = labels(pattern)[...]
@@ -36,7 +40,7 @@ enum ServerIdentity {
 }
 
 extension IPAddress {
-    /// In network byte order.
+    /// The address in network byte order.
     fileprivate var bytes: [UInt8] {
         switch self {
         case .v4(let value): withUnsafeBytes(of: value.bigEndian, Array.init)

@@ -15,7 +15,9 @@ final class TrustRoots: Sendable {
 
     init(extraFile: String?) { self.extraFile = extraFile }
 
-    /// TLS 1.2 or newer. The certificate must lead to an authority; ``ServerIdentity`` checks its names.
+    /// The TLS settings: TLS 1.2 or newer, and a certificate that leads to a trusted authority. ``ServerIdentity``
+    /// checks its
+    /// names.
     ///
     /// Blocks the first time, for some milliseconds.
     func context() throws(KindFailure) -> NIOSSLContext { try get().context }
