@@ -2,20 +2,19 @@ import Jobs
 import SQLite
 import Synchronization
 
-/// Jobs in one SQLite file.
+/// A job store in one SQLite file.
 ///
-/// Writes of all callers go through one connection on a thread of its own and share commits (``GroupCommit``); reads go
-/// through connections of their own, so that neither waits for the other. Anybody may read the file with `sqlite3` at
-/// any time.
+/// The writes of all callers use one connection on its own thread and share commits (``GroupCommit``). Reads use other
+/// connections, so that reads and writes do not wait for each other. You can read the file with `sqlite3` at any time.
 public final class SQLiteJobStore: JobStore {
-    /// The database by its one name, links followed.
+    /// The database's path, with symbolic links resolved.
     public let path: String
 
-    /// Nil when it was opened to read.
+    /// The writer; nil if the store is open only for reading.
     let writing: GroupCommit?
-    /// For what running jobs wait for.
+    /// The lane for reads that running jobs wait for.
     private let reading: Lane<Reader>
-    /// For listings, which may take long.
+    /// The lane for listings, which may take long.
     let listing: Lane<Reader>
 
     private init(path: String, writing: GroupCommit?, reading: Lane<Reader>, listing: Lane<Reader>) {
@@ -95,7 +94,7 @@ public final class SQLiteJobStore: JobStore {
         try Lane(named: name, Handover(ReadLoop(reader: reader, path: path, onDamage: onDamage)))
     }
 
-    /// Carries out what was asked for before, closes the file and gives the lock back. Later requests fail with
+    /// Carries out the requests made so far, closes the file and releases the lock. Later requests fail with
     /// `StoreError.closed`.
     public func close() async {
         await reading.close()
@@ -103,9 +102,11 @@ public final class SQLiteJobStore: JobStore {
         await writing?.close()
     }
 
-    /// The part of the write-ahead log that is in use, after the last commit. It stays near
-    /// ``StoreOptions/checkpointPages``; when it grows far beyond, somebody holds a read transaction open (an `sqlite3`
-    /// shell?), and the file grows until that ends.
+    /// The used size of the write-ahead log after the last commit. It stays near ``StoreOptions/checkpointPages``. If
+    /// it grows
+    /// far beyond that, another program holds a read transaction open (an `sqlite3` shell?), and the file grows until
+    /// that
+    /// transaction ends.
     public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
 
     /// Whether the store notices at once when one of its files is removed or replaced, also while it writes nothing,

@@ -9,7 +9,7 @@ struct YAMLEvent {
         case beginMapping
         /// Of the document.
         case begin
-        /// Of a sequence, a mapping, the document or the stream.
+        /// The end of a sequence, a mapping, the document or the stream.
         case end
     }
 

@@ -3,20 +3,20 @@ public struct YAMLNode: Sendable {
     public enum Content: Sendable {
         case scalar(YAMLScalar)
         case sequence([YAMLNode])
-        /// In the document's order; no name stands twice.
+        /// The members in the document's order, each name once.
         case mapping([YAMLMember])
     }
 
     public var content: Content
-    /// From 1.
+    /// The line number, counted from 1.
     public var line: Int
-    /// How many values stand in one another below this one.
+    /// How many levels are nested below this value.
     let height: Int
 
-    /// Reads a document. An alias is replaced by what it names, so a value that is named often is stored once; no value
-    /// stands more than 100 deep, aliases followed.
+    /// Reads a document. Each alias is replaced by its value, which is stored only once. Values may be nested up to 100
+    /// levels deep, including the values of aliases.
     ///
-    /// - Returns: Nil where the text holds no value: it is empty, or only comments.
+    /// - Returns: The root value, or nil if the text is empty or contains only comments.
     public init?(_ text: String) throws(YAMLProblem) {
         var reader = YAMLReader(text)
         guard let root = try reader.readDocument() else { return nil }
@@ -48,8 +48,8 @@ public struct YAMLMember: Sendable {
 /// A single value, as text.
 public struct YAMLScalar: Hashable, Sendable {
     public var text: String
-    /// As written or, for the usual `!!str`, in full; nil where none is given.
+    /// The tag as written, or in full for standard tags such as `!!str`; nil if there is none.
     public var tag: String?
-    /// Whether it stands without quotes, so that `12` is a number and `~` nothing.
+    /// Whether the scalar is written without quotes, so that `12` is a number and `~` is null.
     public var isPlain: Bool
 }

@@ -4,11 +4,11 @@ import CYAML
 struct YAMLReader: ~Copyable {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeMutableBufferPointer<UInt8>
-    /// What `&name` stands before.
+    /// The values of the anchors (`&name`).
     private var anchors: [String: YAMLNode] = [:]
     private var depth = 0
 
-    /// A value inside a value inside a value: each takes stack, to read, to walk and to let go.
+    /// The limit of nesting, since each level takes stack to read, to walk and to free.
     private static let maxDepth = 100
 
     init(_ text: String) {
@@ -17,7 +17,7 @@ struct YAMLReader: ~Copyable {
         self.text = .allocate(capacity: bytes.count)
         _ = self.text.initialize(from: bytes)
         parser = .allocate(capacity: 1)
-        // It fails only where memory is out; the first event then says so.
+        // This fails only without memory, and then the first event reports it.
         yaml_parser_initialize(parser)
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         yaml_parser_set_input_string(parser, self.text.baseAddress, self.text.count)
@@ -51,7 +51,7 @@ struct YAMLReader: ~Copyable {
             guard let node = anchors[name] else {
                 throw YAMLProblem(line: event.line, message: "the alias *\(name) names nothing before it")
             }
-            // What an alias names stands here as deep as it is high.
+            // The alias adds all levels of its value at this depth.
             guard depth + node.height <= Self.maxDepth else { throw Self.tooDeep(event) }
             return node
         case .scalar(let scalar): content = .scalar(scalar)
@@ -66,7 +66,7 @@ struct YAMLReader: ~Copyable {
     }
 
     private static func tooDeep(_ event: YAMLEvent) -> YAMLProblem {
-        YAMLProblem(line: event.line, message: "values stand \(maxDepth) deep in one another; use fewer")
+        YAMLProblem(line: event.line, message: "values are nested more than \(maxDepth) levels deep; use fewer levels")
     }
 
     private mutating func readElements() throws(YAMLProblem) -> [YAMLNode] {
@@ -81,7 +81,7 @@ struct YAMLReader: ~Copyable {
         while case let event = try next(), !event.isEnd {
             let name = try readNode(event)
             if let text = name.scalar?.text, !names.insert(text).inserted {
-                throw YAMLProblem(line: name.line, message: "the name \"\(text)\" stands twice in one map; remove one")
+                throw YAMLProblem(line: name.line, message: "the name \"\(text)\" occurs twice in one map; remove one")
             }
             members.append(YAMLMember(name: name, value: try readNode(try next())))
         }
@@ -104,10 +104,11 @@ struct YAMLReader: ~Copyable {
                 line: line, message: "not YAML: \(reason); write such a character as an escape in quotes")
         }
         let mark = state.problem_mark
-        // The scanner only says that no token begins so.
+        // The scanner says only that no token can begin like this.
         if character(at: mark) == "\t" {
             return YAMLProblem(
-                line: Int(mark.line) + 1, message: "not YAML: a tab stands where only spaces may; indent with spaces")
+                line: Int(mark.line) + 1,
+                message: "not YAML: a tab is used where only spaces are allowed; indent with spaces")
         }
         let context = state.context.map { " (\(String(cString: $0)), line \(state.context_mark.line + 1))" } ?? ""
         return YAMLProblem(line: Int(mark.line) + 1, message: "not YAML: \(reason)\(context)")

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"definition":"echo","input":{"text":"a","text":"b"}}"#, "the name \"text\" stands twice"),
+        (#"{"definition":"echo","input":{"text":"a","text":"b"}}"#, "the name \"text\" occurs twice"),
         (#"{"definition":"echo","input":{"text":"\u0000"}}"#, "U+0000"),
         ("{\"definition\":\"echo\"", "not JSON at byte 20"),
         ("", "not JSON at byte 0"),

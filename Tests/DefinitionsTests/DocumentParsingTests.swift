@@ -182,15 +182,15 @@ import Testing
         ),
         (
             "definitions:\n  a: {kind: x}\n  b: {kind: x}\n  a: {kind: y}",
-            #"line 4: the name "a" stands twice in one map; remove one"#
+            #"line 4: the name "a" occurs twice in one map; remove one"#
         ),
         (
             #"{"definitions": {"a": {"kind": "x"}, "a": {"kind": "x"}}}"#,
-            #"line 1: the name "a" stands twice in one map; remove one"#
+            #"line 1: the name "a" occurs twice in one map; remove one"#
         ),
         (
             "definitions:\n  a:\n    kind: x\n    input: {1: a, \"1\": b}",
-            #"line 4: the name "1" stands twice in one map; remove one"#
+            #"line 4: the name "1" occurs twice in one map; remove one"#
         ),
         (
             "definitions:\n  ? [a]\n  : {kind: x}",
@@ -210,7 +210,7 @@ import Testing
         ),
         (
             "definitions:\n\ta: 1",
-            "line 2: not YAML: a tab stands where only spaces may; indent with spaces"
+            "line 2: not YAML: a tab is used where only spaces are allowed; indent with spaces"
         ),
         (
             "definitions: {a: {kind: x}\n",

@@ -72,7 +72,7 @@ import YAML
         #expect(try YAMLNode(Self.chain(levels: 98)) != nil)
         let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(Self.chain(levels: 99)) }
         #expect(problem?.line == 99)
-        #expect(problem?.message == "values stand 100 deep in one another; use fewer")
+        #expect(problem?.message == "values are nested more than 100 levels deep; use fewer levels")
     }
 
     /// To let go of what was read took as much stack as it was deep.
@@ -83,11 +83,11 @@ import YAML
     @Test(arguments: [
         ("a: [1, 2", 2, "did not find expected ',' or ']'"), ("a: 1\n b: 2", 2, "mapping values are not allowed"),
         ("a: *b", 1, "the alias *b names nothing before it"), ("&a [*a]", 1, "the alias *a names nothing before it"),
-        ("a: 1\nb: 2\na: 3", 3, "the name \"a\" stands twice in one map; remove one"),
+        ("a: 1\nb: 2\na: 3", 3, "the name \"a\" occurs twice in one map; remove one"),
         ("a: 1\n---\nb: 2", 2, "a second document begins; give one"),
         ("a: b\n\u{1}", 2, "write such a character as an escape"),
-        ("a:\n\t- b", 2, "a tab stands where only spaces may; indent with spaces"),
-        ("ä: 1\nb:\n \tc: 2", 3, "a tab stands where only spaces may"), ("- a\n-\tb: 1", 2, "a tab stands"),
+        ("a:\n\t- b", 2, "a tab is used where only spaces are allowed; indent with spaces"),
+        ("ä: 1\nb:\n \tc: 2", 3, "a tab is used where only spaces are allowed"), ("- a\n-\tb: 1", 2, "a tab is used"),
     ])
     func aProblemSaysItsLineAndWhatIsWrong(text: String, line: Int, message: String) {
         let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(text) }
@@ -98,6 +98,6 @@ import YAML
     @Test(arguments: ["[", "- "])
     func deepNestingIsAProblemAndNoCrash(opening: String) {
         let problem = #expect(throws: YAMLProblem.self) { try YAMLNode(String(repeating: opening, count: 200_000)) }
-        #expect(problem?.message == "values stand 100 deep in one another; use fewer")
+        #expect(problem?.message == "values are nested more than 100 levels deep; use fewer levels")
     }
 }

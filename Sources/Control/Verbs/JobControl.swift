@@ -1,20 +1,24 @@
 import Jobs
 
-/// Every verb of Halyard, as the control socket offers it and the command line uses it.
+/// The verbs of Halyard, which the control socket offers and the command line uses.
 ///
-/// Two things stand behind it: the daemon (``StoreControl`` over its store, reached through the socket), or, where no
-/// daemon runs, ``StoreControl`` over the database whose lock the caller took. Each verb is atomic; what it reports as
-/// done survives a power cut.
+/// There are two implementations: a client of the daemon's socket, behind which the daemon has a ``StoreControl`` of
+/// its store,
+/// and, if no daemon runs, a ``StoreControl`` of the database whose lock the caller holds. Each verb is atomic, and a
+/// change
+/// that it reports as done survives a power cut.
 public protocol JobControl: Sendable {
-    /// The database's file, as whoever holds it names it; nil while no daemon has answered.
+    /// The path of the database, as its user names it; nil before the daemon's first answer.
     var databasePath: String? { get }
 
     // MARK: Jobs
 
-    /// Accepts each submission whole or not at all. Answers are in order; a refused one does not touch the others.
+    /// Accepts each submission completely or not at all. The answers are in order; a refusal does not affect other
+    /// submissions.
     ///
-    /// When it cannot go on, what was accepted stands and the rest is refused with the reason; it throws only where nothing
-    /// was accepted.
+    /// If it cannot continue, the submissions accepted so far stay accepted, and the rest are refused with the reason.
+    /// It throws
+    /// only if nothing was accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
     /// Enqueues submissions given as JSON and returns one answer for each.
     func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer]
@@ -24,12 +28,13 @@ public protocol JobControl: Sendable {
     func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord>
     /// The final result; nil while the job is open.
     func result(_ id: JobID) async throws(ControlProblem) -> JobResult?
-    /// The final result; nil when the job is still open after that time.
+    /// The final result; nil if the job is still open after that time.
     ///
-    /// - Throws: `unavailable` also when the daemon stops meanwhile: ask again when it is back.
+    /// - Throws: `unavailable`, for example if the daemon stops during the wait. Call it again when the daemon is back.
     func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult?
-    /// Jobs are cancelled together, none is skipped or started because of another; one answer for each, in order.
-    /// A daemon takes 10,000 at once; more become several such groups.
+    /// Cancels jobs together, so that none is skipped or started because of another, and returns one answer for each,
+    /// in order.
+    /// The daemon cancels up to 10,000 jobs together; a longer list is divided.
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///
@@ -39,7 +44,7 @@ public protocol JobControl: Sendable {
     ///   - key: The caller's name for this request, as in ``Submission/key``: repeating the request enqueues nothing
     ///     more and returns the same receipt.
     func retry(_ id: JobID, dependents: Bool, key: String?) async throws(ControlProblem) -> EnqueueReceipt
-    /// What the job waits for.
+    /// Explains what the job waits for.
     func why(_ id: JobID) async throws(ControlProblem) -> WaitExplanation
     func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer
 
@@ -61,42 +66,46 @@ public protocol JobControl: Sendable {
     // MARK: Queues and definitions
 
     func queues() async throws(ControlProblem) -> [QueueRecord]
-    /// - Parameter create: Whether to make a queue that does not exist; else it is refused.
+    /// - Parameter create: Whether to create a queue that does not exist. Otherwise the change is refused.
     func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord
-    /// Refused while jobs that are not final, definitions, graph definitions or schedules name it. Its final jobs stay. A
-    /// job that an operation enqueues by code makes it again.
+    /// Removes a queue. It is refused while open jobs, definitions, graph definitions or schedules name the queue.
+    /// Final jobs of
+    /// the queue stay. A job that an operation's code enqueues creates the queue again.
     func removeQueue(_ name: String) async throws(ControlProblem)
     func definitions() async throws(ControlProblem) -> DefinitionSet
-    /// Only what an enqueue by a name needs: the definition or graph definition, those of its nodes, their kinds and
-    /// queues. Throws `unknownDefinition` when there is none of that name.
+    /// Returns only the parts that an enqueue by this name needs: the definition or graph definition, the definitions
+    /// of its
+    /// nodes, their kinds and queues. Throws `unknownDefinition` if there is none of that name.
     func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet
-    /// Checks a document whole and, unless `dryRun`, writes it whole.
+    /// Checks the whole document and, unless `dryRun` is set, stores it completely.
     func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine]
     func removeDefinition(_ name: String) async throws(ControlProblem)
-    /// A document that ``apply(_:dryRun:)`` takes back unchanged.
+    /// Returns a document that ``apply(_:dryRun:)`` accepts without changing anything.
     func exportDefinitions() async throws(ControlProblem) -> String
 
     // MARK: Schedules
 
-    /// In order of name.
+    /// All schedules, ordered by name.
     func schedules() async throws(ControlProblem) -> [ScheduleRecord]
     func schedule(_ name: String) async throws(ControlProblem) -> ScheduleRecord
-    /// While it is paused its times do not count, and are not made up for.
+    /// Pauses or resumes a schedule. Times that pass while it is paused are skipped and not made up for.
     func setPaused(_ isPaused: Bool, schedule name: String) async throws(ControlProblem) -> ScheduleRecord
-    /// Enqueues now what the schedule would, paused or not, whatever of it still runs. Its times stay as they are.
+    /// Enqueues the schedule's work now, even if the schedule is paused or its last job still runs. Its times do not
+    /// change.
     func run(schedule name: String) async throws(ControlProblem) -> EnqueueReceipt
-    /// What it has enqueued goes on.
+    /// Removes a schedule. The jobs that it has enqueued continue.
     func removeSchedule(_ name: String) async throws(ControlProblem)
 
     // MARK: The daemon
 
     func status() async throws(ControlProblem) -> StatusReport
-    /// Reads configuration and definitions anew, whole or not at all.
+    /// Reads the configuration and the definitions again and applies them completely or not at all.
     func reload() async throws(ControlProblem)
-    /// Keeps a file for a job to come. When it returns the file is durable.
+    /// Stores a file for a later job. The file is durable when the call returns.
     ///
-    /// - Returns: The name for the input's `file` field, `spool:…`. The file goes when its job is final, or after a day
-    ///   when no job ever named it.
+    /// - Returns: The name for the input's `file` field, `spool:…`. The file is removed when no job needs it any more:
+    ///   when its
+    ///   job has succeeded or has been pruned, or after a day if no job ever named it.
     func spool<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8]
@@ -129,9 +138,9 @@ extension JobControl {
         try await retry(id, dependents: dependents, key: nil)
     }
 
-    /// The job without its result, its attempts and its neighbours, of which there may be much.
+    /// The job without its result, attempts and neighbours, which may be large.
     public func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
-        // The first from this number on.
+        // The filter returns the first job from this number on.
         let before = id.rawValue > 1 ? JobID(id.rawValue - 1) : nil
         let found = try await jobs(JobFilter(after: before, order: .oldestFirst, limit: 1)).first
         guard let found, found.id == id else { throw .noJob(id) }

@@ -1,13 +1,13 @@
 import Jobs
 
-/// What became of one submission.
+/// The answer to one submission.
 public enum SubmissionAnswer: Sendable, Hashable {
     case enqueued(EnqueueReceipt)
     /// The key was used before for the same request; nothing was added.
     case duplicate(EnqueueReceipt)
     case refused(ControlProblem)
 
-    /// What was accepted, now or when the key was used first.
+    /// The receipt, from now or from the first use of the key.
     public func receipt() throws(ControlProblem) -> EnqueueReceipt {
         switch self {
         case .enqueued(let receipt), .duplicate(let receipt): receipt
@@ -17,8 +17,9 @@ public enum SubmissionAnswer: Sendable, Hashable {
 }
 
 extension JobControl {
-    /// Accepts one submission whole or not at all. A key that was used before for the same request gives the first
-    /// receipt, so with a key a retry is safe.
+    /// Accepts one submission completely or not at all. A key that was already used for the same request returns the
+    /// first
+    /// receipt, so a retry with a key is safe.
     public func enqueue(_ submission: Submission) async throws(ControlProblem) -> EnqueueReceipt {
         guard let answer = try await enqueue([submission]).first else {
             throw ControlProblem(.internal, "A submission was not answered. Please report this.")
@@ -27,10 +28,10 @@ extension JobControl {
     }
 }
 
-/// A change of a queue, as it is asked for.
+/// A request to change a queue.
 public struct QueueRequest: Sendable, Hashable {
     public var change: QueueChange
-    /// Whether to make the queue if it does not exist.
+    /// Whether to create the queue if it does not exist.
     public var create: Bool
     public init(_ change: QueueChange, create: Bool = false) {
         self.change = change

@@ -1,15 +1,16 @@
-/// Why a verb could not be carried out: an RFC 9457 problem, and the error of every ``JobControl``.
+/// The reason why a verb failed: an RFC 9457 problem, and the error of every ``JobControl``.
 public struct ControlProblem: Error, Sendable, Hashable {
-    /// Stable; the last part of the problem's `type` URI.
+    /// The problem's stable code: the last part of its `type` URI.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The request itself is wrong; the message says how.
         case invalidRequest = "invalid-request"
         /// The path does not take this method.
         case methodNotAllowed = "method-not-allowed"
         case invalidInput = "invalid-input"
-        /// The input names a file outside the daemon's roots: stream it into the spool and name that instead.
+        /// The input names a file outside the daemon's roots. Send the file to the spool and name the spooled file
+        /// instead.
         case outsideRoots = "outside-roots"
-        /// The input names a credential that may not be sent where it points.
+        /// The input names a credential that may not be sent to its address.
         case credentialRefused = "credential-refused"
         case unknownDefinition = "unknown-definition"
         case unknownQueue = "unknown-queue"
@@ -19,14 +20,14 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case keyReused = "key-reused"
         /// The job's state does not allow it.
         case conflict = "conflict"
-        /// Something else names it; the message says what. That is changed first.
+        /// Something else, which the message names, refers to it and must be changed first.
         case inUse = "in-use"
-        /// What it needs can never come; the message says what to do instead.
+        /// A dependency can never meet its condition; the message says what to do instead.
         case unmetDependency = "unmet-dependency"
         case tooLarge = "too-large"
-        /// The daemon stops or cannot write now; nothing was done, retrying is safe.
+        /// The daemon is stopping or cannot write now. Nothing was done, so it is safe to retry.
         case unavailable = "unavailable"
-        /// It may or may not have been done; repeat it with an idempotency key.
+        /// The request may or may not have been carried out; repeat it with an idempotency key.
         case unknownOutcome = "unknown-outcome"
         case storage = "storage"
         /// No daemon answers, and the verb needs one.
@@ -36,9 +37,9 @@ public struct ControlProblem: Error, Sendable, Hashable {
     }
 
     public var code: Code
-    /// One sentence for people that ends with what to do.
+    /// One sentence for people, which ends with what to do.
     public var message: String
-    /// Single problems, when there are several.
+    /// The single problems, if there are several.
     public var details: [String]
 
     public init(_ code: Code, _ message: String, details: [String] = []) {
@@ -47,7 +48,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         self.details = details
     }
 
-    /// Whether it is about the submission itself, so that the same one will be refused again; otherwise about the daemon.
+    /// Whether the submission itself is the cause, so that the same submission will be refused again. Otherwise the
+    /// daemon is.
     public var isRefusal: Bool {
         switch code {
         case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,

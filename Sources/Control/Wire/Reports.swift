@@ -27,7 +27,7 @@ public struct JobDetail: Sendable, Hashable {
 
 public struct GraphDetail: Sendable, Hashable {
     public var graph: GraphRecord
-    /// Without their inputs.
+    /// The jobs without their inputs.
     public var jobs: [JobRecord]
     public var edges: [DependencyRecord]
 
@@ -38,7 +38,7 @@ public struct GraphDetail: Sendable, Hashable {
     }
 }
 
-/// Why a job is not running; every reason that holds, the nearest first.
+/// All reasons why a job is not running, the most direct first.
 public struct WaitExplanation: Sendable, Hashable {
     public var job: JobID
     public var state: JobState
@@ -46,21 +46,21 @@ public struct WaitExplanation: Sendable, Hashable {
 
     public enum Reason: Sendable, Hashable {
         case dependency(Neighbour)
-        /// So many besides those that are named.
+        /// The number of further dependencies that are not listed.
         case moreDependencies(Int)
         case time(until: Timestamp)
-        /// A failed try; the next one is due then.
+        /// The last attempt failed; the next one is due at this time.
         case retry(until: Timestamp, afterCode: String)
         case queuePaused(queue: String)
         case queueLimit(queue: String, running: Int64, limit: Int)
-        /// At most other ready jobs of the queue stand before it, as many as `ready` says.
+        /// The job waits for its turn: at most `ready` other ready jobs of the queue are before it.
         case turn(queue: String, ready: Int64)
         /// No daemon runs that could start it.
         case noDaemon
         case running(attempt: Int, since: Timestamp)
-        /// With the reason of an outcome that is no success.
+        /// The job is final. The failure explains every outcome except success.
         case final(Outcome, JobFailure?)
-        /// Of a skipped job: a dependency that did not come to what it was waited for, and why.
+        /// The job was skipped because this dependency did not meet its condition, and why not.
         case unmet(Neighbour, JobFailure?)
     }
 
@@ -72,7 +72,7 @@ public struct WaitExplanation: Sendable, Hashable {
 }
 
 public enum WatchEvent: Sendable, Hashable {
-    /// A job of the scope as it stands; told first for each, and again whenever its state changes.
+    /// The present record of a job in the scope. It comes first for each job, and again when the job's state changes.
     case job(JobRecord)
     case progress(job: JobID, attempt: Int, OperationProgress)
     /// The consumer was too slow, and changes were left out; the present states follow.
@@ -84,7 +84,7 @@ public enum WatchEvent: Sendable, Hashable {
 public struct StatusReport: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, CaseIterable {
         case starting, recovering, running, draining, stopped
-        /// A process holds the database, and nobody answers on the socket that was asked.
+        /// A process holds the database, but no daemon answers on the requested socket.
         case unreachable
     }
 
@@ -99,7 +99,7 @@ public struct StatusReport: Sendable, Hashable {
     public var nextDueAt: Timestamp?
     /// The spool; nil when no daemon runs.
     public var spool: SpoolReport?
-    /// What an administrator should know, in words: refused definitions, a growing log, a full disk.
+    /// Problems for the administrator, in words: refused definitions, a growing log, a full disk.
     public var problems: [String]
 
     public init(
@@ -140,7 +140,7 @@ public struct SpoolReport: Sendable, Hashable {
     }
 }
 
-/// One line of the difference a document makes.
+/// One line of the difference between a document and the stored definitions.
 public struct DefinitionLine: Sendable, Hashable {
     public enum Change: String, Sendable, Hashable, CaseIterable { case added, changed, unchanged, removed }
 
@@ -148,9 +148,9 @@ public struct DefinitionLine: Sendable, Hashable {
     /// `queue`, `definition`, `graph` or `schedule`.
     public var type: String
     public var name: String
-    /// For `changed`: each field as `timeout 30s → 1m`.
+    /// The changed fields, for `changed`, such as `timeout 30s → 1m`.
     public var fields: [String]
-    /// What is accepted, but hardly meant.
+    /// A warning about a value that is accepted but probably a mistake.
     public var warning: String?
 
     public init(change: Change, type: String, name: String, fields: [String] = [], warning: String? = nil) {
@@ -162,12 +162,12 @@ public struct DefinitionLine: Sendable, Hashable {
     }
 }
 
-/// What a prune came to, in jobs.
+/// The result of a prune, in numbers of jobs.
 public struct PruneAnswer: Sendable, Hashable {
     public var deleted: Int
-    /// With a wanted outcome, and in a graph with another one.
+    /// Jobs with a wanted outcome in a graph with another outcome.
     public var keptByGraph: Int
-    /// Wanted, and needed by jobs that stay.
+    /// Wanted jobs on which remaining jobs depend.
     public var keptByDependents: Int
 
     public init(deleted: Int, keptByGraph: Int = 0, keptByDependents: Int = 0) {

@@ -39,7 +39,7 @@ public enum JSONProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .tooLarge(let bytes, let limit): "the JSON has \(bytes) bytes; at most \(limit) are taken"
         case .malformed(let offset, let expected): "not JSON at byte \(offset): expected \(expected)"
         case .duplicateName(let name, let offset):
-            "the name \"\(name)\" stands twice in one object (byte \(offset))"
+            "the name \"\(name)\" occurs twice in one object (byte \(offset))"
         case .nulInString(let offset): "a string holds the character U+0000 (byte \(offset)); remove it"
         case .tooDeep(let limit): "the JSON is nested deeper than \(limit) levels"
         }

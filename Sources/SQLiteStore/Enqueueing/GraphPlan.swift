@@ -10,7 +10,7 @@ struct GraphPlan {
     struct Start {
         var state: JobState = .blocked
         var pending = 0
-        /// With `skipped`: the dependency that failed its condition.
+        /// The dependency that failed its condition, if the state is `skipped`.
         var cause: (dependency: NewDependency.Job, outcome: Outcome)?
     }
 
@@ -57,7 +57,7 @@ struct GraphPlan {
 
     /// The indices of the jobs, ordered so that each comes after the jobs it depends on (I1).
     static func order(of jobs: [NewJob]) throws(PlanFailure) -> [Int] {
-        // In the usual graph every job comes after its dependencies already.
+        // Usually every job already comes after its dependencies.
         let isOrdered = jobs.indices.allSatisfy { index in
             jobs[index].dependencies.allSatisfy { dependency in
                 if case .new(let parent) = dependency.job { parent < index } else { true }
@@ -88,8 +88,9 @@ struct GraphPlan {
         return order
     }
 
-    /// A job that stands on a cycle, not merely behind one: whoever walks from dependency to open dependency long enough is
-    /// on it.
+    /// Returns a job on a cycle, not merely one that depends on a cycle. A walk from dependency to open dependency
+    /// reaches the
+    /// cycle after at most as many steps as there are jobs.
     private static func onCycle(_ jobs: [NewJob], open: [Int]) -> Int {
         guard var index = open.firstIndex(where: { $0 > 0 }) else { preconditionFailure("every job was ordered") }
         for _ in jobs.indices {

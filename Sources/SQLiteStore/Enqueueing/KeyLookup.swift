@@ -1,7 +1,7 @@
 import Jobs
 import SQLite
 
-/// What became of the request that used an idempotency key first.
+/// Looks up the request that first used an idempotency key.
 struct KeyLookup: ~Copyable {
     static let sql: StaticString = """
         SELECT fingerprint, graph_id, first_job_id, jobs

@@ -2,7 +2,7 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Records how an attempt ended, if its lease still stands (P3), with everything that follows from it (P4).
+    /// Records the end of an attempt and all its consequences (P4), if the attempt still has its lease (P3).
     func finish(_ end: AttemptEnd, now: Timestamp) throws(SQLiteError) -> FinishResult {
         let lease = end.lease
         guard let running = memory.running[lease.job], running.attempt == lease.attempt else { return .leaseLost }
@@ -67,7 +67,7 @@ extension Writer {
         }
     }
 
-    /// What becomes of a job whose attempt ended.
+    /// The next step of a job whose attempt has ended.
     enum Next {
         case succeeded(JSONText)
         case final(Outcome, JobFailure)

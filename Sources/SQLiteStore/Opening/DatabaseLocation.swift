@@ -41,12 +41,13 @@ struct DatabaseLocation: Sendable, Hashable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// What root makes here, with this mode, belongs to the database's owner, or else its folder's: the daemon's user must be able to use
-    /// it next. (SQLite does the same for the WAL.)
+    /// Sets the mode of a file that root creates and gives it to the owner of the database or, without a database, of
+    /// its folder,
+    /// so that the daemon's user can use it later. (SQLite does the same for the WAL.)
     func giveToOwner(_ descriptor: Int32, mode: mode_t) {
         var owner = stat()
         guard geteuid() == 0, stat(path, &owner) == 0 || stat(directory, &owner) == 0 else { return }
-        // Where there are no owners (FAT) it fails, and does no harm.
+        // On a file system without owners (FAT) this fails, which is harmless.
         _ = fchown(descriptor, owner.st_uid, owner.st_gid)
         _ = fchmod(descriptor, mode)
     }

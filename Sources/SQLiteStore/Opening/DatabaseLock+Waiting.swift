@@ -4,10 +4,11 @@ import Jobs
 import Synchronization
 
 extension DatabaseLock {
-    /// Takes the lock, and where a command holds it, waits for it to end: at most so long, without asking again and again.
+    /// Takes the lock. If a command holds it, the call waits for the command to end, up to the limit and without
+    /// polling.
     ///
-    /// - Parameter onWait: Told once, before it waits.
-    /// - Throws: ``StoreOpenError/locked(path:pid:)`` at once when a daemon holds it, else after the limit.
+    /// - Parameter onWait: Called once, before the wait.
+    /// - Throws: ``StoreOpenError/locked(path:pid:)``: at once if a daemon holds the lock, otherwise after the limit.
     public static func acquire(
         forDatabaseAt path: String, as role: LockHolder.Role, waiting limit: Duration,
         onWait: (LockHolder) -> Void
@@ -25,7 +26,8 @@ extension DatabaseLock {
             onWait(holder)
         }
         let waiting = Waiting()
-        // The kernel wakes it when the lock is free. What comes too late is given back by its deinit.
+        // The kernel wakes this thread when the lock is free. A lock that comes after the limit is released by its
+        // deinit.
         try startThread(named: "halyard-lock") {
             do throws(StoreOpenError) {
                 waiting.end(.success(try take(forDatabaseAt: path, blocking: true)))
@@ -36,7 +38,7 @@ extension DatabaseLock {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
             waiting.end(.failure(refusal))
         }
-        // Only now: what came too late would be taken for a daemon that runs.
+        // The role is written only now. Otherwise a lock that comes after the limit would look like a running daemon.
         let lock = try await waiting.outcome().get()
         lock.tell(role)
         return lock

@@ -1,17 +1,17 @@
 import Glibc
 
-/// The locks that the kernel tells everybody of, for who may not open a lock file.
+/// The kernel's public list of locks, for callers that may not open a lock file.
 enum KernelLocks {
-    /// The process that holds the file's lock; nil where none is listed.
+    /// Returns the process that holds the file's lock, or nil if none is listed.
     static func holder(of path: String) -> LockHolder? {
         var status = stat()
         guard stat(path, &status) == 0, let pid = holder(of: status, in: text(of: "/proc/locks")) else { return nil }
-        // A command's program has this name; a daemon of one's own may have any other.
+        // The command line's program has this name. A custom daemon may have any other name.
         let isCommand = text(of: "/proc/\(pid)/comm") == "halyard\n"
         return LockHolder(pid: pid, role: isCommand ? .command : .daemon)
     }
 
-    /// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
+    /// Finds the file in lines such as `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
     static func holder(of file: stat, in locks: String) -> Int32? {
         let device = UInt64(file.st_dev)
         let major = (device >> 8) & 0xfff | (device >> 32) & ~0xfff
@@ -25,7 +25,7 @@ enum KernelLocks {
         return nil
     }
 
-    /// Empty where it cannot be read.
+    /// Returns the file's text, or an empty text if the file is not readable.
     private static func text(of path: String) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

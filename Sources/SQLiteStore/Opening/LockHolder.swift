@@ -1,17 +1,17 @@
 import Glibc
 
-/// Who holds the lock of a database, as it wrote into the lock file.
+/// The process that holds the lock of a database, as it wrote into the lock file.
 public struct LockHolder: Sendable, Hashable {
     public enum Role: String, Sendable, Hashable {
-        /// Holds it for as long as it runs.
+        /// A daemon, which holds the lock as long as it runs.
         case daemon
-        /// A daemon that ends by itself, and until then listens nowhere.
+        /// A daemon that exits by itself and has no socket.
         case once
-        /// Holds it for one piece of work.
+        /// A command, which holds the lock for one operation.
         case command
     }
 
-    /// Nil where it has not been written yet.
+    /// The process's number; nil if it has not been written yet.
     public var pid: Int32?
     public var role: Role?
 
@@ -20,7 +20,7 @@ public struct LockHolder: Sendable, Hashable {
         self.role = role
     }
 
-    /// What a holder writes: its number and its role, a line each.
+    /// - Parameter text: The contents of the lock file: the holder's number and its role, each on one line.
     init(_ text: String) {
         let lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
         pid = lines.first.flatMap { Int32($0) }
@@ -29,7 +29,7 @@ public struct LockHolder: Sendable, Hashable {
 
     var text: String { "\(pid.map(String.init) ?? "")\n\(role?.rawValue ?? "")\n" }
 
-    /// False also for what a daemon that is gone has left, until the next holder has written.
+    /// Whether the holder is a running daemon. False if the file still names a daemon that has exited.
     public var isLivingDaemon: Bool {
         guard role == .daemon || role == .once, let pid else { return false }
         return kill(pid, 0) == 0 || errno == EPERM

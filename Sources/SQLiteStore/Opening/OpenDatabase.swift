@@ -115,10 +115,10 @@ extension DatabaseLocation {
         }
     }
 
-    /// Makes a complete database under another name and then gives it its own, so that a database is there whole or not
-    /// at all, and none is ever replaced.
+    /// Creates a complete database under another name and then links it to its own name, so that a database exists
+    /// completely or not at all, and none is ever replaced.
     private func create() throws(StoreOpenError) {
-        // What a crash while creating left; it never was a database that jobs were accepted into.
+        // These files are left from a crash during creation. No job was ever accepted into them.
         for leftover in [draftPath, draftPath + "-journal"] where unlink(leftover) != 0 && errno != ENOENT {
             throw .system(operation: "remove the leftover", path: leftover, code: errno)
         }
@@ -148,7 +148,7 @@ extension DatabaseLocation {
 }
 
 extension Connection {
-    /// Refuses another program's database and a newer one of ours.
+    /// Refuses the database of another program, and a Halyard database with a newer schema.
     @discardableResult
     func checkOwner(path: String) throws(StoreOpenError) -> Int64 {
         let applicationID: Int64

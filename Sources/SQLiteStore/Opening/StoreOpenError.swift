@@ -17,7 +17,7 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case mountedAlone(path: String)
     /// The database was removed or replaced while a daemon used it, and has not been put back.
     case lost(path: String)
-    /// After a failed sync, parts of a file cannot be read from the disk again, since they stay in memory.
+    /// After a failed sync, parts of a file stay in memory, so the store cannot read them from the disk again.
     case stillCached(path: String)
     /// A read or a sync failed, and another open connection prevents reading the database from the disk again.
     case unsyncedWithReader(path: String, pid: Int32?)

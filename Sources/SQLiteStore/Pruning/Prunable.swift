@@ -1,7 +1,7 @@
 import Jobs
 import SQLite
 
-/// What is pruned together.
+/// A lone job, or a graph, which is pruned as a whole.
 enum PruneUnit: Sendable {
     case job(JobID)
     case graph(GraphID, jobs: Int)
@@ -15,19 +15,19 @@ enum PruneUnit: Sendable {
 }
 
 extension Reader {
-    /// Where one walk ended.
+    /// The result of one walk.
     struct Prunable: Sendable {
         var units: [PruneUnit] = []
-        /// Jobs with a wanted outcome in graphs with another one.
+        /// The number of jobs with a wanted outcome in graphs with another outcome.
         var keptByGraph = 0
-        /// The lowest job that was looked at; nil when there are none below.
+        /// The lowest job that the walk saw; nil if there are none below.
         var next: JobID?
     }
 
     /// How many units one walk looks at, so that other listings get their turn.
     static let unitsPerWalk = 5000
 
-    /// The newest units that are final and wanted. Whether others depend on them is left to the writer.
+    /// Returns the newest units that are final and wanted. The writer checks whether other jobs depend on them.
     ///
     /// A job depends only on older jobs and on jobs of its own graph, so dependents come before what they depend on. A
     /// graph's jobs have numbers in a row, so a graph is seen once.

@@ -24,8 +24,9 @@ extension Reader {
         }
     }
 
-    /// The numbers of one page, read from the narrowest suitable index: the graph's, those of the states, or the table
-    /// in order of number.
+    /// Returns the numbers of the jobs on one page. They are read from the narrowest suitable index: the graph's, the
+    /// states',
+    /// or the table in order of number.
     private func numbers(_ filter: JobFilter) throws(SQLiteError) -> PageNumbers {
         var page = PageNumbers(filter)
         if let graph = filter.graph {
@@ -87,7 +88,7 @@ private struct PageNumbers {
     /// Where the listing continues: the nearest job at which a walk stopped before the end of its index, or the page's
     /// last job when there are more than fit.
     private(set) var next: JobID?
-    /// What can still be on the page lies between these.
+    /// Only jobs between these two numbers can still be on the page.
     private(set) var below: Int64
     private(set) var above: Int64
 

@@ -2,7 +2,7 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Whether the row was as it was read.
+    /// Moves the schedule to its next time. Returns false if the row has changed since it was read.
     func move(_ timing: ScheduleTiming) throws(SQLiteError) -> Bool {
         try scheduling.move.bind(1, timing.name)
         scheduling.move.bind(2, timing.revision)
@@ -19,7 +19,9 @@ extension Writer {
         return true
     }
 
-    /// The move names the time it expects, so that whoever comes second for the same time changes nothing.
+    /// Fires the schedule once for a time. The move names the expected time, so a second firing for the same time
+    /// changes
+    /// nothing.
     func fire(_ firing: ScheduleFiring, now: Timestamp) throws(SQLiteError) -> FiringOutcome {
         let name = firing.timing.name
         guard let time = firing.timing.expected, try move(firing.timing), let record = try schedule(name) else {
@@ -69,7 +71,7 @@ extension Writer {
         return .refused(reason)
     }
 
-    /// What was planned a moment ago has changed since; the next time is planned anew.
+    /// The reason of a refusal: something has changed since the firing was planned. The next time is planned again.
     private func reason(of refusal: EnqueueRefusal) -> String {
         switch refusal {
         case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."
@@ -81,7 +83,7 @@ extension Writer {
         }
     }
 
-    /// Whether the graph, or the lone job, is not final. What is no longer there was pruned, so it is.
+    /// Whether the graph, or the lone job, is not final. If it no longer exists, it was pruned, so it is final.
     private func isOpen(_ job: JobID, _ graph: GraphID?) throws(SQLiteError) -> Bool {
         guard let graph else {
             scheduling.openJob.bind(1, job.rawValue)
@@ -91,7 +93,7 @@ extension Writer {
         scheduling.openGraph.bind(1, graph.rawValue)
         defer { scheduling.openGraph.reset() }
         guard try scheduling.openGraph.step() else { return false }
-        // What this transaction did to the graph is written at its end.
+        // This transaction writes its changes of the graph's counts only at its end.
         let change = graphChanges[graph]?.tally ?? Tally()
         let open = JobState.allCases.filter { !$0.isFinal }.reduce(0) { $0 + change[$1] }
         return scheduling.openGraph.integer(0) + open > 0

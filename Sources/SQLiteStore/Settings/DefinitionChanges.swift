@@ -16,7 +16,7 @@ extension Writer {
         return true
     }
 
-    /// What is there already stays, and may change without growing.
+    /// Whether the change keeps the number of schedules within the limit. Existing schedules may always change.
     private func hasRoom(for change: DefinitionChange) throws(SQLiteError) -> Bool {
         if change.schedules.isEmpty { return true }
         var removed: Set<String> = []
@@ -59,7 +59,8 @@ extension Writer {
             try settings.setGraphProblem.bind(2, problem)
             try settings.setGraphProblem.run()
         }
-        // No observer is told: they record problems when definitions change, and would be told for ever.
+        // Observers are not told: they record problems when definitions change, so each problem would cause the next
+        // report.
     }
 
     // MARK: Revisions

@@ -25,8 +25,9 @@ extension Writer {
         return queue.record
     }
 
-    /// An operation's code, and what was planned before, may name a queue that was removed, or was never made. Their
-    /// success must not be lost for that: the queue is made, while there may be more.
+    /// Creates the queues that child jobs name, up to the limit of queues. The code of an operation, or an earlier
+    /// plan, may name
+    /// a queue that was removed or never existed, and its success must not be lost because of that.
     func makeQueues(of children: [NewGraph]) throws(SQLiteError) {
         for child in children {
             for job in child.jobs

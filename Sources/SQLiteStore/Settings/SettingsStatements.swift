@@ -37,7 +37,7 @@ struct SettingsStatements: ~Copyable {
             WHERE  id = ?1
             AND    removed_ms IS NOT NULL
             """)
-        // What cannot be read, since somebody wrote to the file, names nothing.
+        // If another program has written a body that is not valid JSON, that body names no queue.
         queueUsers = connection.prepare(
             """
             SELECT   'definition', name

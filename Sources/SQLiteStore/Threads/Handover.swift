@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Carries a value that is not Sendable to the one thread that will own it.
+/// Moves a value that is not Sendable to the thread that will own it.
 ///
-/// SAFETY: whoever makes it gives the value up, and ``take()`` hands it out once.
+/// SAFETY: the creator does not use the value again, and ``take()`` returns it once.
 final class Handover<Value>: @unchecked Sendable {
     private var value: Value?
 
@@ -15,7 +15,7 @@ final class Handover<Value>: @unchecked Sendable {
     }
 }
 
-/// Opens once, and lets through everybody who waits for that.
+/// A gate that opens once and then resumes all waiting tasks.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -1,12 +1,12 @@
 import Jobs
 import SQLite
 
-/// Carries out requests in order on a thread of its own, which alone touches the resource.
+/// Carries out requests in order on its own thread. No other thread uses the resource.
 final class Lane<Resource>: Sendable {
     private let mailbox = Mailbox<any Request<Resource>>()
     private let closed = Gate()
 
-    /// - Parameter atEnd: Done on the thread once the resource is gone, before anybody is told so.
+    /// - Parameter atEnd: Runs on the thread after the resource is gone and before ``close()`` returns.
     init(
         named name: String, _ worker: Handover<any LaneWorker<Resource>>, atEnd: @escaping @Sendable () -> Void = {}
     ) throws(StoreOpenError) {
@@ -42,14 +42,14 @@ final class Lane<Resource>: Sendable {
     @discardableResult
     func put(_ request: any Request<Resource>) -> Bool { mailbox.put(request) }
 
-    /// Carries out what was asked for before.
+    /// Carries out the requests made so far, and accepts no more.
     func close() async {
         mailbox.close()
         await closed.pass()
     }
 }
 
-/// Owns what a lane works with.
+/// The owner of a lane's resource.
 protocol LaneWorker<Resource> {
     associatedtype Resource
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Messages from any thread to one that waits for them, in order.
+/// An ordered queue of messages from any thread to one receiving thread.
 ///
 /// SAFETY: `messages` and `isClosed` are touched only while `mutex` is held, and the two cells live as long as `self`.
 final class Mailbox<Message: Sendable>: @unchecked Sendable {
@@ -60,7 +60,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return pthread_cond_timedwait(arrival, mutex, &end) == 0
     }
 
-    /// Takes no more messages; those that are in are still delivered.
+    /// Accepts no more messages. Messages in the mailbox are still delivered.
     func close() {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -1,15 +1,15 @@
 import Jobs
 import SQLite
 
-/// A caller's request, waiting for a thread that carries it out with a `Resource` of its own.
+/// A caller's request to the thread that owns a `Resource`.
 protocol Request<Resource>: AnyObject, Sendable {
     associatedtype Resource
 
-    /// How many jobs it is about.
+    /// The number of jobs in the request.
     var weight: Int { get }
-    /// Does the work and keeps what came of it. May run again after a failure.
+    /// Does the work and keeps the result. It may be called again after a failure.
     func run(with resource: Resource) throws(SQLiteError)
-    /// Tells the caller what ``run(with:)`` kept, or the failure. Called once.
+    /// Returns the kept result or the failure to the caller. It is called once.
     func answer(_ failure: StoreError?)
 }
 

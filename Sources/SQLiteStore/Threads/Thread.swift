@@ -1,8 +1,8 @@
 import Glibc
 
-/// Runs `body` on a thread of its own, outside Swift's shared pool, since it blocks on the disk.
+/// Runs `body` on a new thread outside Swift's shared pool, since `body` blocks on the disk.
 ///
-/// - Parameter name: At most 15 bytes; what `top -H` shows.
+/// - Parameter name: The name that `top -H` shows, at most 15 bytes.
 func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(StoreOpenError) {
     final class Start: Sendable {
         let name: String

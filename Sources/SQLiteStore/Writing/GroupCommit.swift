@@ -23,8 +23,9 @@ final class GroupCommit: Sendable {
     let observers = Observers()
     let logPages = LogPages()
 
-    /// - Parameter lock: Given back when the connection is closed, and before whoever waits for that may open the database
-    ///   again.
+    /// - Parameter lock: The database's lock. It is released after the connection closes and before ``close()``
+    ///   returns, so that
+    ///   the caller can open the database again.
     init(_ writer: Handover<Writer>, files: StoreFiles, lock: DatabaseLock, options: StoreOptions)
         throws(StoreOpenError)
     {
@@ -180,7 +181,7 @@ private final class CommitLoop: LaneWorker {
         do throws(SQLiteError) {
             try writer.rollBack()
         } catch {
-            // What is in memory may not be what is on disk.
+            // The memory may differ from the disk.
             let failure = storeError(error, .running)
             answer(batch, failure)
             return stop(failure)
@@ -215,15 +216,17 @@ private final class CommitLoop: LaneWorker {
         stop(failure)
     }
 
-    /// After the callers have been answered, so that none of them waits for it.
+    /// Called after the answers to the callers, so that none of them waits for a checkpoint.
     private func checkpointIfDue() {
         let pages = writer.connection.walPages
         logPages.count.store(pages, ordering: .relaxed)
-        // The log began anew, since all of it was copied.
+        // The log has started again from its beginning, since all of it was copied.
         if pages < lastLogPages { checkpointAt = options.checkpointPages }
         lastLogPages = pages
         guard pages >= checkpointAt else { return }
-        // While somebody's long read holds the log back, each attempt costs its whole length: do not try at each commit.
+        // While a long read keeps the log from being copied, each attempt costs as much as the log is long, so not
+        // every commit
+        // tries.
         checkpointAt = pages + options.checkpointPages
         do throws(SQLiteError) {
             try writer.connection.checkpoint()

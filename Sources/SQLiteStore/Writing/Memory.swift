@@ -1,15 +1,16 @@
 import Jobs
 
-/// What the writer knows without asking the database. It is the only writer (P13), so this is always what the rows say;
-/// after a rollback it is read again.
+/// The writer's copy of some rows. There is only one writer (P13), so the copy always equals the rows; after a rollback
+/// it is
+/// read again.
 struct Memory {
-    /// Also those that were removed: there may be many, so nothing that is done often walks them (P9).
+    /// All queues, including removed ones. There may be many, so no frequent work walks over them (P9).
     var queues: [QueueMemory] = []
-    /// Without those that were removed.
+    /// The queues that were not removed.
     private(set) var queueByName: [String: Int] = [:]
-    /// Indices of those that were not removed, in order.
+    /// The indices of the queues that were not removed, in order.
     private(set) var liveQueues: [Int] = []
-    /// Indices of those whose tally differs from its row.
+    /// The indices of the queues whose tally differs from its row.
     private(set) var changedTallies: [Int] = []
     var definitions: Set<DefinitionID> = []
     /// Running jobs. The dictionary is complete: a job that is not in it is not running.

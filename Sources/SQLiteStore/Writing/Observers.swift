@@ -1,7 +1,7 @@
 import Jobs
 import Synchronization
 
-/// Who is told of commits.
+/// The observers of commits.
 final class Observers: Sendable {
     typealias Observer = @Sendable (StoreChange) -> Void
 

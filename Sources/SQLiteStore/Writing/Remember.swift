@@ -35,7 +35,7 @@ extension Writer {
         while try remembering.staged.step() {
             let graph = GraphID(remembering.staged.integer(0))
             if remembering.staged.integer(1) != 0 {
-                // At the start there is no key yet.
+                // When the store opens, the graph has no key yet.
                 let needs = self.memory.writing[graph] ?? makeNeeds()
                 memory.writing[graph] = needs
                 memory.work.append(.writing(graph))

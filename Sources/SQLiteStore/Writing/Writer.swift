@@ -1,9 +1,9 @@
 import Jobs
 import SQLite
 
-/// The one connection that writes, with its statements and what it remembers. Only its own thread touches it.
+/// The only connection that writes, with its statements and its memory. Only its own thread uses it.
 ///
-/// Each verb is an extension in its own folder, beside its statements. A verb runs inside a transaction that
+/// Each verb is an extension in its own folder, next to its statements. A verb runs inside a transaction that
 /// ``GroupCommit`` begins and commits; it may run again after a rollback, so it keeps nothing outside ``memory`` and the
 /// changes of the transaction.
 final class Writer {
@@ -63,7 +63,7 @@ final class Writer {
 
     /// Changes of graphs' counts, written at the end.
     var graphChanges: [GraphID: GraphChange] = [:]
-    /// What observers will be told; jobs only when there are any observers.
+    /// The changes to report to observers. Jobs are recorded only if there are observers.
     var isObserved = false
     var jobChanges: [JobChange] = []
     var queuesChanged = false
@@ -121,7 +121,7 @@ final class Writer {
         try remember()
     }
 
-    /// What was committed, for the observers.
+    /// Returns the committed changes for the observers.
     func takeChanges() -> [StoreChange] {
         var changes: [StoreChange] = []
         if !jobChanges.isEmpty { changes.append(.jobs(jobChanges)) }

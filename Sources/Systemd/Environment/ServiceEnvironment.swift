@@ -1,14 +1,14 @@
 import Glibc
 
-/// What the service manager tells a service through its environment.
+/// The values that the service manager passes to a service through its environment.
 public struct ServiceEnvironment: Sendable, Hashable {
-    /// The address that ``Notifier`` sends to; nil when nobody listens.
+    /// The address to which ``Notifier`` sends; nil if the manager expects no notifications.
     public var notifySocket: String?
-    /// How often the manager wants to hear of the watchdog at least; nil when it does not watch.
+    /// The longest time between two watchdog messages; nil if the manager expects none.
     public var watchdogInterval: Duration?
-    /// `device:inode` of the journal's stream, when standard output or error is one.
+    /// `device:inode` of the stream to the journal, if standard output or error is one.
     public var journalStream: String?
-    /// Set for every start by the manager; nil when a person started the process.
+    /// The manager's identifier of this start; nil if a person started the process.
     public var invocationID: String?
     public var stateDirectory: String?
     public var runtimeDirectory: String?
@@ -18,7 +18,7 @@ public struct ServiceEnvironment: Sendable, Hashable {
 
     public init() {}
 
-    /// - Parameter process: Our process; what the manager meant for another one is left out.
+    /// - Parameter process: This process. Values that the manager passed to another process are ignored.
     public init(_ variables: [String: String], process: Int32 = getpid()) {
         func value(_ name: String) -> String? {
             guard let value = variables[name], !value.isEmpty else { return nil }
@@ -42,8 +42,9 @@ public struct ServiceEnvironment: Sendable, Hashable {
         credentialsDirectory = value("CREDENTIALS_DIRECTORY")
     }
 
-    /// The names that concern this process alone. Left in the environment, a child could speak to the manager in our
-    /// name, or find our secrets.
+    /// The variables for this process alone. With them, a child process could send messages to the manager in the name
+    /// of this
+    /// process or find its secrets.
     public static let privateVariables = [
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
         "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY",
@@ -51,8 +52,9 @@ public struct ServiceEnvironment: Sendable, Hashable {
 
     /// Reads the environment and removes ``privateVariables`` from it.
     ///
-    /// Take passed sockets first (``PassedSocket/takeAll()``). Only while the process has one thread: the environment
-    /// of a process may not be changed while another thread reads it.
+    /// Take passed sockets first (``PassedSocket/takeAll()``). Call it while the process has one thread, since no other
+    /// thread
+    /// may read the environment while it changes.
     public static func take() -> ServiceEnvironment {
         let names = [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "INVOCATION_ID", "STATE_DIRECTORY",

@@ -5,7 +5,7 @@ import Logging
 struct JournalEntry {
     private(set) var fields: [(name: String, value: String)] = []
 
-    /// - Parameter messageIDs: From the value of the metadata key `HALYARD_EVENT` to a `MESSAGE_ID`.
+    /// - Parameter messageIDs: The `MESSAGE_ID` for each value of the metadata key `HALYARD_EVENT`.
     init(
         level: Logger.Level, message: String, metadata: Logger.Metadata, label: String, identifier: String,
         messageIDs: [String: String]
@@ -25,7 +25,9 @@ struct JournalEntry {
         }
     }
 
-    /// `HALYARD_JOB` stays, `job` becomes it. The journal takes only capitals, digits and underscores, at most 64.
+    /// The field's name for a key: `HALYARD_JOB` for both `HALYARD_JOB` and `job`. The journal accepts only capital
+    /// letters,
+    /// digits and underscores, at most 64.
     static func fieldName(_ key: String) -> String {
         let name = key.utf8.map { byte -> Character in
             switch byte {
@@ -41,7 +43,7 @@ struct JournalEntry {
 }
 
 extension Logger.Level {
-    /// As `syslog(3)` numbers them.
+    /// The level's number in `syslog(3)`.
     var priority: Int {
         switch self {
         case .critical: 2

@@ -1,16 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Tells the service manager how the service is doing; does nothing where nobody listens.
+/// Sends the service's state to the service manager; does nothing without a manager that listens.
 ///
-/// A manager that is behind is waited for: two seconds for what the next message makes up for, half a minute for a change
-/// of state. A message that cannot be sent then does no harm to the service: it is reported to `onFailure`, and lost.
+/// If the manager is slow, a message that the next one replaces waits for two seconds, and a change of state for half a
+/// minute.
+/// If it still cannot be sent, it is lost and reported to `onFailure`; the service continues.
 public final class Notifier: Sendable {
     private let socket: DatagramSocket?
     private let lastStatus = Mutex("")
     private let onFailure: @Sendable (NotifyError) -> Void
 
-    /// - Parameter address: A path, or `@` and a name in the abstract space; nil for nobody.
+    /// - Parameter address: A path, or `@` and a name in the abstract namespace; nil to send nothing.
     public convenience init(_ address: String?, onFailure: @escaping @Sendable (NotifyError) -> Void = { _ in }) {
         self.init(address, patience: .seconds(2), onFailure: onFailure)
     }

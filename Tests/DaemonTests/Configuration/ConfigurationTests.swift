@@ -145,7 +145,7 @@ import Testing
             "halyard.yaml:2: network.proxy is no proxy; write http://HOST:PORT, and a user and password into the file of network.proxy_credential"
         ),
         ("network:\n  ports: [0]", "halyard.yaml:2: network.ports holds \"0\"; write port numbers from 1 to 65535"),
-        ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" stands twice in one map; remove one"#),
+        ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" occurs twice in one map; remove one"#),
         ("- a", "halyard.yaml:1: the file holds no keys; write KEY: VALUE on each line"),
     ])
     func aBadFileIsRefusedWithLineAndRemedy(yaml: String, problem: String) throws {
