@@ -67,7 +67,7 @@ final class SpoolUsers: Sendable {
             where state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file) {
                 return ControlProblem(
                     .invalidInput,
-                    "The spool has no file \(Spool.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Hand the file over again."
+                    "The spool has no file \(Spool.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Send the file again."
                 )
             }
         }

@@ -1,8 +1,9 @@
-/// What the runner asks for when it has room.
+/// The runner's request for jobs when it has free slots.
 public struct ClaimRequest: Sendable, Hashable {
-    /// How many jobs may be claimed.
+    /// The number of jobs that may be claimed.
     public var slots: Int
-    /// The wait after which a ready job counts as one priority higher, and again after as much more.
+    /// The wait after which a ready job counts as one priority higher. Each further wait of this length raises it by
+    /// one more.
     public var ageing: Duration
 
     public init(slots: Int, ageing: Duration = .seconds(300)) {
@@ -18,7 +19,7 @@ public struct ClaimedJob: Sendable, Hashable {
     public var graph: GraphID?
     public var input: JSONText?
     public var hasDependencies: Bool
-    /// Tries used up before this attempt.
+    /// The number of tries used up before this attempt.
     public var tries: Int
 
     public init(
@@ -33,25 +34,25 @@ public struct ClaimedJob: Sendable, Hashable {
     }
 }
 
-/// How an attempt ended, under its lease.
+/// The end of an attempt and its lease.
 public struct AttemptEnd: Sendable, Hashable {
     public enum Ending: Sendable, Hashable {
-        /// A queue that only children name is made.
+        /// The job has succeeded. A queue that its children name is created if it does not exist.
         case succeeded(JSONText, children: [NewGraph] = [])
-        /// Final.
+        /// The job has failed and does not run again.
         case failed(JobFailure, timedOut: Bool = false)
         /// Uses up a try. The job is scheduled again, or cancelled if that was requested meanwhile. The wait is real
         /// time, unaffected when the wall clock is set.
         case retry(JobFailure, timedOut: Bool = false, after: Duration)
-        /// Final: the attempt stopped because cancellation was asked for.
+        /// The attempt stopped because its job's cancellation was requested.
         case cancelled
-        /// The job is ready again and has used up no try, or is cancelled if that was asked for meanwhile.
+        /// The job is ready again without using up a try, or cancelled if that was requested.
         case interrupted
     }
 
     public var lease: Lease
     public var ending: Ending
-    /// What ``ConnectionLog/json`` gave; kept with the attempt whatever its end. Nil when it made no connection.
+    /// The attempt's ``ConnectionLog/json``, stored for every ending; nil if it made no connection.
     public var connections: JSONText?
 
     public init(lease: Lease, ending: Ending, connections: JSONText? = nil) {
@@ -64,13 +65,13 @@ public struct AttemptEnd: Sendable, Hashable {
 public enum FinishResult: Sendable, Hashable {
     /// The job's state after the end of the attempt.
     case recorded(JobState)
-    /// The attempt was no longer the current one. Nothing changed: drop the result.
+    /// The attempt was no longer the current one. Nothing changed; drop its result.
     case leaseLost
 }
 
 /// The answer to one exchange between the runner and the store.
 public struct Exchange: Sendable, Hashable {
-    /// One for each end, in order.
+    /// The results, one for each end, in order.
     public var finished: [FinishResult]
     public var claimed: [ClaimedJob]
     /// When the next scheduled job is due; nil when none is scheduled.
@@ -83,7 +84,7 @@ public struct Exchange: Sendable, Hashable {
     }
 }
 
-/// What a rescue found at the start.
+/// The result of a rescue at the start.
 public struct RescueReport: Sendable, Hashable {
     /// Jobs that are ready again.
     public var returned: [JobID]
@@ -91,7 +92,7 @@ public struct RescueReport: Sendable, Hashable {
     public var failed: [JobID]
     /// Jobs cancelled because their cancellation had been requested.
     public var cancelled: [JobID]
-    /// The jobs in `returned` that run apart from others at first (``CrashTrials``).
+    /// The jobs in `returned` that first run apart from other jobs (``CrashTrials``).
     public var onTrial: [JobID]
 
     public init(returned: [JobID], failed: [JobID], cancelled: [JobID], onTrial: [JobID] = []) {
@@ -103,34 +104,34 @@ public struct RescueReport: Sendable, Hashable {
 }
 
 public enum CancelResult: Sendable, Hashable {
-    /// It had not started and never will.
+    /// The job had not started and never will.
     case cancelled
-    /// It runs; its attempt is told, and its end will follow.
+    /// The job is running. Its attempt is told to stop and will end.
     case requested
     case alreadyFinal(Outcome)
     case unknown
 }
 
-/// One change to one job, told after it is durable.
+/// A durable change of one job.
 public struct JobChange: Sendable, Hashable {
     public var job: JobID
     public var graph: GraphID?
     public var state: JobState
     public var attempt: Int
-    /// Cancellation was asked for while the job runs; its state did not change.
+    /// Whether the change is a request to cancel a running job. The job's state did not change.
     public var isCancelRequest: Bool
-    /// With `scheduled`: when it is due.
+    /// When the job is due, if its state is `scheduled`.
     public var dueAt: Timestamp?
-    /// What else than an attempt brought it about; nil for claims and ends of attempts, and for what became ready.
+    /// The cause of the change. It is nil for claims, for ends of attempts and for jobs that became ready.
     public var cause: Cause?
-    /// Of a job that was just accepted: its explicit input.
+    /// The explicit input of a job that was just accepted.
     public var input: JSONText?
 
     public enum Cause: Sendable, Hashable {
         case accepted
-        /// It was skipped because of this job.
+        /// The job was skipped because of this dependency.
         case dependency(JobID)
-        /// It was cancelled and was not running.
+        /// The job was cancelled before it ran.
         case cancelled
     }
 
@@ -149,16 +150,17 @@ public struct JobChange: Sendable, Hashable {
     }
 }
 
-/// What an observer is told.
+/// A change that the store reports to observers.
 public enum StoreChange: Sendable, Hashable {
     case jobs([JobChange])
-    /// A queue's limit, weight or pause.
+    /// A queue's limit, weight or pause changed.
     case queues
     case definitions
-    /// A schedule was added, changed, paused, resumed or removed; not: fired.
+    /// A schedule was added, changed, paused, resumed or removed. Firings are not reported.
     case schedules
     /// Writes fail with a temporary error, such as a full disk; nil when a write has succeeded again.
     case writing(StoreError?)
-    /// The last one: nothing is written any more, and what the disk holds is unknown. A new start finds out.
+    /// The store has stopped. This is the last change: the store writes nothing more, and what the disk contains is
+    /// unknown until the next start.
     case stopped(StoreError)
 }

@@ -1,4 +1,4 @@
-/// Which jobs a listing shows; every field that is set narrows it.
+/// The selection of a listing. Each field that is set narrows it.
 public struct JobFilter: Sendable, Hashable {
     public enum Order: Sendable, Hashable { case newestFirst, oldestFirst }
 
@@ -7,13 +7,13 @@ public struct JobFilter: Sendable, Hashable {
     public var definition: String?
     public var kind: String?
     public var graph: GraphID?
-    /// Only jobs beyond this one, in the listing's order.
+    /// The listing begins after this job, in its order.
     public var after: JobID?
     public var order: Order
-    /// 1 to 10,000. A page ends before that with the job whose input brings all inputs to ``pageBytes``.
+    /// The most jobs, 1 to 10,000. The listing ends earlier if the inputs of its jobs reach ``pageBytes``.
     public var limit: Int
     public var pageBytes = maxPageBytes
-    /// Without them, every record's input is nil.
+    /// Whether records contain the jobs' inputs; otherwise their input is nil.
     public var withInputs: Bool
 
     public static let maxPageBytes = 8 << 20
@@ -34,7 +34,7 @@ public struct JobFilter: Sendable, Hashable {
         self.withInputs = withInputs
     }
 
-    /// Whether there may be more jobs after a page, from its last job on.
+    /// Whether there may be more jobs after the last job of a page.
     public func mayGoOn(after page: [JobRecord]) -> Bool {
         page.count >= limit || page.reduce(0) { $0 + ($1.input?.bytes.count ?? 0) } >= pageBytes
     }
@@ -116,15 +116,15 @@ public struct PruneRequest: Sendable, Hashable {
     }
 }
 
-/// What one step of pruning came to.
+/// The result of one step of pruning.
 public struct PruneStep: Sendable, Hashable {
-    /// Jobs.
+    /// The number of deleted jobs.
     public var deleted: Int
-    /// Jobs that have a wanted outcome and stay, since they belong to a graph with another one.
+    /// The number of jobs with a wanted outcome that stay because their graph has another outcome.
     public var keptByGraph: Int
-    /// Jobs of wanted units that stay, since jobs outside depend on them.
+    /// The number of wanted jobs that stay because other jobs depend on them or on their graph.
     public var keptByDependents: Int
-    /// Where the next step begins: below this job. Nil when there is nothing more to look at.
+    /// The next step begins below this job. Nil if no jobs are left to check.
     public var next: JobID?
 
     public init(deleted: Int, keptByGraph: Int = 0, keptByDependents: Int = 0, next: JobID?) {
@@ -135,7 +135,7 @@ public struct PruneStep: Sendable, Hashable {
     }
 }
 
-/// Settings of one queue to change; nil leaves a setting as it is. A queue that does not exist is made.
+/// Changes of one queue's settings; nil keeps a setting. A queue that does not exist is created.
 public struct QueueChange: Sendable, Hashable {
     public var name: String
     public var limit: Int?
@@ -150,16 +150,17 @@ public struct QueueChange: Sendable, Hashable {
     }
 }
 
-/// Definitions, schedules and queues to write together. What equals the current revision makes no new one.
+/// Definitions, schedules and queues to write together. A definition that equals its current revision gets no new one.
 public struct DefinitionChange: Sendable, Hashable {
     public var queues: [QueueChange]
     public var definitions: [Definition]
     public var graphs: [GraphDefinition]
-    /// The times of one that is changed count from the change on; it stays paused if it was.
+    /// The schedules to write. A changed schedule counts its times from the change on, and stays paused if it was
+    /// paused.
     public var schedules: [Schedule]
-    /// Names of definitions and graph definitions that can no longer be enqueued. Jobs that refer to them go on.
+    /// The names of definitions and graph definitions that can no longer be enqueued. Jobs that refer to them continue.
     public var removals: [String]
-    /// Names of schedules. What they enqueued goes on.
+    /// The names of schedules to remove. The jobs that they enqueued continue.
     public var scheduleRemovals: [String]
 
     public init(
@@ -175,13 +176,13 @@ public struct DefinitionChange: Sendable, Hashable {
     }
 }
 
-/// What is known by name: everything a request can refer to.
+/// Everything that a request can refer to by name.
 public struct DefinitionSet: Sendable, Hashable {
     public var kinds: [KindDescription]
     public var queues: [QueueSettings]
     public var definitions: [StoredDefinition]
     public var graphs: [StoredGraphDefinition]
-    /// Those that can be read.
+    /// The schedules with a valid body.
     public var schedules: [Schedule]
 
     public init(
@@ -195,8 +196,9 @@ public struct DefinitionSet: Sendable, Hashable {
         self.schedules = schedules
     }
 
-    /// What an enqueue by a name needs: the definition or graph definition, those of its nodes, their kinds and queues.
-    /// Nil when there is none of that name.
+    /// Returns the parts that an enqueue by this name needs: the definition or graph definition, the definitions of its
+    /// nodes, their kinds and queues.
+    /// Returns nil if there is none of that name.
     public func part(for name: String) -> DefinitionSet? {
         let graphs = graphs.filter { $0.definition.name == name }
         let names = Set([name] + graphs.flatMap { $0.definition.nodes.map(\.definition) })

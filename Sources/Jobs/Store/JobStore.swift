@@ -1,4 +1,4 @@
-/// Where jobs live.
+/// The storage of jobs.
 ///
 /// Every write is atomic and durable when it returns, and observers are notified after that. Callers pass their clock's
 /// time; the store itself measures only the length of waits, on a ``StoreClock``. Writes of several callers may share
@@ -17,8 +17,9 @@ public protocol JobStore: Sendable {
     /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
     /// callers do not wait. Some jobs may run before all are written. This returns when all are written.
     ///
-    /// A job starts as `blocked` while a dependency is open, else as `scheduled` when its time is still to come, else as
-    /// `ready`; it is `skipped` at once when a dependency has already failed its condition.
+    /// A job starts as `blocked` if a dependency is open, otherwise as `scheduled` if its time is in the future,
+    /// otherwise as
+    /// `ready`. It is `skipped` at once if a dependency has already failed its condition.
     func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome]
 
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
@@ -31,17 +32,18 @@ public protocol JobStore: Sendable {
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
     ) async throws(StoreError) -> Exchange
 
-    /// Returns every running job: the process that ran it is gone. Only to be called before the first claim.
+    /// Ends the attempts of all running jobs, since the process that ran them is gone. Call it only before the first claim.
     ///
-    /// Jobs that were running in several crashes in a row are claimed first and apart from others (``CrashTrials``).
+    /// Jobs that were running in several crashes in a row are claimed first and apart from other jobs
+    /// (``CrashTrials``).
     ///
     /// - Parameter maxRescues: A job that was the only running one in more crashes than this is failed with `crashed`.
     func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport
 
-    /// Cancels jobs that have not started, and asks for the cancellation of running ones. Results are in order.
+    /// Cancels jobs that have not started, and requests the cancellation of running jobs. The results are in order.
     func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult]
 
-    /// The same for every open job of a graph. Nil when there is no such graph.
+    /// Cancels every open job of a graph in the same way. Returns nil if there is no such graph.
     ///
     /// The request is durable at once. Very many jobs are then cancelled in several transactions, and none of them
     /// starts meanwhile. This returns when all are cancelled.
@@ -53,78 +55,86 @@ public protocol JobStore: Sendable {
     ///
     /// - Parameters:
     ///   - below: Only jobs with lower numbers.
-    ///   - limit: Ends the step at so many jobs; a graph is never divided.
+    ///   - limit: The number of jobs after which the step ends; a graph is never divided.
     func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep
 
     // MARK: Settings
 
     func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
-    /// Removes a queue that nothing uses; its final jobs stay and go on naming it. ``change(_:now:)-(QueueChange,_)``
-    /// makes one of the same name as if it were new, and so does the end of an attempt whose children name it.
+    /// Removes an unused queue. Its final jobs stay and still name it. ``change(_:now:)-(QueueChange,_)`` creates a new
+    /// queue
+    /// of the same name, and so does the end of an attempt whose children name it.
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
-    /// Records what the daemon's kinds are, for people and for checks where their code is not linked.
+    /// Stores the descriptions of the daemon's kinds, for people and for programs that check inputs without the kinds'
+    /// code.
     func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)
-    /// Records by name why definitions or graph definitions cannot be used; clears it for all others.
+    /// Stores by name why definitions or graph definitions are unusable, and clears the problems of all others.
     func recordProblems(_ problems: [String: String]) async throws(StoreError)
 
     // MARK: Schedules
 
-    /// Every schedule, in order of name.
+    /// All schedules, ordered by name.
     func schedules() async throws(StoreError) -> [ScheduleRecord]
     func schedule(_ name: String) async throws(StoreError) -> ScheduleRecord?
-    /// Those whose next time has come, the longest ago first.
+    /// The schedules whose next time has come, the earliest time first.
     func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord]
-    /// When the next of them comes.
+    /// The next time of any schedule.
     func nextScheduleAt() async throws(StoreError) -> Timestamp?
-    /// How many have a ``ScheduleRecord/problem``.
+    /// The number of schedules with a ``ScheduleRecord/problem``.
     func refusedScheduleCount() async throws(StoreError) -> Int
-    /// Says when schedules come next; each that is not as it was read is left as it is. Observers are not told.
+    /// Sets the next times of schedules. A schedule that has changed since it was read is left unchanged. Observers are
+    /// not told.
     func plan(_ timings: [ScheduleTiming]) async throws(StoreError)
-    /// Enqueues what a schedule asks for and moves it on, in one transaction: never twice for one time, and never one
+    /// Enqueues a schedule's work and moves the schedule to its next time in one transaction: never twice for one time,
+    /// and never one
     /// without the other.
     func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome
-    /// Enqueues it now as well, paused or not; its times stay as they are. Nil when there is no such schedule.
+    /// Enqueues a schedule's work now, even if the schedule is paused. Its times do not change. Returns nil if there is
+    /// no such schedule.
     func run(schedule name: String, _ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome?
-    /// While it is paused its times do not count; they count again from `now` when that ends. Nil when there is no such
-    /// schedule.
+    /// Pauses or resumes a schedule. Times during the pause are skipped; after a resume, times from `now` on count.
+    /// Returns nil
+    /// if there is no such schedule.
     func setPaused(_ isPaused: Bool, schedule name: String, now: Timestamp) async throws(StoreError) -> ScheduleRecord?
 
     // MARK: Reading
 
-    /// The current revisions, in order of name.
+    /// The current revisions, ordered by name.
     func definitions() async throws(StoreError) -> DefinitionSet
-    /// Any revision, also one that was replaced or removed.
+    /// A revision of a definition, even if it was replaced or removed.
     func definition(_ id: DefinitionID) async throws(StoreError) -> StoredDefinition?
-    /// What ``enqueue(_:now:)`` answers to any graph with this key; nil while the key is unused.
+    /// The answer of ``enqueue(_:now:)`` to any graph with this key; nil if the key is unused.
     func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
     /// The first page of the jobs that a filter selects; ``JobListing`` reads all pages.
     func page(_ filter: JobFilter) async throws(StoreError) -> JobPage
     func result(of job: JobID) async throws(StoreError) -> JobResult?
-    /// Attempts that ended, first to last; only the last ``AttemptRecord/maxWithConnections`` with their connections.
+    /// The ended attempts, from first to last. Only the last ``AttemptRecord/maxWithConnections`` contain their
+    /// connections.
     func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
-    /// What it depends on, in declared order.
+    /// The dependencies of a job, in declared order.
     ///
-    /// - Parameter onlyOpen: Only what is not final, which is what a blocked job waits for.
+    /// - Parameter onlyOpen: Whether to return only open dependencies, for which a blocked job waits.
     func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) async throws(StoreError) -> Neighbours
-    /// What depends on it: first what needs its success, then what needs its end, each in order of number.
+    /// The dependents of a job: first those that need its success, then those that need its end, each in order of
+    /// number.
     func dependents(of job: JobID, limit: Int) async throws(StoreError) -> [Neighbour]
-    /// What its dependencies gave, in declared order; nothing of one that did not succeed.
+    /// The outputs of a job's dependencies, in declared order, without those of dependencies that did not succeed.
     func outputs(
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
     ) async throws(StoreError) -> DependencyOutputs
     func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord?
-    /// Newest first.
+    /// Graphs, the newest first.
     func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
-    /// Edges whose dependent is in the graph, in order of the dependent and its declaration.
+    /// The edges whose dependent is in the graph, in order of dependent and declaration.
     ///
     /// - Parameter after: The page begins after this edge; nil for the first page.
     func edges(of graph: GraphID, after: EdgePosition?, limit: Int) async throws(StoreError) -> EdgePage
     func queues() async throws(StoreError) -> [QueueRecord]
-    /// Of every job there is, also in queues that were removed.
+    /// The counts of all jobs, including jobs in removed queues.
     func counts() async throws(StoreError) -> StateCounts
-    /// When the next scheduled job is due.
+    /// The time at which the next scheduled job is due.
     func nextDueAt() async throws(StoreError) -> Timestamp?
 
     // MARK: Observing
@@ -135,7 +145,7 @@ public protocol JobStore: Sendable {
 }
 
 extension JobStore {
-    /// A whole listing, up to the filter's limits; see ``JobFilter/mayGoOn(after:)``.
+    /// Reads a complete listing up to the filter's limits; see ``JobFilter/mayGoOn(after:)``.
     public func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord] {
         var listing = JobListing(filter)
         var jobs: [JobRecord] = []
@@ -143,7 +153,7 @@ extension JobStore {
         return jobs
     }
 
-    /// Every edge whose dependent is in the graph.
+    /// All edges whose dependent is in the graph.
     public func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord] {
         var edges: [DependencyRecord] = []
         var next: EdgePosition?
@@ -162,7 +172,7 @@ public final class StoreObservation: Sendable {
 
     public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
-    /// After this returns the observer may be running one last time.
+    /// Cancels the observation. The observer may still be running one last time when this returns.
     public func cancel() { onCancel() }
 
     deinit { onCancel() }

@@ -1,10 +1,10 @@
-/// Jobs to accept together, whole or not at all, with every name already resolved.
+/// Jobs to accept together, completely or not at all, with all names already resolved.
 public struct NewGraph: Sendable, Hashable {
-    /// Nil for a lone job, which gets no graph.
+    /// The graph's name; nil for a lone job, which gets no graph.
     public var name: String?
     /// Whether the jobs form a graph with a number of its own; a lone job usually does not.
     public var isGraph: Bool
-    /// At least one; a job may depend on any other here, in any order, without a cycle.
+    /// The jobs, at least one. They may depend on each other in any order, but without a cycle.
     public var jobs: [NewJob]
     public var key: IdempotencyKey?
 
@@ -24,7 +24,7 @@ public struct NewJob: Sendable, Hashable {
     public var priority: Priority
     /// The earliest start; a wait counts from the enqueue.
     public var start: Submission.Start
-    /// In declared order, which is the order of input binding.
+    /// The dependencies in declared order, in which outputs are bound to the input.
     public var dependencies: [NewDependency]
     public var repeats: JobID?
 
@@ -60,11 +60,11 @@ public struct NewDependency: Sendable, Hashable {
     }
 }
 
-/// The caller's own name for an enqueue, which makes repeating it harmless.
+/// The caller's name for an enqueue request, with which it can safely be repeated.
 public struct IdempotencyKey: Sendable, Hashable {
-    /// 1 to 255 bytes.
+    /// The key, 1 to 255 bytes.
     public var name: String
-    /// Of the request as it was made; the same key with another fingerprint is refused.
+    /// The fingerprint of the request. The same key with another fingerprint is refused.
     public var fingerprint: Int64
 
     public init(name: String, fingerprint: Int64) {
@@ -75,10 +75,9 @@ public struct IdempotencyKey: Sendable, Hashable {
 
 public struct EnqueueReceipt: Sendable, Hashable {
     public var graph: GraphID?
-    /// In the order of ``NewGraph/jobs``.
+    /// The jobs in the order of ``NewGraph/jobs``.
     public var jobs: [JobID]
-    /// Those of them that were skipped at once, since a dependency had already failed its condition; not told again of a
-    /// duplicate.
+    /// The jobs that were skipped at once because a dependency had already failed its condition. Empty for a duplicate.
     public var skipped: [JobID]
 
     public init(graph: GraphID?, jobs: [JobID], skipped: [JobID] = []) {
@@ -88,10 +87,11 @@ public struct EnqueueReceipt: Sendable, Hashable {
     }
 }
 
-/// What became of one ``NewGraph``. A refusal leaves no trace, and does not touch the others of the same call.
+/// The outcome of enqueueing one ``NewGraph``. A refusal changes nothing and does not affect other graphs of the same
+/// call.
 public enum EnqueueOutcome: Sendable, Hashable {
     case enqueued(EnqueueReceipt)
-    /// The key was used before for the same request; this is its receipt, and nothing was added.
+    /// The key was already used for the same request, which had this receipt. Nothing was added.
     case duplicate(EnqueueReceipt)
     case refused(EnqueueRefusal)
 }

@@ -1,12 +1,12 @@
-/// What became of the wish to remove a queue.
+/// The result of removing a queue.
 public enum QueueRemoval: Sendable, Hashable {
     case removed
-    /// Also for the default queue, which every database has.
+    /// There is no such queue, or it is the default queue, which every database has.
     case unknown
     case used(QueueUsers)
 }
 
-/// What keeps a queue from being removed.
+/// The users that prevent the removal of a queue.
 public struct QueueUsers: Sendable, Hashable {
     public var openJobs: Int64
     public var definitions: [String] = []

@@ -1,4 +1,4 @@
-/// Why the store could not carry out a request. Unless a case says otherwise, nothing was written.
+/// The reason why the store could not carry out a request. Unless a case says otherwise, nothing was written.
 public enum StoreError: Error, Sendable, Hashable {
     /// Another process holds the database; retrying is safe.
     case busy(waitedMilliseconds: Int)
