@@ -1,10 +1,10 @@
 import Jobs
 
-/// A choice that stands in JSON as its name.
+/// A choice that is written in JSON as its name.
 protocol NamedWireValue: WireValue, CaseIterable {
-    /// What stands in JSON.
+    /// The name in JSON.
     var wireName: String { get }
-    /// What the choice is of, for messages: "state".
+    /// The word for such a choice in messages, for example "state".
     static var wireConcept: String { get }
 }
 

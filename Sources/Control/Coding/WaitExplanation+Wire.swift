@@ -14,7 +14,7 @@ extension WaitExplanation: WireObjectValue {
     }
 }
 
-/// `type` names the reason; its facts stand beside it.
+/// `type` names the reason, and the other fields give the details.
 extension WaitExplanation.Reason: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let type: String = try fields.required("type")

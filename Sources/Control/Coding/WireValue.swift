@@ -1,9 +1,10 @@
 import Jobs
 
-/// A value as it stands in JSON on the control socket and in `--json`: snake_case names, times as ISO 8601 in UTC,
-/// durations as whole milliseconds, choices by name, numbers of jobs as numbers. A field without a value is left out.
+/// A value that is written as JSON on the control socket and with `--json`: names in snake_case, times in ISO 8601 and
+/// UTC,
+/// durations in whole milliseconds, choices by name, and job numbers as numbers. A field without a value is left out.
 ///
-/// Payloads are carried as the bytes they are.
+/// Payloads keep their bytes unchanged.
 public protocol WireValue {
     init(json: JSONText) throws(ShapeProblem)
     /// Appends the value's JSON to `bytes`.

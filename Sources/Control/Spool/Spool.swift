@@ -33,7 +33,7 @@ public final class Spool: Sendable {
         }
     }
 
-    /// What an input says before a file's name.
+    /// The prefix of a spooled file's name in an input.
     public static let prefix = "spool:"
     /// How long a file is kept that no job ever named.
     public static let leftoverAge = Duration.seconds(86_400)

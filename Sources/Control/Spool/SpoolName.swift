@@ -1,14 +1,15 @@
 import Jobs
 
-/// The name of a file in the spool: when it came, what nobody can guess, and, once it is whole, a print of its content:
-/// `m3x0k2a1-…-…`.
+/// The name of a file in the spool, such as `m3x0k2a1-…-…`: its time, a secret random number and, when the file is
+/// complete, a
+/// fingerprint of its content.
 struct SpoolName: Hashable, Sendable {
     let text: String
     let keptAt: Timestamp
-    /// The same for files of the same content.
+    /// The fingerprint, which is the same for files of the same content.
     let print: String?
 
-    /// For a file that is yet to be written.
+    /// Creates the name of a file that is not written yet.
     init(keptAt: Timestamp) {
         self.keptAt = keptAt
         let secret = UInt128.random(in: UInt128.min...UInt128.max)

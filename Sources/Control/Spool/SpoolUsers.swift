@@ -77,7 +77,7 @@ final class SpoolUsers: Sendable {
     // MARK: Jobs
 
     private func follow(_ changes: [JobChange]) {
-        // Inputs are searched before the lock is taken.
+        // This searches the inputs before it takes the lock.
         let added = changes.compactMap { change -> (job: JobID, files: [SpoolName])? in
             let files = change.state == .succeeded ? [] : Self.files(in: change.input)
             return files.isEmpty ? nil : (change.job, files)
@@ -150,7 +150,7 @@ final class SpoolUsers: Sendable {
     private static let mark = Array("\"\(Spool.prefix)".utf8)
 
     static func file(_ value: String) -> SpoolName? {
-        // What follows a slash is the name that its owner gave it.
+        // After a slash follows the name that the file's owner gave it.
         value.hasPrefix(Spool.prefix)
             ? SpoolName(String(value.dropFirst(Spool.prefix.count).prefix { $0 != "/" })) : nil
     }

@@ -26,7 +26,7 @@ public final class CurrentCatalog: Sendable {
         state.withLock { $0.observation = observation }
     }
 
-    /// The next reader reads anew.
+    /// Makes the next reader read the catalog again.
     package func forget() {
         state.withLock {
             $0.catalog = nil

@@ -1,9 +1,10 @@
 import Jobs
 import OperationTypes
 
-/// What a daemon adds to its store: what runs at the moment, and what only it can do.
+/// The daemon's contributions to the verbs of its store: the state of running jobs, and actions that only a daemon can
+/// do.
 public struct DaemonHooks: Sendable {
-    /// How the daemon is doing.
+    /// The daemon's state and problems.
     public struct Condition: Sendable, Hashable {
         public var state: StatusReport.State
         public var pid: Int32
@@ -26,13 +27,14 @@ public struct DaemonHooks: Sendable {
     /// Calls the observer with the progress of running attempts in scope until the observation ends. The observer
     /// returns quickly.
     public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
-    /// Reads configuration and definitions anew, whole or not at all.
+    /// Reads the configuration and the definitions again and applies them completely or not at all.
     public var reload: @Sendable () async throws(ControlProblem) -> Void
-    /// The first problem of inputs that are judged before a job is accepted or a definition is written, e.g. a file
+    /// Checks inputs before a job is accepted or a definition is stored, and returns the first problem, for example a
+    /// file
     /// outside the roots.
     public typealias InputCheck = @Sendable ([PlannedInput]) async -> ControlProblem?
 
-    /// Called once for each request, whose inputs share what a check may take.
+    /// Called once for each request. The inputs of a request share the limits of a check.
     public var beginInputCheck: (@Sendable () -> InputCheck)?
     public var spool: Spool?
 

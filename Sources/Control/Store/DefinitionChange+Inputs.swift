@@ -6,7 +6,7 @@ package struct OwnInput: Sendable {
     fileprivate let definition: String
     fileprivate var node: (graph: String, name: String)?
 
-    /// In the words of definitions, what its kind has against it.
+    /// Converts a kind's refusal of the input to a problem of its definition.
     package func problem(_ refusal: ControlProblem) -> DefinitionProblem {
         let text = refusal.message
         let reason = InputProblem.refused(text.hasSuffix(".") ? String(text.dropLast()) : text)
@@ -16,9 +16,9 @@ package struct OwnInput: Sendable {
 }
 
 extension DefinitionChange {
-    /// What its definitions and graphs say themselves, for their kinds to judge.
+    /// Returns the inputs in the change's definitions and graphs, so that their kinds can check them.
     ///
-    /// - Parameter set: What the change is made to.
+    /// - Parameter set: The definitions to which the change is applied.
     package func ownInputs(over set: DefinitionSet) -> [OwnInput] {
         var known = Dictionary(
             set.definitions.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })

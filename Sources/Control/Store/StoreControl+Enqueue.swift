@@ -43,7 +43,7 @@ extension StoreControl {
         let checker = InputChecker(catalog: catalog, check: daemon?.beginInputCheck?())
         let large = largeGraphs(of: catalog)
         var batch: [(place: Int, graph: NewGraph)] = []
-        // With those that are refused: planning them takes as long.
+        // Refused jobs count, too, since planning them takes as long.
         var batchedJobs = 0
         var hasTurn = false
         defer { if hasTurn { manyJobs.give() } }
@@ -114,14 +114,17 @@ extension StoreControl {
         for ((place, _), outcome) in zip(batch, outcomes) { answers[place] = SubmissionAnswer(outcome) }
     }
 
-    /// What a request was answered that used the same key: it stands whatever has become of definitions and files since.
-    /// The store looks for a key by itself, but only in what can still be planned.
+    /// Returns the answer to an earlier request with the same key, which stays valid even if definitions or files have
+    /// changed
+    /// since then. The store also looks up keys, but only for requests that can still be planned.
     private func earlierAnswer(
         to submission: Submission, insteadOf problem: ControlProblem
     ) async throws(ControlProblem) -> SubmissionAnswer? {
         guard let key = submission.keyByContent else { return nil }
         let outcome = try await asked { () throws(StoreError) in try await store.outcome(of: key) }
-        // Whoever is told that a file lies outside the roots hands it over, and only then asks what was asked before.
+        // A caller whose file is outside the roots first sends the file to the spool. Only its next request equals the
+        // earlier
+        // one.
         if case .refused? = outcome, problem.code == .outsideRoots { return nil }
         return outcome.map(SubmissionAnswer.init)
     }

@@ -17,10 +17,10 @@ extension StoreControl {
     }
 
     static func storedProblem(of record: ScheduleRecord) -> String? {
-        record.unreadable.map { "What is stored cannot be read (\($0)). Apply the schedule anew." } ?? record.problem
+        record.unreadable.map { "The stored schedule cannot be read (\($0)). Apply it again." } ?? record.problem
     }
 
-    /// With what can be known besides what is stored.
+    /// Adds values that are not stored to the records.
     private func completed(_ records: [ScheduleRecord], _ problems: [DefinitionProblem]) -> [ScheduleRecord] {
         let problems = Dictionary(
             problems.map { ($0.subject.name, sentence($0.reason.description)) },
@@ -38,7 +38,7 @@ extension StoreControl {
         }
     }
 
-    /// Of a schedule that no daemon has planned yet.
+    /// The next time of a schedule that no daemon has planned yet.
     private func unplannedNext(_ record: ScheduleRecord, _ local: Zone) -> Timestamp? {
         guard record.pausedAt == nil else { return nil }
         let times = try? record.schedule.times(local: local)  // A zone that is gone is told by the daemon.
@@ -78,7 +78,7 @@ extension StoreControl {
         }
     }
 
-    /// What the schedule enqueues by the definitions as they are, checked as any other request is.
+    /// Plans and checks a schedule's work with the present definitions, like any other request.
     public func work(of schedule: Schedule) async throws(StoreError) -> ScheduledWork {
         let catalog = try await currentCatalog.read()
         let graph: NewGraph

@@ -19,9 +19,9 @@ public final class StoreControl: JobControl {
     let planning = BackgroundExecutor(named: "halyard-planning")
 
     /// - Parameters:
-    ///   - database: The file's path, for the status.
-    ///   - daemon: What the daemon adds; nil where none runs.
-    ///   - catalog: Of the same store, where somebody else reads it too.
+    ///   - database: The database's path, for the status.
+    ///   - daemon: The daemon's contributions; nil if no daemon runs.
+    ///   - catalog: The store's catalog, if it is shared with other readers.
     public init(
         store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
         catalog: CurrentCatalog? = nil,
@@ -140,7 +140,8 @@ public final class StoreControl: JobControl {
         let condition = await daemon?.condition()
         do throws(StoreError) {
             let queues = try await store.queues()
-            // As stored: to plan each anew takes long, and this is asked often.
+            // The stored problems are enough here: planning each schedule again takes long, and the status is read
+            // often.
             let scheduleProblems = try await store.schedules().compactMap { record in
                 Self.storedProblem(of: record).map { "schedule \"\(record.schedule.name)\": \($0)" }
             }
@@ -155,7 +156,7 @@ public final class StoreControl: JobControl {
         }
     }
 
-    /// Of a job or a schedule.
+    /// The next time at which a job or a schedule is due.
     private func nextDueAt() async throws(StoreError) -> Timestamp? {
         [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets so many at a time go on; the others wait in the order they came.
+/// A limit on how many callers work at the same time. The others wait in order of arrival.
 package final class Turns: Sendable {
     private struct State {
         var free: Int

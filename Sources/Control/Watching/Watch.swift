@@ -1,10 +1,10 @@
 import Jobs
 import OperationTypes
 
-/// One watcher: tells what holds in its scope, then what changes, one event for each call of ``next()``.
+/// One watcher: it returns the present state of its scope and then every change, one event for each call of ``next()``.
 ///
-/// 1. It observes before it reads, so that no change falls between.
-/// 2. A job's event carries the record as it stands when the event is taken.
+/// 1. It observes before it reads, so that it misses no change between the two.
+/// 2. A job's event contains the record at the time when the event is taken.
 /// 3. ``WatchEvent/final`` comes after the last event of every job in scope, and only once.
 actor Watch {
     private enum Phase {

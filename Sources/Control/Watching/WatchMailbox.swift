@@ -2,18 +2,19 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// What has changed in a scope and is not told yet: each job once, however often it changed, so that a slow reader costs
-/// nothing and is told what holds now.
+/// The changes in a scope that have not been reported yet. Each job is contained once, however often it changed, so
+/// that a slow
+/// reader costs little and gets the present state.
 final class WatchMailbox: Sendable {
     enum Item: Hashable {
         case job(JobID)
         case progress(JobID, OperationProgress)
-        /// There was more than fits; everything is to be read anew.
+        /// There were too many changes; everything must be read again.
         case overflow
     }
 
     private struct State {
-        /// In order of arrival; ``next`` is the first that is not taken.
+        /// The jobs in order of arrival; ``next`` is the first one that was not taken.
         var jobs: [JobID] = []
         var next = 0
         var pending: Set<JobID> = []
@@ -21,7 +22,7 @@ final class WatchMailbox: Sendable {
         var hasOverflowed = false
         var reader: CheckedContinuation<Item?, Never>?
 
-        /// Nobody is told what is held any more, so nothing is held until that is taken.
+        /// Drops all changes, since the reader reads everything again; none are kept until it takes the overflow.
         mutating func overflow() {
             jobs = []
             next = 0
@@ -39,7 +40,7 @@ final class WatchMailbox: Sendable {
                 let job = jobs[next]
                 next += 1
                 pending.remove(job)
-                // What was taken is let go once it is the larger part, which moves each job at most once.
+                // Taken jobs are removed when they are half of the array, so that each job moves at most once.
                 if next * 2 >= jobs.count {
                     jobs.removeFirst(next)
                     next = 0
@@ -70,7 +71,7 @@ final class WatchMailbox: Sendable {
 
     func add(_ progress: OperationProgress, of job: JobID) { deliver { $0.progress[job] = progress } }
 
-    /// What is held, also jobs that were taken and not let go yet.
+    /// The number of kept items, including taken jobs that are not removed yet.
     var held: Int { state.withLock { $0.jobs.count + $0.progress.count } }
 
     private func isInScope(_ change: JobChange) -> Bool {

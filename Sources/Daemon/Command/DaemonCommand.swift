@@ -60,9 +60,12 @@ public struct DaemonCommand: ParsableCommand {
         }
     }
 
-    /// Parses the command line, runs, and ends the process. To be called first, while the process has one thread.
+    /// Parses the command line, runs the daemon and ends the process. Call it first, while the process has only one
+    /// thread.
     ///
-    /// - Parameter kinds: Kinds of your own, besides the built-in ones. Two kinds of one name end the process with status 78.
+    /// - Parameter kinds: Your own kinds, in addition to the built-in ones. If two kinds have the same name, the
+    ///   process ends
+    ///   with status 78.
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
         DocumentSandbox.runIfAsked()
         umask(0o027)
@@ -178,7 +181,7 @@ public struct DaemonCommand: ParsableCommand {
         return flags
     }
 
-    /// What a person names in a shell is relative to where they stand.
+    /// Completes a relative path from the command line with the current directory.
     private func absolute(_ path: String) throws(DaemonFailure) -> String {
         if path.hasPrefix("/") { return path }
         guard let folder = getcwd(nil, 0) else {

@@ -1,9 +1,9 @@
-/// What is wrong with a configuration: every problem, each with its place and what to write instead.
+/// All problems of a configuration, each with its place and the correction.
 public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     public var problems: [String]
 
-    /// The `errno` of the first, where all are of a kind that may pass without anybody setting them right, such as a disk
-    /// that is mounted later.
+    /// The `errno` of the first problem, if all problems may disappear by themselves, for example when a disk is
+    /// mounted later.
     public var passing: Int32?
 
     public init(_ problems: [String], passing: Int32? = nil) {

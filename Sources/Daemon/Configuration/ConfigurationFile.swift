@@ -2,7 +2,7 @@ import Glibc
 import Jobs
 import YAML
 
-/// The keys of a YAML file with their values as text, and the line each stands on.
+/// The keys of a YAML file with their values as text and their lines.
 struct ConfigurationFile {
     var path: String
     var values: [String: Value] = [:]
@@ -10,9 +10,9 @@ struct ConfigurationFile {
 
     struct Value {
         var text: Setting.Text
-        /// Of the key.
+        /// The line of the key.
         var line: Int
-        /// Of each entry of a list.
+        /// The line of each entry of a list.
         var entryLines: [Int] = []
     }
 

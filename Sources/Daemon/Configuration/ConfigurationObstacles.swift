@@ -4,23 +4,25 @@ import Glibc
 import Kinds
 import SQLiteStore
 
-/// Why the daemon could not start with a configuration on this machine, each with its key. Found by looking only: nothing
-/// is made and nothing is changed.
+/// The reasons, each with its key, why the daemon could not start with a configuration on this machine. The check only
+/// reads;
+/// it creates and changes nothing.
 struct ConfigurationObstacles: Sendable, Hashable {
-    /// Who looks.
+    /// The caller of the check.
     enum Onlooker: Hashable {
         case start(opensSocket: Bool)
-        /// Looks only at what a reload can change.
+        /// A reload, for which only settings that it can change are checked.
         case reload
         case anybody
     }
 
     private(set) var errors: [String] = []
-    /// Whether something is wrong in itself. All else may pass: a disk is mounted later, a folder made.
+    /// Whether an error needs a correction. Other errors may disappear: a disk is mounted later, or a folder is
+    /// created.
     private(set) var isLasting = false
-    /// Of the first error that may pass.
+    /// The `errno` of the first error that may disappear.
     private(set) var code: Int32?
-    /// What only the daemon's own user can tell.
+    /// The questions that only the daemon's own user can answer.
     private(set) var doubts: [String] = []
     private let onlooker: Onlooker
 
@@ -51,7 +53,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
-    /// What the start would say.
+    /// Adds an error that the start would report.
     private mutating func add(_ key: String, _ problem: some CustomStringConvertible) {
         errors.append("\(key): \(problem)")
         isLasting = true
@@ -114,7 +116,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
-    /// At its beginning only; the rest is the start's to tell.
+    /// Checks only the beginning of the database; the start checks the rest.
     private mutating func lookAtDatabase(_ path: String) {
         do throws(StoreOpenError) {
             try SQLiteJobStore.checkHeader(ofDatabaseAt: path)
@@ -148,7 +150,7 @@ func mayPass(_ code: Int32) -> Bool {
     }
 }
 
-/// Of a group by its name; nil where there is none.
+/// Returns the number of a group, or nil if there is none of that name.
 func groupNumber(named name: String) -> gid_t? {
     var entry = group()
     var found: UnsafeMutablePointer<group>?
@@ -157,7 +159,7 @@ func groupNumber(named name: String) -> gid_t? {
     return code == 0 && found != nil ? entry.gr_gid : nil
 }
 
-/// What an absolute path stands in.
+/// Returns the folder of an absolute path.
 private func folder(of path: String) -> String {
     let names = path.split(separator: "/").dropLast()
     return "/" + names.joined(separator: "/")

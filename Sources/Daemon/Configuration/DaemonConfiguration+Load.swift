@@ -4,13 +4,13 @@ import Glibc
 import Jobs
 import Systemd
 
-/// Where a configuration comes from. Kept, so that a reload can read everything anew.
+/// The sources of a configuration, which a reload reads again.
 public struct ConfigurationSources: Sendable {
-    /// Nil for the standard place, where it may be missing.
+    /// The configuration file; nil for the default file, which may be missing.
     public var file: String?
-    /// By key; the strongest.
+    /// The flags by key. They override all other sources.
     public var flags: [String: String]
-    /// Every variable; those that begin with `HALYARD_` count.
+    /// The environment; only variables that begin with `HALYARD_` are used.
     public var environment: [String: String]
     public var service: ServiceEnvironment
 

@@ -8,8 +8,9 @@ extension DaemonConfiguration {
         DispatchQueue.global().async { for warning in warnings { logger.warning("\(warning)") } }
     }
 
-    /// What is no reason not to start, but worth a word: folders that are looked at anew for each job, so that they may
-    /// come later, with a disk or by an administrator's hand.
+    /// Problems that do not prevent a start: each job checks its folders again, so a disk or the administrator may add
+    /// them
+    /// later.
     var warnings: [String] {
         let roots = upload.roots.compactMap { root in
             problem(ofFolder: root).map { "upload.roots: \($0) nothing in it can be sent until it can" }

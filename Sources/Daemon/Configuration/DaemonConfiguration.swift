@@ -39,14 +39,14 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var checkpoints: String?
         public var chunkBytes: Int64 = 64 << 20
         public var partBytes: Int64 = 8 << 20
-        /// Memory for what is on its way.
+        /// The memory for data in transit.
         public var bufferBytes: Int64 = 32 << 20
-        /// For all uploads together; nil for no limit.
+        /// The bandwidth limit for all uploads together; nil for none.
         public var maxBytesPerSecond: Int64?
     }
 
     public struct Spool: Sendable, Hashable {
-        /// Nil for `spool` beside the database.
+        /// The spool's folder; nil for `spool` next to the database.
         public var directory: String?
         public var maxBytes: Int64 = 16 << 30
     }
@@ -56,11 +56,11 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var allow: [String] = []
         public var userAgentSuffix = ""
         public var proxy: ProxyServer?
-        /// The name of its credential.
+        /// The name of the proxy's credential.
         public var proxyCredential: String?
         public var connectTimeout: Duration = .seconds(10)
         public var idleTimeout: Duration = .seconds(30)
-        /// Certificates to trust besides the system's.
+        /// A file of certificates to trust in addition to the system's.
         public var authorities: String?
         public var retryAfterLimit: Duration = .seconds(3600)
         public var hostRequests = 6

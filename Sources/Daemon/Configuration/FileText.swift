@@ -4,7 +4,7 @@ import Glibc
 struct FileFailure: Error, CustomStringConvertible {
     var path: String
     var code: Int32
-    /// What is wrong with what was found, where the code does not say it well.
+    /// A better explanation than the error code, if there is one.
     var finding: String?
     var reason: String { finding ?? String(cString: strerror(code)) }
     var description: String {

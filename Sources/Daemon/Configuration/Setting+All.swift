@@ -61,7 +61,7 @@ extension Setting {
     ]
 
     @Sendable private static func mode(_ text: String) throws(Refusal) -> UInt16 {
-        // Others may never connect: who can enqueue can make the daemon send files.
+        // Other users may never connect, because a user who can enqueue can make the daemon send files.
         guard let mode = UInt16(text, radix: 8), mode & ~0o770 == 0, mode & 0o600 == 0o600 else {
             throw Refusal(
                 reason:

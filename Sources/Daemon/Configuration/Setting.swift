@@ -7,7 +7,7 @@ struct Setting: Sendable {
         case list([String])
     }
 
-    /// Why a text is no value of a setting: what it should be, which ends with what to write.
+    /// The reason why a text is not valid for a setting, which ends with what to write.
     struct Refusal: Error {
         var reason: String
     }

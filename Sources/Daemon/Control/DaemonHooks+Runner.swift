@@ -4,7 +4,7 @@ import Jobs
 import Runner
 
 extension DaemonHooks {
-    /// What the daemon adds to the verbs over its store.
+    /// The daemon's contributions to the verbs of its store.
     init(
         runner: JobRunner, startedAt: Timestamp, spool: Spool,
         problems: @escaping @Sendable () -> [String],

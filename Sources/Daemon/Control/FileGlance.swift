@@ -10,10 +10,10 @@ final class FileGlance: Sendable {
     private let turnPatience: Duration
     private let looks = Mutex(Looks())
 
-    /// Under way and waiting.
+    /// The running look and the waiting ones.
     private struct Looks {
         var count = 0
-        /// When the one under way began.
+        /// The start of the running look.
         var begunAt: ContinuousClock.Instant?
     }
 

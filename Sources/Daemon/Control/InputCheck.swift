@@ -15,7 +15,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// What of a file that an input names speaks against it; see ``UploadConfiguration/refusal(ofFile:)``. Blocks.
+    /// Returns the problem of the file that an input names; see ``UploadConfiguration/refusal(ofFile:)``. It blocks.
     func problem(ofFileIn planned: PlannedInput) -> ControlProblem? {
         file(in: planned).flatMap(uploadRules.refusal(ofFile:)).map { ControlProblem(.invalidInput, $0.message) }
     }

@@ -4,8 +4,9 @@ import Jobs
 import Logging
 import Synchronization
 
-/// Looks at the definitions of the store: at the start, on reload, and when they change. What cannot be used is recorded
-/// by name in the store and told in the log, and the others go on.
+/// Checks the definitions of the store at the start, on a reload, and when they change. Problems are stored by name and
+/// logged;
+/// the other definitions stay usable.
 final class DefinitionKeeper: Sendable {
     private let store: any JobStore
     private let logger: Logger
@@ -32,7 +33,7 @@ final class DefinitionKeeper: Sendable {
         logger.notice("the new database begins with the definitions of \(path)")
     }
 
-    /// Reads the definitions anew; only what is new or mended is written and told.
+    /// Reads the definitions again, and stores and logs only new or solved problems.
     func load() async throws(StoreError) {
         let catalog = try await catalog.read()
         let definitions = catalog.definitions
@@ -76,7 +77,7 @@ final class DefinitionKeeper: Sendable {
 }
 
 extension DaemonConfiguration {
-    /// What a document of definitions adds to a set.
+    /// Returns the changes that a document of definitions makes to a set.
     static func firstDefinitions(
         _ path: String, over definitions: DefinitionSet
     ) throws(ConfigurationError) -> DefinitionChange {
@@ -94,7 +95,7 @@ extension DaemonConfiguration {
         var problems = Catalog(definitions).check(document.change)
         let refused = Set(problems.map(\.subject))
         for input in document.change.ownInputs(over: definitions) {
-            // What such an input may hold is the same under every configuration.
+            // These checks do not depend on the configuration, so the default one is used.
             guard let problem = DaemonConfiguration().problem(of: input.planned).map(input.problem),
                 !refused.contains(problem.subject)
             else { continue }
@@ -106,10 +107,10 @@ extension DaemonConfiguration {
         return document.change
     }
 
-    /// Looks for everything that would stand in the way of a start.
+    /// Checks everything that could prevent a start.
     ///
-    /// - Parameter kinds: Of the definitions that a new database would begin with; nil where there is a database.
-    /// - Returns: What whoever looks cannot know for certain.
+    /// - Parameter kinds: The kinds for the first definitions of a new database; nil if the database exists.
+    /// - Returns: The questions that the caller's user cannot answer.
     @discardableResult
     func check(
         for onlooker: ConfigurationObstacles.Onlooker, firstDefinitions kinds: [KindDescription]?

@@ -3,7 +3,7 @@ import Kinds
 import Logging
 
 extension DaemonConfiguration {
-    /// What the kinds are given.
+    /// The configuration of the kinds.
     var kinds: KindsConfiguration {
         var kinds = KindsConfiguration()
         kinds.outgoing.policy = AddressPolicy(

@@ -34,13 +34,13 @@ final class KindSet: Sendable {
         }
     }
 
-    /// To be registered once; they follow ``replace(with:)``.
+    /// The kinds to register. They need to be registered only once, since they follow ``replace(with:)``.
     var kinds: [any Kind] { current.withLock(\.kinds).map { live($0) } }
 
     private func live<Base: Kind>(_ kind: Base) -> any Kind {
         LiveKind<Base> { [self] in
             let generation = current.withLock { $0 }
-            // The same types stand at the same place in every generation; the first one serves if not.
+            // Every generation contains the same types. If one is missing, the kind of the first generation is used.
             return (generation.kinds.lazy.compactMap { $0 as? Base }.first ?? kind, generation)
         }
     }

@@ -30,7 +30,7 @@ public enum Daemon {
         let kinds = KindSet(configuration.kinds)
         let registry = try KindRegistry(kinds.kinds + surroundings.kinds)
         configuration.tellOfTrackingList(surroundings.logger)
-        // A database is only made where nothing else stands in the way of a start.
+        // A database is created only if nothing else prevents the start.
         let isNew = access(configuration.database, F_OK) != 0
         try configuration.check(
             for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
@@ -155,7 +155,7 @@ public enum Daemon {
         }
         let handle = DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
         let isReady: @Sendable () -> Void = {
-            // In this order, so that the journal tells it before the manager's own word.
+            // The log comes first, so that it precedes the manager's own message in the journal.
             logger.notice("ready", metadata: ["HALYARD_EVENT": "daemon-ready"])
             notifier.send(.ready)
             status.wake()

@@ -29,7 +29,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
 
     public var status: Status
     public var reason: String
-    /// For the manager's `ERRNO=`.
+    /// The error code for the manager's `ERRNO=`.
     public var errno: Int32
 
     public init(_ status: Status, _ reason: String, errno: Int32) {

@@ -3,43 +3,44 @@ import Logging
 import SQLiteStore
 import Systemd
 
-/// What a daemon is given by its process. The defaults suit a test: nobody is notified, no signal is handled, and the
-/// socket of the configuration is bound.
+/// The parts of a daemon that its process provides. The defaults are for tests: no notifications, no signal handling,
+/// and the
+/// socket from the configuration.
 public struct DaemonSurroundings: Sendable {
     public var notifier = Notifier(nil)
-    /// Kinds besides the built-in ones; no two may have one name.
+    /// Kinds in addition to the built-in ones. Names must be unique.
     public var kinds: [any Kind] = []
-    /// How often the service manager wants to hear that the claim loop makes progress; nil when it does not watch.
+    /// The longest time between two watchdog messages to the service manager; nil if it expects none.
     public var watchdogInterval: Duration?
-    /// The control socket, where the service manager opened it; else the daemon binds its own.
+    /// The control socket, if the service manager opened it. Otherwise the daemon binds its own.
     public var socket: PassedSocket?
-    /// Where a reload reads from; nil when it reads definitions only.
+    /// The sources for a reload; nil if a reload reads only definitions.
     public var sources: ConfigurationSources?
     public var handlesSignals = false
-    /// Runs what is there and ends, without a control socket: see `OnceService`.
+    /// Whether the daemon runs the stored jobs and exits, without a control socket: see `OnceService`.
     public var runsOnce = false
-    /// Follows `log.level` on reload.
+    /// The threshold that a reload sets to `log.level`.
     public var logThreshold = LogThreshold(.info)
     public var logger = Logger(label: "halyardd")
     public var store = StoreOptions()
-    /// How long a command that holds the database is waited for at the start.
+    /// How long the start waits for a command that holds the database.
     public var lockPatience: Duration = .seconds(30)
-    /// How long the daemon's end may take beyond what the drain and running jobs were given.
+    /// How much longer than the drain and the grace period the daemon may take to end.
     public var endPatience: Duration = .seconds(30)
-    /// Called when something hangs for good, after the service manager was asked to end the process.
+    /// Called when a part of the daemon hangs permanently, after the service manager was asked to end the process.
     public var onHang: @Sendable (DaemonFailure) -> Void = { _ in }
-    /// Awaited by the claim loop before each turn; for tests that hold it up.
+    /// Awaited by the claim loop before each turn, for tests that delay it.
     public var beforeEachTurn: (@Sendable () async -> Void)?
-    /// Called once the daemon is ready, with what ends it from outside.
+    /// Called when the daemon is ready, with a handle that can stop it.
     public var onReady: @Sendable (DaemonHandle) -> Void = { _ in }
 
     public init() {}
 }
 
-/// What can be asked of a running daemon from outside.
+/// The controls of a running daemon.
 public struct DaemonHandle: Sendable {
-    /// Claims nothing more, drains, and ends. Returns at once.
+    /// Stops claiming jobs, drains, and ends the daemon. It returns at once.
     public let stop: @Sendable () -> Void
-    /// Interrupts what runs.
+    /// Interrupts the running jobs.
     public let hurry: @Sendable () -> Void
 }

@@ -53,7 +53,7 @@ struct RunnerService: Service {
             "stopping; running jobs have \(limit.human) to end",
             metadata: ["HALYARD_EVENT": "daemon-stopping", "HALYARD_RUNNING": "\(running)"])
         notifier.send(.stopping)
-        // What is interrupted has the grace period, and a store that cannot record as long again.
+        // Interrupted jobs have the grace period, and a store that cannot record their ends has as long again.
         let whole = limit + grace() * 2 + patience
         watchEnd(within: whole, of: "the daemon was told to stop \(whole.human) ago, but")
         // Cancelled when the drain is over.
