@@ -13,11 +13,11 @@ extension SocketControl {
         return answer.file
     }
 
-    /// Sends a body of any size while it reads the answer, so that a refusal is heard at once.
+    /// Sends a body of any size and reads the answer at the same time, so that a refusal is noticed at once.
     ///
     /// - Parameters:
-    ///   - length: What the chunks come to, if that is known.
-    ///   - takesPart: Whether an answer that ends early is of use.
+    ///   - length: The total size of the chunks, if it is known.
+    ///   - takesPart: Whether to return an answer that ends early.
     func upload<Chunks: AsyncSequence & Sendable>(
         _ call: Call, chunks: Chunks, length: Int64?, takesPart: Bool = false
     ) async throws(ControlProblem) -> Answer where Chunks.Element == [UInt8] {

@@ -81,7 +81,7 @@ private actor EventLines {
     }
 
     private func nextPart() async throws -> HTTPClientResponsePart {
-        // One caller reads at a time, so what others would do to it meanwhile does not count.
+        // Only one caller reads at a time, so the copy cannot miss another caller's changes.
         var response = response
         defer { self.response = response }
         return try await response.next()

@@ -33,7 +33,7 @@ public final class JobRunner: Sendable {
     private let ready = Signal()
     private let ended = Signal()
 
-    /// What the claim loop's state and its host share.
+    /// The state that the claim loop and its host share.
     private struct Core {
         var loop: ClaimLoop
         /// The claim loop's task, while it has nothing to do.
@@ -79,11 +79,13 @@ public final class JobRunner: Sendable {
 
     // MARK: Running
 
-    /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``hurry()`` has come to its end. Cancelling
-    /// the task hurries. To be called once.
+    /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``hurry()`` is complete. Cancelling the
+    /// task has the
+    /// same effect as ``hurry()``. Call it only once.
     ///
-    /// When it returns, every end of an attempt is recorded. When it throws, what was running is an orphan, which the
-    /// next start rescues.
+    /// When it returns, the ends of all attempts are recorded. When it throws, running jobs are orphans, which the next
+    /// start
+    /// rescues.
     ///
     /// - Throws: ``StoreError`` when the store can only be used after a new start, or could not record the last ends; an
     ///   error of the clocks when no timer can be opened.
@@ -220,8 +222,9 @@ public final class JobRunner: Sendable {
         return definition
     }
 
-    /// Returns when an exchange is wanted, false when the loop has ended. The batch is taken after this, so that attempts
-    /// which end before this task gets its thread are still in it.
+    /// Waits until an exchange is wanted; returns false if the loop has ended. The batch is taken after this, so that
+    /// it still
+    /// contains attempts that end before this task gets its thread.
     private func waitForTurn() async -> Bool {
         await withCheckedContinuation { task in
             let isWanted = core.withLock { core in
@@ -330,8 +333,9 @@ extension JobRunner {
     /// Returns true once the claim loop has turned for the first time; false when it ended before that.
     public func waitUntilReady() async -> Bool { await ready.wait() }
 
-    /// Claims nothing more, waits for running attempts, and after `limit` interrupts them. Interrupted jobs are ready
-    /// again and have used up no try (P7). Returns when ``run()`` is about to; what it may throw is told there.
+    /// Stops claiming jobs, waits for running attempts, and interrupts them after `limit`. Interrupted jobs are ready
+    /// again
+    /// without using up a try (P7). It returns shortly before ``run()``, which throws the error if there is one.
     public func drain(limit: Duration) async {
         handle(.drain(limit: limit))
         _ = await ended.wait()

@@ -1,13 +1,14 @@
-/// How many jobs a runner takes on, and how patient it is.
+/// The limits of a runner.
 public struct RunnerSettings: Sendable, Hashable {
-    /// How many attempts may run at once, over all queues; at least 1.
+    /// The number of attempts that may run at once in all queues; at least 1.
     public var slots: Int
     /// The wait after which a ready job counts as one priority higher.
     public var ageing: Duration
     /// A job that was the only running one in more crashes than this is failed with `crashed`.
     public var maxRescues: Int
-    /// How long an attempt that was told to stop (timeout, cancellation, interrupt) has to do so. After that its end is
-    /// recorded without it; it keeps its slot until it really returns, and what it returns is dropped.
+    /// The time in which an attempt must stop after a timeout, a cancellation or an interrupt. After that, its end is
+    /// recorded
+    /// without waiting for it. It keeps its slot until it returns, and its result is dropped.
     public var grace: Duration
 
     public init(

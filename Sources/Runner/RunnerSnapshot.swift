@@ -1,12 +1,12 @@
 import Jobs
 
-/// How a runner is doing at one moment.
+/// The state of a runner at one moment.
 public struct RunnerSnapshot: Sendable, Hashable {
     public enum Phase: Sendable, Hashable {
         /// The claim loop has not turned yet.
         case starting
         case running
-        /// Claims nothing more; running attempts have this long before they are interrupted.
+        /// The runner claims no more jobs. Running attempts have this long before they are interrupted.
         case draining(left: Duration)
         /// Running attempts were told to stop.
         case interrupting
@@ -14,15 +14,15 @@ public struct RunnerSnapshot: Sendable, Hashable {
     }
 
     public var phase: Phase
-    /// Attempts that run.
+    /// The number of running attempts.
     public var running: Int
-    /// Attempts that were given up and have not returned; each still takes a slot.
+    /// The number of attempts that were given up and have not returned. Each still has its slot.
     public var abandoned: Int
     public var slots: Int
-    /// Ends of attempts that are not recorded yet.
+    /// The number of ended attempts whose ends are not recorded yet.
     public var unrecorded: Int
-    /// Whether the store has been asked and has not answered yet.
+    /// Whether the runner waits for an answer of the store.
     public var awaitsStore = false
-    /// What keeps the store from answering; the runner tries again, and nothing is lost meanwhile.
+    /// The problem that prevents an answer of the store. The runner tries again, and nothing is lost in the meantime.
     public var problem: StoreError?
 }

@@ -100,7 +100,7 @@ final class BodyReader: Sendable {
         return bytes
     }
 
-    /// What came of the body is no longer in memory, so another large one may come.
+    /// Releases the body's permit when the body is no longer in memory, so that another large body may come.
     func letGo() { permit.withLock { $0 = nil } }
 
     private var late: ControlProblem {

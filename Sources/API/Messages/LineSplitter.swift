@@ -1,4 +1,4 @@
-/// Cuts chunks of bytes into lines. A line beyond the limit is dropped, and told once.
+/// Splits chunks of bytes into lines. A line that is too long is dropped and reported once.
 struct LineSplitter {
     enum Line: Equatable {
         case whole([UInt8])

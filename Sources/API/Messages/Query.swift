@@ -69,7 +69,7 @@ extension ControlContext {
     var name: String { percentDecoded(parameters.get("name") ?? "") }
 }
 
-/// A sign that begins no escape stands for itself.
+/// Decodes percent escapes. A percent sign that begins no escape stays unchanged.
 private func percentDecoded(_ text: String) -> String {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -115,7 +115,8 @@ struct EnqueueRoutes: Sendable {
         let submissions = parsed.compactMap { try? $0.get() }  // the failures are answered below
         do {
             accepted = try await control.enqueue(submissions)[...]
-            // What follows such a line of the same call is refused, too; what is accepted later would be sent again.
+            // After such a line the rest of the call is refused, too. The caller sends it again, so nothing more is
+            // accepted.
             canGoOn = !accepted.contains { answer in
                 if case .refused(let problem) = answer { !problem.isRefusal } else { false }
             }

@@ -77,7 +77,7 @@ func untilClosed<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let value = try await request.body.consumeWithCancellationOnInboundClose { _ in
-        // Who looks for the end of what is sent sees no more once another request has come.
+        // The inbound stream shows no close after another request has arrived, so the connection's end is watched, too.
         try await context.closed.whileRunning { try await stop.whileRunning(orWhen: endsItself, work) }
     }
     guard let value = value ?? nil else { throw ControlProblem.stopping }
@@ -85,7 +85,7 @@ func untilClosed<Value: Sendable>(
 }
 
 extension Response {
-    /// What told us of the peer's end has taken the connection.
+    /// The response with `Connection: close`, since the watch for the peer's close has used up the connection's input.
     var lastOfItsConnection: Response {
         var response = self
         response.headers[.connection] = "close"
@@ -93,7 +93,7 @@ extension Response {
     }
 }
 
-/// Reads a request's value; what is wrong with it is the caller's.
+/// Reads a request's value. An invalid value is the caller's error.
 func read<Value: WireValue>(_ json: JSONText, as type: Value.Type = Value.self) throws(ControlProblem) -> Value {
     do {
         return try Value(json: json)

@@ -33,7 +33,9 @@ struct WatchRoutes: Sendable {
         }.lastOfItsConnection
     }
 
-    /// What ends last in a drain may not have been told when the server stops: then the rest is told, which has an end.
+    /// Whether the scope is final. The last jobs of a drain may end without having been reported when the server stops.
+    /// Then the
+    /// watch sends the remaining events, which are finite.
     private func isFinal(_ scope: WatchScope) async -> Bool {
         do {
             switch scope {

@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What surrounds one request.
+/// The context of one request.
 struct ControlContext: RequestContext {
     struct Source: RequestContextSource {
         let logger: Logger

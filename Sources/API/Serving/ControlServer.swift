@@ -144,7 +144,7 @@ public struct ControlServer: Service {
             },
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [StallHandler(limits: limits)],
-                // Who is one too many gets an answer, but no time.
+                // A connection beyond the limit gets an answer and is then closed soon.
                 idleTimeout: TimeAmount(refusal == nil ? limits.idle : limits.linger),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))

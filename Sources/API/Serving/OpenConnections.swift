@@ -146,7 +146,7 @@ extension OpenConnections.State {
     fileprivate mutating func enroll(
         _ id: ObjectIdentifier, _ user: UInt32, isRefused: Bool, maxRefused: Int
     ) -> (any Channel)? {
-        // The connection was closed meanwhile.
+        // The connection may have been closed in the meantime.
         guard connections[id] != nil else { return nil }
         connections[id]?.user = user
         connections[id]?.isRefused = isRefused

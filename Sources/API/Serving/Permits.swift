@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets few at a time have something, and one user only some of them; who comes when all are out is told so.
+/// A limited number of permits, of which one user may have only a part. A request is refused if no permit is free.
 final class Permits: Sendable {
     private struct State {
         var taken = 0

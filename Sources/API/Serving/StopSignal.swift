@@ -53,7 +53,7 @@ final class StopSignal: Sendable {
             group.addTask { try await work() }
             group.addTask {
                 await self.wait()
-                // Until the work has ended, which cancels this.
+                // If the work ends by itself, this waits until the end of the work cancels it.
                 if !Task.isCancelled, await endsItself() { await StopSignal().wait() }
                 return nil
             }

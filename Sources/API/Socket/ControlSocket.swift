@@ -84,7 +84,7 @@ public struct ControlSocket: Sendable {
         guard errno == ECONNREFUSED || errno == ENOENT else { throw .system(path: path, call: "connect", code: errno) }
     }
 
-    /// Of the socket's path; it is bound under a longer name first.
+    /// The most bytes of the socket's path. The socket is first bound under a longer name.
     public static var maxPathBytes: Int {
         MemoryLayout.size(ofValue: sockaddr_un().sun_path) - ".new".utf8.count - 1
     }

@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Who is at the other end of a connection, as the kernel knows it (`SO_PEERCRED`).
+/// The process at the other end of a connection, according to the kernel (`SO_PEERCRED`).
 public struct PeerCredentials: Sendable, Hashable {
     // The layout of the kernel's `struct ucred`.
     public let pid: Int32

@@ -15,7 +15,7 @@ struct Call: Sendable {
     /// Whether the client added a key that the caller does not know, so that only the client can safely repeat the
     /// call.
     var hasHiddenKey = false
-    /// What the daemon may take beyond the usual time.
+    /// The time that the daemon may take in addition to the usual limit.
     var extraTime = Duration.zero
 
     init(_ method: HTTPMethod, _ segments: String...) {

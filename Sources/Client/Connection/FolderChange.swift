@@ -27,7 +27,7 @@ final class FolderChange: @unchecked Sendable {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
         source.setEventHandler {
             var buffer = [UInt8](repeating: 0, count: 4096)
-            // What has changed is seen by looking.
+            // The events themselves are dropped; the receiver checks the folder.
             while read(descriptor, &buffer, buffer.count) > 0 {}
             teller.yield()
         }

@@ -47,7 +47,7 @@ final class ResponseParts: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { batch.append(unwrapInboundIn(data)) }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // What came was not yet a whole part.
+        // If no complete part has arrived, read on.
         if !deliver() { context.read() }
         context.fireChannelReadComplete()
     }

@@ -1,11 +1,11 @@
 import Jobs
 import OperationTypes
 
-/// What an operation came to, before anybody decides what follows.
+/// The result of an operation, before the runner decides what to record.
 enum AttemptResult: Sendable {
     case returned(JSONText, children: [NewGraph])
     case threw(FailedTry)
-    /// The store did not give what the input is made of; the operation never started.
+    /// The operation never started, because the store could not return the parts of its input.
     case notRun
 
     var isValue: Bool {
@@ -32,12 +32,13 @@ enum StopReason: Sendable, Hashable {
 extension AttemptEnd.Ending {
     /// Decides what is recorded.
     ///
-    /// A value counts, whatever was asked of the operation meanwhile: the work is done and its result is the truth. What
-    /// is thrown after a request to stop is the answer to that request, not a failure of its own.
+    /// A value counts even if the operation was told to stop, since the work is done. An error after a request to stop
+    /// is the
+    /// answer to that request, not a failure of its own.
     ///
     /// - Parameters:
-    ///   - tries: Used up before this attempt.
-    ///   - random: Evenly drawn from `0..<1`.
+    ///   - tries: The number of tries used up before this attempt.
+    ///   - random: A uniform random number in `0..<1`.
     init(
         _ result: AttemptResult, stop: StopReason?, of definition: Definition, tries: Int, random: Double
     ) {

@@ -74,7 +74,7 @@ extension FailedTry {
         isRetryable: false)
 }
 
-/// What an operation asked to have enqueued with its success, in order.
+/// The jobs that an operation wants to enqueue with its success, in order.
 private final class RequestedChildren: Sendable {
     private let children = Mutex<[ChildJob]>([])
 

@@ -13,7 +13,7 @@ final class PreparedDefinition: Sendable {
         self.definition = definition
         self.unreadable = unreadable
         self.kind = kind
-        // The store takes only objects here.
+        // The store accepts only objects here.
         defaults = JSONObject(definition.input) ?? JSONObject()
     }
 }

@@ -2,7 +2,7 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// One attempt, from its claim to its end: what it runs, and the means to stop it.
+/// One attempt, from its claim to its end: its job and definition, and the means to stop it.
 final class RunningAttempt: Sendable {
     let job: ClaimedJob
     let definition: PreparedDefinition
@@ -23,7 +23,7 @@ final class RunningAttempt: Sendable {
         var isOver = false
     }
 
-    /// Between two reports of progress that are told to those who watch.
+    /// The shortest time between two reports of progress to watchers.
     static let progressInterval = Duration.milliseconds(100)
 
     init(job: ClaimedJob, definition: PreparedDefinition, connections: ConnectionLog) {
@@ -44,7 +44,7 @@ final class RunningAttempt: Sendable {
         if isStopped { started.cancel() }
     }
 
-    /// Whether it was told to stop and its job does not run again. The first reason to stop stands.
+    /// Whether the attempt was told to stop and its job does not run again. Only the first reason to stop counts.
     var isStoppedForGood: Bool {
         guard case .stopped(let reason) = task.withLock(\.self) else { return false }
         return switch reason {
@@ -54,8 +54,9 @@ final class RunningAttempt: Sendable {
         }
     }
 
-    /// Whether the job fails for good when this attempt fails so. Of one that was told to stop only the reason counts,
-    /// whatever failed meanwhile.
+    /// Whether the job fails for good if this attempt fails with this code. If the attempt was told to stop, only the
+    /// reason for
+    /// that counts.
     func wouldEnd(with code: String, isRetryable: Bool) -> Bool {
         if case .stopped = task.withLock(\.self) { return isStoppedForGood }
         return isLast(code, isRetryable: isRetryable)

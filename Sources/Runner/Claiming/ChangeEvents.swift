@@ -1,8 +1,9 @@
 import Jobs
 
 extension ClaimLoop.Event {
-    /// What the loop must know of one commit: whether it left something ready, the next due time, and which running jobs
-    /// are to be cancelled.
+    /// Returns the events of one commit for the loop: whether jobs became ready, the next due time, and the running
+    /// jobs to
+    /// cancel.
     static func events(of changes: [JobChange]) -> [ClaimLoop.Event] {
         var events: [ClaimLoop.Event] = []
         var ready: Set<JobID> = []

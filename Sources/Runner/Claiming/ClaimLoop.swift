@@ -1,14 +1,16 @@
 import Jobs
 
-/// Decides when the runner talks to the store, and what to do with the answers: events in, actions out; no clock, no I/O.
+/// Decides when the runner talks to the store, and what to do with the answers. It turns events into actions, without a
+/// clock
+/// and without I/O.
 ///
-/// - I1: At most one exchange is in flight. What happens meanwhile waits and goes with the next (group commit).
-/// - I2: Attempts that run, given up ones included, never outnumber the slots.
+/// - I1: At most one exchange is in flight. Ends and requests during an exchange wait for the next one (group commit).
+/// - I2: There are never more running attempts, including given up ones, than slots.
 /// - I3: Every claimed job has exactly one end, which is sent until the store has answered it.
 /// - I4: No exchange without a reason: an end to record, a slot with something that may be ready, or a proof asked for.
 /// - I5: A wake-up during an exchange counts for the next one; none is lost.
 /// - I6: Once draining, nothing is claimed or started.
-/// - I7: The first reason to stop an attempt stands, and the attempt is told once.
+/// - I7: Only the first reason to stop an attempt counts, and the attempt is told once.
 struct ClaimLoop {
     enum Event {
         /// Something may be ready: a job, or a queue that was changed.
@@ -20,7 +22,7 @@ struct ClaimLoop {
         /// The answer to the turn taken, with an attempt for each claimed job.
         case exchanged(Exchange, [RunningAttempt])
         case exchangeFailed(StoreError)
-        /// The store failed in a way that only a new start can mend.
+        /// The store failed in a way that only a restart can solve.
         case storeFailed(StoreError)
         case attemptEnded(RunningAttempt, AttemptResult, random: Double)
         case cancelRequested(JobID)
@@ -43,7 +45,7 @@ struct ClaimLoop {
         case end(StoreError?)
     }
 
-    /// What goes to the store in one exchange.
+    /// The request to the store in one exchange.
     struct Turn {
         var ends: [EndedAttempt]
         var claim: ClaimRequest?
@@ -52,9 +54,9 @@ struct ClaimLoop {
     struct EndedAttempt {
         var attempt: RunningAttempt
         var ending: AttemptEnd.Ending
-        /// From its start to its end; zero when it never started.
+        /// The time from its start to its end; zero if it never started.
         var took: Duration
-        /// Until the next try.
+        /// The wait until the next try.
         var wait: Duration?
     }
 
@@ -244,7 +246,7 @@ extension ClaimLoop {
         inFlight = nil
         hasTurned = true
         backoff = Backoff()
-        // With every slot held by an attempt that was given up, turning is no progress: nothing will ever be claimed.
+        // If attempts that were given up hold all slots, a turn is no progress, since nothing can be claimed any more.
         let isStuck = abandonedCount >= settings.slots && isRunning
         if !done.proofs.isEmpty { actions.append(.prove(done.proofs, !isStuck)) }
         dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()

@@ -1,9 +1,9 @@
 import HeapModule
 import Jobs
 
-/// Moments at which running attempts must be looked at, the next one first.
+/// The moments at which running attempts must be checked, the next one first.
 ///
-/// An entry is not taken out when its attempt ends; whoever pops it asks whether the attempt still runs.
+/// An entry stays when its attempt ends. The caller that pops it checks whether the attempt still runs.
 struct Deadlines {
     private struct Entry: Comparable {
         let at: Duration

@@ -49,7 +49,8 @@ final class KernelTimer: Sendable {
         // The timer is set. The clock was set too, since the last read; this call, in its place, was told of it:
         // timerfd_create(2), notes on ECANCELED.
         precondition(errno == ECANCELED, "the descriptor is a timer and the time is valid")
-        // On another thread, as from the event handler: whoever sets the timer may hold what ringing takes.
+        // The alarm rings on another thread, as it does from the event handler, since the caller may hold a lock that
+        // it needs.
         DispatchQueue.global().async(execute: ring)
     }
 }

@@ -32,7 +32,7 @@ final class JobEventSubscription: Sendable {
     deinit { remove() }
 }
 
-/// What waits for one reader, at most `capacity` events; the oldest go first when it overflows.
+/// The events that wait for one reader, at most `capacity`. If there are more, the oldest are dropped first.
 final class JobEventBuffer: Sendable {
     private struct State {
         var events: Deque<JobEvent> = []

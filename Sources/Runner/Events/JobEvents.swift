@@ -2,10 +2,11 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// What happens to jobs, as it happens: durable changes and reports of progress.
+/// Live events of jobs: durable changes and reports of progress.
 ///
-/// A live view, not a record: a subscriber hears what comes after it subscribed, and one that reads too slowly is told
-/// how much it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
+/// The events are not stored: a subscriber receives only events after its subscription, and a subscriber that reads too
+/// slowly
+/// learns how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
 public final class JobEvents: Sendable {
     public enum Scope: Sendable, Hashable {
         case all
@@ -95,10 +96,10 @@ public final class JobEvents: Sendable {
     }
 }
 
-/// One thing a subscriber hears.
+/// One event for a subscriber.
 public enum JobEvent: Sendable, Hashable {
     case changed(JobChange)
-    /// At most ten a second for each job.
+    /// A report of progress, at most ten per second for each job.
     case progress(JobID, OperationProgress)
     /// This many events before the next one were dropped, because the reader was too slow.
     case missed(Int)

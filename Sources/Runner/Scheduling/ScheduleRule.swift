@@ -77,7 +77,7 @@ struct ScheduleRule {
         plan(after: max(now, last), now: now, sinceLast: sinceLast, .running)
     }
 
-    /// What follows the time that fires now. (S2, S5)
+    /// Plans the time after the one that fires now (S2, S5).
     func plan(firing time: Timestamp, now: Timestamp) -> Plan {
         let after = max(time + Self.rest, now)
         return Plan(after: after, nextAt: times.next(after: after))

@@ -5,10 +5,11 @@ import Synchronization
 
 /// Fires the schedules of one store when their times come, until its task is cancelled.
 ///
-/// It sleeps until the next time, and wakes when a schedule changes or the clock is set (P10). What makes a time fire
-/// once is the store's: see `JobStore.fire(_:now:)`. What the next time is, ``ScheduleRule`` decides.
+/// It sleeps until the next time, and wakes when a schedule changes or the clock is set (P10). The store ensures that
+/// each time
+/// fires only once: see `JobStore.fire(_:now:)`. ``ScheduleRule`` calculates the next time.
 public final class Scheduler: Sendable {
-    /// Says what a schedule enqueues, by the definitions as they are.
+    /// Plans a schedule's work with the present definitions.
     public typealias Planner = @Sendable (Schedule) async throws(StoreError) -> ScheduledWork
 
     private let store: any JobStore
@@ -26,38 +27,38 @@ public final class Scheduler: Sendable {
         var isStale = false
         var armedAt: Timestamp?
         var rules: [String: KnownRule] = [:]
-        /// Why schedules have no times, by name, as it was told.
+        /// The logged reasons why schedules have no times, by name.
         var troubles: [String: String] = [:]
-        /// What schedules are left out for, by name, as it was told.
+        /// The logged jobs because of which schedules skip their times, by name.
         var busy: [String: JobID] = [:]
-        /// When those whose zone could not be read are looked at again.
+        /// When schedules with an unreadable time zone are checked again.
         var lookAgainAt: Timestamp?
     }
 
     private struct KnownRule {
-        /// Compared whole: a removed schedule's successor may have the same name and revision.
+        /// The complete schedule, for comparison: after a removal, a new schedule may have the same name and revision.
         var schedule: Schedule
         var rule: ScheduleRule
     }
 
     private enum Reading {
         case times(ScheduleRule)
-        /// Until it is written anew.
+        /// The schedule is not valid until it is stored again.
         case unreadable
-        /// Perhaps not for long, so it is not remembered.
+        /// The time zone is unreadable, perhaps only for a short time, so this is not remembered.
         case noZone(problem: String)
     }
 
-    /// After a store that is busy or full.
+    /// The wait after the store was busy or the disk full.
     private static let retryAfter = Duration.seconds(5)
-    /// After a zone that could not be read.
+    /// The wait after a time zone was unreadable.
     private static let lookAgainAfter = Duration.seconds(3600)
-    /// How a stored problem begins that is over once the zone can be read.
+    /// The beginning of a stored problem that disappears when the time zone becomes readable.
     private static let noTimes = "It has no times: "
 
     /// - Parameters:
-    ///   - zone: Of expressions that name none.
-    ///   - onChange: Called after times may have come or changed, when the alarm is set for the next one.
+    ///   - zone: The time zone of expressions that name none.
+    ///   - onChange: Called after times may have come or changed and the alarm is set for the next one.
     public init(
         store: any JobStore, logger: Logger, zone: Zone, clock: any AlarmClock<Timestamp> = SystemWallClock(),
         onChange: @escaping @Sendable () -> Void = {}, work: @escaping Planner
@@ -71,11 +72,11 @@ public final class Scheduler: Sendable {
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Plans every schedule: what came while no daemon ran is made up for or left out. To be called once, before
+    /// Plans every schedule: times that passed while no daemon ran are made up for or skipped. Call it once, before
     /// ``run()``.
     public func prepare() async throws(StoreError) { try await planAll(.start) }
 
-    /// Fires until the task is cancelled. To be called once.
+    /// Fires schedules until the task is cancelled. Call it only once.
     ///
     /// - Throws: ``StoreError`` when the store can only be used after a new start; an error of the clock when no timer can
     ///   be opened.
@@ -86,7 +87,7 @@ public final class Scheduler: Sendable {
         defer { observation.cancel() }
         let alarm = try clock.alarm { [weak self] in self?.alarmRang() }
         defer { alarm.set(nil) }
-        // What changed before the observation began.
+        // Schedules may have changed before the observation began.
         wake(isStale: true)
         var problem: StoreError?
         for await _ in bell {
@@ -133,7 +134,7 @@ public final class Scheduler: Sendable {
 
     /// Fires what is due; returns when the next time comes, or when the task is cancelled.
     private func turn() async throws(StoreError) -> Timestamp? {
-        // What is due may never end: new times come while these fire.
+        // Cancellation is checked each time, since new times may come as fast as schedules fire.
         while !Task.isCancelled {
             if takeStale() { try await planAll(.running) }
             let due = try await store.schedules(due: clock.now, limit: 100)
@@ -234,7 +235,7 @@ public final class Scheduler: Sendable {
     }
 
     private func fire(_ record: ScheduleRecord) async throws(StoreError) {
-        // Without times it must not stay due.
+        // A schedule without times must not stay due.
         var idle = ScheduleTiming(record, after: record.after, nextAt: nil)
         let rule: ScheduleRule
         switch read(record) {
