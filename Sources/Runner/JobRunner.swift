@@ -80,12 +80,10 @@ public final class JobRunner: Sendable {
     // MARK: Running
 
     /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``hurry()`` is complete. Cancelling the
-    /// task has the
-    /// same effect as ``hurry()``. Call it only once.
+    /// task has the same effect as ``hurry()``. Call it only once.
     ///
     /// When it returns, the ends of all attempts are recorded. When it throws, running jobs are orphans, which the next
-    /// start
-    /// rescues.
+    /// start rescues.
     ///
     /// - Throws: ``StoreError`` when the store can only be used after a new start, or could not record the last ends; an
     ///   error of the clocks when no timer can be opened.
@@ -223,8 +221,7 @@ public final class JobRunner: Sendable {
     }
 
     /// Waits until an exchange is wanted; returns false if the loop has ended. The batch is taken after this, so that
-    /// it still
-    /// contains attempts that end before this task gets its thread.
+    /// it still contains attempts that end before this task gets its thread.
     private func waitForTurn() async -> Bool {
         await withCheckedContinuation { task in
             let isWanted = core.withLock { core in
@@ -334,8 +331,7 @@ extension JobRunner {
     public func waitUntilReady() async -> Bool { await ready.wait() }
 
     /// Stops claiming jobs, waits for running attempts, and interrupts them after `limit`. Interrupted jobs are ready
-    /// again
-    /// without using up a try (P7). It returns shortly before ``run()``, which throws the error if there is one.
+    /// again without using up a try (P7). It returns shortly before ``run()``, which throws the error if there is one.
     public func drain(limit: Duration) async {
         handle(.drain(limit: limit))
         _ = await ended.wait()

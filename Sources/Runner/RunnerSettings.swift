@@ -7,8 +7,7 @@ public struct RunnerSettings: Sendable, Hashable {
     /// A job that was the only running one in more crashes than this is failed with `crashed`.
     public var maxRescues: Int
     /// The time in which an attempt must stop after a timeout, a cancellation or an interrupt. After that, its end is
-    /// recorded
-    /// without waiting for it. It keeps its slot until it returns, and its result is dropped.
+    /// recorded without waiting for it. It keeps its slot until it returns, and its result is dropped.
     public var grace: Duration
 
     public init(

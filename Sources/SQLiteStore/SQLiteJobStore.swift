@@ -103,10 +103,8 @@ public final class SQLiteJobStore: JobStore {
     }
 
     /// The used size of the write-ahead log after the last commit. It stays near ``StoreOptions/checkpointPages``. If
-    /// it grows
-    /// far beyond that, another program holds a read transaction open (an `sqlite3` shell?), and the file grows until
-    /// that
-    /// transaction ends.
+    /// it grows far beyond that, another program holds a read transaction open (an `sqlite3` shell?), and the file
+    /// grows until that transaction ends.
     public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
 
     /// Whether the store notices at once when one of its files is removed or replaced, also while it writes nothing,

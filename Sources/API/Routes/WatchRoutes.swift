@@ -34,8 +34,7 @@ struct WatchRoutes: Sendable {
     }
 
     /// Whether the scope is final. The last jobs of a drain may end without having been reported when the server stops.
-    /// Then the
-    /// watch sends the remaining events, which are finite.
+    /// Then the watch sends the remaining events, which are finite.
     private func isFinal(_ scope: WatchScope) async -> Bool {
         do {
             switch scope {

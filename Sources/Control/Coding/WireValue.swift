@@ -1,8 +1,8 @@
 import Jobs
 
 /// A value that is written as JSON on the control socket and with `--json`: names in snake_case, times in ISO 8601 and
-/// UTC,
-/// durations in whole milliseconds, choices by name, and job numbers as numbers. A field without a value is left out.
+/// UTC, durations in whole milliseconds, choices by name, and job numbers as numbers. A field without a value is left
+/// out.
 ///
 /// Payloads keep their bytes unchanged.
 public protocol WireValue {

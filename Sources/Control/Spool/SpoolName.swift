@@ -1,8 +1,7 @@
 import Jobs
 
 /// The name of a file in the spool, such as `m3x0k2a1-…-…`: its time, a secret random number and, when the file is
-/// complete, a
-/// fingerprint of its content.
+/// complete, a fingerprint of its content.
 struct SpoolName: Hashable, Sendable {
     let text: String
     let keptAt: Timestamp

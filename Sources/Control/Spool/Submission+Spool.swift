@@ -2,8 +2,7 @@ import Jobs
 
 extension Submission {
     /// The request's key, whose fingerprint contains the content of a spooled file instead of its name: a caller that
-    /// repeats a
-    /// request sends the file again, and the file then has another name.
+    /// repeats a request sends the file again, and the file then has another name.
     var keyByContent: IdempotencyKey? {
         guard key != nil else { return nil }
         var request = self

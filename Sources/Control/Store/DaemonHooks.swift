@@ -30,8 +30,7 @@ public struct DaemonHooks: Sendable {
     /// Reads the configuration and the definitions again and applies them completely or not at all.
     public var reload: @Sendable () async throws(ControlProblem) -> Void
     /// Checks inputs before a job is accepted or a definition is stored, and returns the first problem, for example a
-    /// file
-    /// outside the roots.
+    /// file outside the roots.
     public typealias InputCheck = @Sendable ([PlannedInput]) async -> ControlProblem?
 
     /// Called once for each request. The inputs of a request share the limits of a check.

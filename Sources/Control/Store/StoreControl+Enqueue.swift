@@ -115,16 +115,14 @@ extension StoreControl {
     }
 
     /// Returns the answer to an earlier request with the same key, which stays valid even if definitions or files have
-    /// changed
-    /// since then. The store also looks up keys, but only for requests that can still be planned.
+    /// changed since then. The store also looks up keys, but only for requests that can still be planned.
     private func earlierAnswer(
         to submission: Submission, insteadOf problem: ControlProblem
     ) async throws(ControlProblem) -> SubmissionAnswer? {
         guard let key = submission.keyByContent else { return nil }
         let outcome = try await asked { () throws(StoreError) in try await store.outcome(of: key) }
         // A caller whose file is outside the roots first sends the file to the spool. Only its next request equals the
-        // earlier
-        // one.
+        // earlier one.
         if case .refused? = outcome, problem.code == .outsideRoots { return nil }
         return outcome.map(SubmissionAnswer.init)
     }

@@ -3,10 +3,8 @@ import Jobs
 /// The verbs of Halyard, which the control socket offers and the command line uses.
 ///
 /// There are two implementations: a client of the daemon's socket, behind which the daemon has a ``StoreControl`` of
-/// its store,
-/// and, if no daemon runs, a ``StoreControl`` of the database whose lock the caller holds. Each verb is atomic, and a
-/// change
-/// that it reports as done survives a power cut.
+/// its store, and, if no daemon runs, a ``StoreControl`` of the database whose lock the caller holds. Each verb is
+/// atomic, and a change that it reports as done survives a power cut.
 public protocol JobControl: Sendable {
     /// The path of the database, as its user names it; nil before the daemon's first answer.
     var databasePath: String? { get }
@@ -17,8 +15,7 @@ public protocol JobControl: Sendable {
     /// submissions.
     ///
     /// If it cannot continue, the submissions accepted so far stay accepted, and the rest are refused with the reason.
-    /// It throws
-    /// only if nothing was accepted.
+    /// It throws only if nothing was accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
     /// Enqueues submissions given as JSON and returns one answer for each.
     func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer]
@@ -33,8 +30,7 @@ public protocol JobControl: Sendable {
     /// - Throws: `unavailable`, for example if the daemon stops during the wait. Call it again when the daemon is back.
     func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult?
     /// Cancels jobs together, so that none is skipped or started because of another, and returns one answer for each,
-    /// in order.
-    /// The daemon cancels up to 10,000 jobs together; a longer list is divided.
+    /// in order. The daemon cancels up to 10,000 jobs together; a longer list is divided.
     func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer]
     /// Enqueues a new job that repeats a finished one, with the stored results of its dependencies as inputs.
     ///
@@ -69,13 +65,11 @@ public protocol JobControl: Sendable {
     /// - Parameter create: Whether to create a queue that does not exist. Otherwise the change is refused.
     func change(_ queue: QueueChange, create: Bool) async throws(ControlProblem) -> QueueRecord
     /// Removes a queue. It is refused while open jobs, definitions, graph definitions or schedules name the queue.
-    /// Final jobs of
-    /// the queue stay. A job that an operation's code enqueues creates the queue again.
+    /// Final jobs of the queue stay. A job that an operation's code enqueues creates the queue again.
     func removeQueue(_ name: String) async throws(ControlProblem)
     func definitions() async throws(ControlProblem) -> DefinitionSet
     /// Returns only the parts that an enqueue by this name needs: the definition or graph definition, the definitions
-    /// of its
-    /// nodes, their kinds and queues. Throws `unknownDefinition` if there is none of that name.
+    /// of its nodes, their kinds and queues. Throws `unknownDefinition` if there is none of that name.
     func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet
     /// Checks the whole document and, unless `dryRun` is set, stores it completely.
     func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine]
@@ -104,8 +98,7 @@ public protocol JobControl: Sendable {
     /// Stores a file for a later job. The file is durable when the call returns.
     ///
     /// - Returns: The name for the input's `file` field, `spool:…`. The file is removed when no job needs it any more:
-    ///   when its
-    ///   job has succeeded or has been pruned, or after a day if no job ever named it.
+    ///   when its job has succeeded or has been pruned, or after a day if no job ever named it.
     func spool<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8]

@@ -3,8 +3,7 @@ import OperationTypes
 import Synchronization
 
 /// The changes in a scope that have not been reported yet. Each job is contained once, however often it changed, so
-/// that a slow
-/// reader costs little and gets the present state.
+/// that a slow reader costs little and gets the present state.
 final class WatchMailbox: Sendable {
     enum Item: Hashable {
         case job(JobID)

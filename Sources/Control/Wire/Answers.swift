@@ -18,8 +18,7 @@ public enum SubmissionAnswer: Sendable, Hashable {
 
 extension JobControl {
     /// Accepts one submission completely or not at all. A key that was already used for the same request returns the
-    /// first
-    /// receipt, so a retry with a key is safe.
+    /// first receipt, so a retry with a key is safe.
     public func enqueue(_ submission: Submission) async throws(ControlProblem) -> EnqueueReceipt {
         guard let answer = try await enqueue([submission]).first else {
             throw ControlProblem(.internal, "A submission was not answered. Please report this.")

@@ -1,8 +1,7 @@
 import Jobs
 
 /// The header in every answer on the control socket that names the database's file. A caller that follows a job can
-/// read the
-/// job's result there after the daemon has exited.
+/// read the job's result there after the daemon has exited.
 public enum DatabaseHeader {
     public static let name = "Halyard-Database"
 

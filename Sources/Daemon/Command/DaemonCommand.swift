@@ -64,8 +64,7 @@ public struct DaemonCommand: ParsableCommand {
     /// thread.
     ///
     /// - Parameter kinds: Your own kinds, in addition to the built-in ones. If two kinds have the same name, the
-    ///   process ends
-    ///   with status 78.
+    ///   process ends with status 78.
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
         DocumentSandbox.runIfAsked()
         umask(0o027)

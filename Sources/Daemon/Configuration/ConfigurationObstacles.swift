@@ -5,8 +5,7 @@ import Kinds
 import SQLiteStore
 
 /// The reasons, each with its key, why the daemon could not start with a configuration on this machine. The check only
-/// reads;
-/// it creates and changes nothing.
+/// reads; it creates and changes nothing.
 struct ConfigurationObstacles: Sendable, Hashable {
     /// The caller of the check.
     enum Onlooker: Hashable {

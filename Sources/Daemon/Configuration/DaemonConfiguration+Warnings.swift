@@ -9,8 +9,7 @@ extension DaemonConfiguration {
     }
 
     /// Problems that do not prevent a start: each job checks its folders again, so a disk or the administrator may add
-    /// them
-    /// later.
+    /// them later.
     var warnings: [String] {
         let roots = upload.roots.compactMap { root in
             problem(ofFolder: root).map { "upload.roots: \($0) nothing in it can be sent until it can" }

@@ -5,8 +5,7 @@ import Logging
 import Synchronization
 
 /// Checks the definitions of the store at the start, on a reload, and when they change. Problems are stored by name and
-/// logged;
-/// the other definitions stay usable.
+/// logged; the other definitions stay usable.
 final class DefinitionKeeper: Sendable {
     private let store: any JobStore
     private let logger: Logger

@@ -3,8 +3,7 @@ import OperationTypes
 import Synchronization
 
 /// A kind whose configuration can be replaced while jobs run. A run keeps the configuration with which it began; the
-/// next run
-/// uses the new one.
+/// next run uses the new one.
 struct LiveKind<Base: Kind>: Kind {
     typealias Accepted = Base.Accepted
     typealias Offered = Base.Offered

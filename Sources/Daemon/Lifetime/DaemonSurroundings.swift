@@ -4,8 +4,7 @@ import SQLiteStore
 import Systemd
 
 /// The parts of a daemon that its process provides. The defaults are for tests: no notifications, no signal handling,
-/// and the
-/// socket from the configuration.
+/// and the socket from the configuration.
 public struct DaemonSurroundings: Sendable {
     public var notifier = Notifier(nil)
     /// Kinds in addition to the built-in ones. Names must be unique.

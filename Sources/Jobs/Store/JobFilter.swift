@@ -197,8 +197,7 @@ public struct DefinitionSet: Sendable, Hashable {
     }
 
     /// Returns the parts that an enqueue by this name needs: the definition or graph definition, the definitions of its
-    /// nodes, their kinds and queues.
-    /// Returns nil if there is none of that name.
+    /// nodes, their kinds and queues. Returns nil if there is none of that name.
     public func part(for name: String) -> DefinitionSet? {
         let graphs = graphs.filter { $0.definition.name == name }
         let names = Set([name] + graphs.flatMap { $0.definition.nodes.map(\.definition) })

@@ -18,8 +18,7 @@ public protocol JobStore: Sendable {
     /// callers do not wait. Some jobs may run before all are written. This returns when all are written.
     ///
     /// A job starts as `blocked` if a dependency is open, otherwise as `scheduled` if its time is in the future,
-    /// otherwise as
-    /// `ready`. It is `skipped` at once if a dependency has already failed its condition.
+    /// otherwise as `ready`. It is `skipped` at once if a dependency has already failed its condition.
     func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome]
 
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
@@ -62,8 +61,7 @@ public protocol JobStore: Sendable {
 
     func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
     /// Removes an unused queue. Its final jobs stay and still name it. ``change(_:now:)-(QueueChange,_)`` creates a new
-    /// queue
-    /// of the same name, and so does the end of an attempt whose children name it.
+    /// queue of the same name, and so does the end of an attempt whose children name it.
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
     /// Stores the descriptions of the daemon's kinds, for people and for programs that check inputs without the kinds'
@@ -87,15 +85,13 @@ public protocol JobStore: Sendable {
     /// not told.
     func plan(_ timings: [ScheduleTiming]) async throws(StoreError)
     /// Enqueues a schedule's work and moves the schedule to its next time in one transaction: never twice for one time,
-    /// and never one
-    /// without the other.
+    /// and never one without the other.
     func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome
     /// Enqueues a schedule's work now, even if the schedule is paused. Its times do not change. Returns nil if there is
     /// no such schedule.
     func run(schedule name: String, _ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome?
     /// Pauses or resumes a schedule. Times during the pause are skipped; after a resume, times from `now` on count.
-    /// Returns nil
-    /// if there is no such schedule.
+    /// Returns nil if there is no such schedule.
     func setPaused(_ isPaused: Bool, schedule name: String, now: Timestamp) async throws(StoreError) -> ScheduleRecord?
 
     // MARK: Reading

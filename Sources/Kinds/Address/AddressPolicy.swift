@@ -1,10 +1,8 @@
 /// The hosts, addresses and ports that the client may connect to.
 ///
 /// An address is refused if a special-purpose registry lists it (RFC 6890 and its successors: loopback, private,
-/// link-local,
-/// shared, multicast, documentation, reserved, …), or if it is an IPv6 address that represents an IPv4 address by
-/// mapping or
-/// translation. A port is refused if it is not in ``ports``. An ``AllowRule`` permits both.
+/// link-local, shared, multicast, documentation, reserved, …), or if it is an IPv6 address that represents an IPv4
+/// address by mapping or translation. A port is refused if it is not in ``ports``. An ``AllowRule`` permits both.
 public struct AddressPolicy: Sendable, Hashable {
     /// The permitted ports of public addresses.
     public var ports: Set<UInt16>

@@ -20,8 +20,7 @@ extension OutgoingResponse {
     /// before that.
     ///
     /// - Parameter keepsPart: Whether to return the received part if the connection ends before the body does, since
-    ///   some
-    ///   servers announce wrong lengths. By default that is a failure.
+    ///   some servers announce wrong lengths. By default that is a failure.
     func readDecoded(
         upTo limit: Int, received: Int, keepsPart: Bool = false,
         until isEnough: ([UInt8]) async throws(KindFailure) -> Bool = { _ in false }

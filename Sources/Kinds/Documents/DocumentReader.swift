@@ -6,10 +6,8 @@ import Synchronization
 /// Reads documents that servers sent: pages, pictures and PDFs.
 ///
 /// A hostile document may crash a parser or take control of it. A long-running program therefore reads documents in
-/// sandboxes:
-/// child processes that can only compute (``Place/thisProgram``). If a document crashes its sandbox or keeps it busy
-/// until the
-/// deadline, the program continues, and the job of that document fails with `document_unreadable`.
+/// sandboxes: child processes that can only compute (``Place/thisProgram``). If a document crashes its sandbox or keeps
+/// it busy until the deadline, the program continues, and the job of that document fails with `document_unreadable`.
 public final class DocumentReader: Sendable {
     public enum Place: Sendable, Hashable {
         /// This process, for programs that exit after their work.

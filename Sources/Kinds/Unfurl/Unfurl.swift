@@ -4,8 +4,7 @@ import OperationTypes
 /// Follows a link to its final address.
 ///
 /// It sends HEAD, and GET if HEAD is refused or proves nothing, and reads the head of the final page. Each run sends
-/// the
-/// requests again and changes nothing.
+/// the requests again and changes nothing.
 public struct Unfurl: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = Link

@@ -14,8 +14,7 @@ extension Upload {
             /// One POST of a form, the file in one of its fields.
             case form
             /// S3 and compatible servers. Requests are signed with the credential `ACCESS:SECRET[:TOKEN]`; large files
-            /// are sent
-            /// in parts.
+            /// are sent in parts.
             case s3
             /// tus 1.0: `to` is the server's creation address.
             case tus

@@ -13,18 +13,14 @@ public struct UploadConfiguration: Sendable {
     public var maxBytes: Int64 = 5 << 40
 
     /// The folder in which running uploads record their progress, each in one small file, so that they continue after a
-    /// restart.
-    /// It is created if it is missing, and only the daemon may write to it. ``Upload/takeBack(asking:)`` removes the
-    /// files of
-    /// ended jobs. Without a folder, an interrupted upload starts over.
+    /// restart. It is created if it is missing, and only the daemon may write to it. ``Upload/takeBack(asking:)``
+    /// removes the files of ended jobs. Without a folder, an interrupted upload starts over.
     public var checkpoints: String?
     /// The most bytes that one request of a resumable upload, or up to four parallel parts for S3, may contain. An
-    /// interruption
-    /// costs at most that much.
+    /// interruption costs at most that much.
     public var chunkBytes: Int64 = 64 << 20
     /// The size of a part of a multipart upload to S3, in bytes, at least 5 MiB. Parts are larger if the file would
-    /// have more
-    /// than 10,000 of them.
+    /// have more than 10,000 of them.
     public var partBytes: Int64 = 8 << 20
     /// The memory for data in transit, for all uploads together, in bytes. Each request always has 32 KiB.
     public var bufferBytes = 32 << 20

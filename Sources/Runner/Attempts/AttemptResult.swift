@@ -33,8 +33,7 @@ extension AttemptEnd.Ending {
     /// Decides what is recorded.
     ///
     /// A value counts even if the operation was told to stop, since the work is done. An error after a request to stop
-    /// is the
-    /// answer to that request, not a failure of its own.
+    /// is the answer to that request, not a failure of its own.
     ///
     /// - Parameters:
     ///   - tries: The number of tries used up before this attempt.

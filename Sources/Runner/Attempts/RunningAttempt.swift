@@ -55,8 +55,7 @@ final class RunningAttempt: Sendable {
     }
 
     /// Whether the job fails for good if this attempt fails with this code. If the attempt was told to stop, only the
-    /// reason for
-    /// that counts.
+    /// reason for that counts.
     func wouldEnd(with code: String, isRetryable: Bool) -> Bool {
         if case .stopped = task.withLock(\.self) { return isStoppedForGood }
         return isLast(code, isRetryable: isRetryable)

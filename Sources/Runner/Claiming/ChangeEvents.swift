@@ -2,8 +2,7 @@ import Jobs
 
 extension ClaimLoop.Event {
     /// Returns the events of one commit for the loop: whether jobs became ready, the next due time, and the running
-    /// jobs to
-    /// cancel.
+    /// jobs to cancel.
     static func events(of changes: [JobChange]) -> [ClaimLoop.Event] {
         var events: [ClaimLoop.Event] = []
         var ready: Set<JobID> = []

@@ -1,8 +1,7 @@
 import Jobs
 
 /// Decides when the runner talks to the store, and what to do with the answers. It turns events into actions, without a
-/// clock
-/// and without I/O.
+/// clock and without I/O.
 ///
 /// - I1: At most one exchange is in flight. Ends and requests during an exchange wait for the next one (group commit).
 /// - I2: There are never more running attempts, including given up ones, than slots.

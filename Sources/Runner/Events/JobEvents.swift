@@ -5,8 +5,7 @@ import Synchronization
 /// Live events of jobs: durable changes and reports of progress.
 ///
 /// The events are not stored: a subscriber receives only events after its subscription, and a subscriber that reads too
-/// slowly
-/// learns how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
+/// slowly learns how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
 public final class JobEvents: Sendable {
     public enum Scope: Sendable, Hashable {
         case all

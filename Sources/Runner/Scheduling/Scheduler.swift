@@ -6,8 +6,7 @@ import Synchronization
 /// Fires the schedules of one store when their times come, until its task is cancelled.
 ///
 /// It sleeps until the next time, and wakes when a schedule changes or the clock is set (P10). The store ensures that
-/// each time
-/// fires only once: see `JobStore.fire(_:now:)`. ``ScheduleRule`` calculates the next time.
+/// each time fires only once: see `JobStore.fire(_:now:)`. ``ScheduleRule`` calculates the next time.
 public final class Scheduler: Sendable {
     /// Plans a schedule's work with the present definitions.
     public typealias Planner = @Sendable (Schedule) async throws(StoreError) -> ScheduledWork

@@ -89,8 +89,7 @@ struct GraphPlan {
     }
 
     /// Returns a job on a cycle, not merely one that depends on a cycle. A walk from dependency to open dependency
-    /// reaches the
-    /// cycle after at most as many steps as there are jobs.
+    /// reaches the cycle after at most as many steps as there are jobs.
     private static func onCycle(_ jobs: [NewJob], open: [Int]) -> Int {
         guard var index = open.firstIndex(where: { $0 > 0 }) else { preconditionFailure("every job was ordered") }
         for _ in jobs.indices {

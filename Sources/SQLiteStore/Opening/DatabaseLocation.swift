@@ -42,8 +42,7 @@ struct DatabaseLocation: Sendable, Hashable {
     }
 
     /// Sets the mode of a file that root creates and gives it to the owner of the database or, without a database, of
-    /// its folder,
-    /// so that the daemon's user can use it later. (SQLite does the same for the WAL.)
+    /// its folder, so that the daemon's user can use it later. (SQLite does the same for the WAL.)
     func giveToOwner(_ descriptor: Int32, mode: mode_t) {
         var owner = stat()
         guard geteuid() == 0, stat(path, &owner) == 0 || stat(directory, &owner) == 0 else { return }

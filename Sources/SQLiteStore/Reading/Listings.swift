@@ -25,8 +25,7 @@ extension Reader {
     }
 
     /// Returns the numbers of the jobs on one page. They are read from the narrowest suitable index: the graph's, the
-    /// states',
-    /// or the table in order of number.
+    /// states', or the table in order of number.
     private func numbers(_ filter: JobFilter) throws(SQLiteError) -> PageNumbers {
         var page = PageNumbers(filter)
         if let graph = filter.graph {

@@ -20,8 +20,7 @@ extension Writer {
     }
 
     /// Fires the schedule once for a time. The move names the expected time, so a second firing for the same time
-    /// changes
-    /// nothing.
+    /// changes nothing.
     func fire(_ firing: ScheduleFiring, now: Timestamp) throws(SQLiteError) -> FiringOutcome {
         let name = firing.timing.name
         guard let time = firing.timing.expected, try move(firing.timing), let record = try schedule(name) else {

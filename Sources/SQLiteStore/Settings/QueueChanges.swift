@@ -26,8 +26,7 @@ extension Writer {
     }
 
     /// Creates the queues that child jobs name, up to the limit of queues. The code of an operation, or an earlier
-    /// plan, may name
-    /// a queue that was removed or never existed, and its success must not be lost because of that.
+    /// plan, may name a queue that was removed or never existed, and its success must not be lost because of that.
     func makeQueues(of children: [NewGraph]) throws(SQLiteError) {
         for child in children {
             for job in child.jobs

@@ -24,8 +24,7 @@ final class GroupCommit: Sendable {
     let logPages = LogPages()
 
     /// - Parameter lock: The database's lock. It is released after the connection closes and before ``close()``
-    ///   returns, so that
-    ///   the caller can open the database again.
+    ///   returns, so that the caller can open the database again.
     init(_ writer: Handover<Writer>, files: StoreFiles, lock: DatabaseLock, options: StoreOptions)
         throws(StoreOpenError)
     {
@@ -225,8 +224,7 @@ private final class CommitLoop: LaneWorker {
         lastLogPages = pages
         guard pages >= checkpointAt else { return }
         // While a long read keeps the log from being copied, each attempt costs as much as the log is long, so not
-        // every commit
-        // tries.
+        // every commit tries.
         checkpointAt = pages + options.checkpointPages
         do throws(SQLiteError) {
             try writer.connection.checkpoint()

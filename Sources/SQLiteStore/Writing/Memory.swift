@@ -1,8 +1,7 @@
 import Jobs
 
 /// The writer's copy of some rows. There is only one writer (P13), so the copy always equals the rows; after a rollback
-/// it is
-/// read again.
+/// it is read again.
 struct Memory {
     /// All queues, including removed ones. There may be many, so no frequent work walks over them (P9).
     var queues: [QueueMemory] = []

@@ -43,8 +43,7 @@ public struct ServiceEnvironment: Sendable, Hashable {
     }
 
     /// The variables for this process alone. With them, a child process could send messages to the manager in the name
-    /// of this
-    /// process or find its secrets.
+    /// of this process or find its secrets.
     public static let privateVariables = [
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
         "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY",
@@ -53,8 +52,7 @@ public struct ServiceEnvironment: Sendable, Hashable {
     /// Reads the environment and removes ``privateVariables`` from it.
     ///
     /// Take passed sockets first (``PassedSocket/takeAll()``). Call it while the process has one thread, since no other
-    /// thread
-    /// may read the environment while it changes.
+    /// thread may read the environment while it changes.
     public static func take() -> ServiceEnvironment {
         let names = [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "INVOCATION_ID", "STATE_DIRECTORY",

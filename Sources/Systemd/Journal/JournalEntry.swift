@@ -26,8 +26,7 @@ struct JournalEntry {
     }
 
     /// The field's name for a key: `HALYARD_JOB` for both `HALYARD_JOB` and `job`. The journal accepts only capital
-    /// letters,
-    /// digits and underscores, at most 64.
+    /// letters, digits and underscores, at most 64.
     static func fieldName(_ key: String) -> String {
         let name = key.utf8.map { byte -> Character in
             switch byte {

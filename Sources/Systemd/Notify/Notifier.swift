@@ -4,8 +4,7 @@ import Synchronization
 /// Sends the service's state to the service manager; does nothing without a manager that listens.
 ///
 /// If the manager is slow, a message that the next one replaces waits for two seconds, and a change of state for half a
-/// minute.
-/// If it still cannot be sent, it is lost and reported to `onFailure`; the service continues.
+/// minute. If it still cannot be sent, it is lost and reported to `onFailure`; the service continues.
 public final class Notifier: Sendable {
     private let socket: DatagramSocket?
     private let lastStatus = Mutex("")

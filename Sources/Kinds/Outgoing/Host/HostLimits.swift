@@ -1,6 +1,5 @@
 /// The limits for each host. The first two do not apply to hosts that an ``AllowRule`` permits, since those belong to
-/// the
-/// administrator.
+/// the administrator.
 public struct HostLimits: Sendable, Hashable {
     /// The number of simultaneous requests to one host by `unfurl` and `enrich` together.
     public var concurrent = 6
@@ -12,8 +11,7 @@ public struct HostLimits: Sendable, Hashable {
     public var rest: Duration = .seconds(30)
 
     /// Whether the first two limits also apply to hosts that an ``AllowRule`` permits. Tests set it, since their hosts
-    /// are on
-    /// loopback.
+    /// are on loopback.
     var sparesNobody = false
 
     public init() {}

@@ -1,12 +1,10 @@
 import NIOSSL
 
 /// Checks that a certificate names the requested host (RFC 9525): its subject alternative names must contain the host's
-/// name
-/// or IP address.
+/// name or IP address.
 ///
 /// NIOSSL's own check is switched off, because it also accepts a certificate for the peer's IP address. A proxy, or a
-/// server
-/// that a forged DNS answer leads to, could impersonate every host with a certificate for its own address.
+/// server that a forged DNS answer leads to, could impersonate every host with a certificate for its own address.
 enum ServerIdentity {
     static func certificate(_ certificate: NIOSSLCertificate, names host: String) -> Bool {
         let names = certificate._subjectAlternativeNames()
@@ -18,8 +16,7 @@ enum ServerIdentity {
 
     /// - Parameters:
     ///   - pattern: The certificate's name. A star as the first label matches any one label; elsewhere it is an
-    ///     ordinary
-    ///     character.
+    ///     ordinary character.
     ///   - host: The requested host in lower case, without a trailing dot.
     static func matches(_ pattern: [UInt8], _ host: String) -> Bool {
         var wanted = labels(Array(host.utf8))[...]

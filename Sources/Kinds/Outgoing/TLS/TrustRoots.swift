@@ -16,8 +16,7 @@ final class TrustRoots: Sendable {
     init(extraFile: String?) { self.extraFile = extraFile }
 
     /// The TLS settings: TLS 1.2 or newer, and a certificate that leads to a trusted authority. ``ServerIdentity``
-    /// checks its
-    /// names.
+    /// checks its names.
     ///
     /// Blocks the first time, for some milliseconds.
     func context() throws(KindFailure) -> NIOSSLContext { try get().context }
