@@ -7,10 +7,9 @@ import OperationTypes
 /// ``Promise``. If the promise is released unresolved, the future stays pending, and attached closures are released
 /// without being called.
 ///
-/// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, transformations on the thread that
-/// resolves the promise. After `observe(on:)` both run through its scheduler. Futures may be used from any thread, so
-/// values
-/// are `Sendable` and closures `@Sendable`.
+/// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, transformations on the thread
+/// that resolves the promise. After `observe(on:)` both run through its scheduler. Futures may be used from any thread,
+/// so values are `Sendable` and closures `@Sendable`.
 ///
 /// Closures may attach to futures and resolve promises. If such calls nest more than 64 deep, the innermost closures
 /// run just before the outermost call on the thread returns.

@@ -6,12 +6,9 @@ import Synchronization
 ///
 /// An input given to the initializer wins. Otherwise, at the start, it is the output of the operation named with
 /// ``addDependency(supplyingInput:)``, or otherwise of the first dependency, in their order, that succeeded with a
-/// value of
-/// type `Input`. If there is no input because a dependency failed, its failure is the ``upstreamFailure``. It also
-/// becomes
-/// this operation's failure, through ``failure(fromUpstream:)``, and `main()` does not run. If the types do not allow
-/// that,
-/// `main()` runs without input.
+/// value of type `Input`. If there is no input because a dependency failed, its failure is the ``upstreamFailure``. It
+/// also becomes this operation's failure, through ``failure(fromUpstream:)``, and `main()` does not run. If the types
+/// do not allow that, `main()` runs without input.
 ///
 /// SAFETY: What this class adds is a mutex.
 open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failure: Error>:

@@ -8,8 +8,7 @@ enum IDNATables {
     static let digits = "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
     /// Each run is its length and a code: 0 (valid), 1 (ignored), 2 (disallowed), 3 and the distance from each code
-    /// point
-    /// to its mapping, or 2 + n and the n code points to which each is mapped.
+    /// point to its mapping, or 2 + n and the n code points to which each is mapped.
     static let mapping = """
         Q20J3P2U10P1213p77014P1XH1013b420111014P1TH2023p714P1QH13_a12014P1WI13`813f41015b1TR8e115b1TR8c115d1TR8e110G3P21\
         073P2Q1013210132101321013210132101321013210132101321013210132101321013210132101321013210132101321013210132101321\
