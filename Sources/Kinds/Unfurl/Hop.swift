@@ -1,25 +1,25 @@
 /// One step on the way to the final address.
 public struct Hop: Codable, Sendable, Hashable {
     public var url: String
-    /// Nil, with status, address and version, for a step that needed no request.
+    /// The request's method. Like status, address and version, it is nil for a step that needed no request.
     public var method: String?
     public var status: Int?
     /// The IP address that answered.
     public var address: String?
-    /// The version of HTTP that it spoke: `1.1`, `2`.
+    /// The version of HTTP: `1.1` or `2`.
     public var version: String?
-    /// From the request to the answer's headers, connecting included.
+    /// The time from the request to the answer's headers, including the time to connect.
     public var durationMs: Int64
-    /// What led on from here; nil for the last one.
+    /// How the next address was found; nil for the last hop.
     public var via: Via?
 
     public enum Via: String, Codable, Sendable {
         case location
         case refreshHeader = "refresh_header"
         case metaRefresh = "meta_refresh"
-        /// The address held its target.
+        /// The address contained its target.
         case wrapper
-        /// The host is known to be reached by https only.
+        /// The host is known to require https.
         case strictTransport = "strict_transport"
     }
 

@@ -1,11 +1,11 @@
 import NIOHTTP1
 
-/// What an answer's status and `Location` say about where to go (RFC 9110, 15.4).
+/// Finds a redirect's target from the answer's status and `Location` (RFC 9110, 15.4).
 enum Redirect {
-    /// 300, 304 and 305 are not followed: they offer choices, say nothing changed, or name a proxy.
+    /// Whether a status is followed. 300, 304 and 305 are not: they offer choices, report no change, or name a proxy.
     static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    /// - Returns: The target; it inherits the fragment when it has none of its own.
+    /// - Returns: The target. It inherits the fragment if it has none.
     static func target(of response: OutgoingResponse) throws(KindFailure) -> WebURL {
         let url = response.url
         let given = response.headers["location"].map(\.trimmingSpaces)
@@ -31,16 +31,18 @@ enum Redirect {
     }
 }
 
-/// The way so far: refuses to go on for ever.
+/// The hops so far, with limits that end every chain.
 ///
-/// 1. Every hop is recorded. 2. No address is visited twice with the same cookies. 3. At most `limit` redirects are followed.
+/// 1. Every hop is recorded.
+/// 2. No address is visited twice with the same cookies.
+/// 3. At most `limit` redirects are followed.
 struct RedirectTrail: Sendable {
     private(set) var hops: [Hop] = []
     private(set) var cookies = CookieJar()
     private var visited: Set<String> = []
     private(set) var redirects = 0
     private(set) var isDowngraded = false
-    /// Pages that refreshed to themselves.
+    /// The pages that refreshed to themselves.
     private var renewed: Set<String> = []
     let limit: Int
 
@@ -52,21 +54,23 @@ struct RedirectTrail: Sendable {
         cookies.take(from: response)
     }
 
-    /// The same address was asked again with another method: one hop, told by its last answer.
+    /// Replaces the last hop by the answer to a second request for the same address with another method.
     mutating func replaceLast(_ response: OutgoingResponse, method: HTTPMethod) {
         hops.removeLast()
         record(response, method: method)
     }
 
-    /// A step from one address to the next that needs no request.
+    /// Adds a step from one address to the next that needs no request.
     mutating func step(from: WebURL, to: WebURL, via: Hop.Via) throws(KindFailure) {
         hops.append(Hop(unasked: from))
         visited.insert(key(from))
         try follow(from: from, to: to, via: via)
     }
 
-    /// Whether a refresh from one address to another leads on. One to itself does when the cookies have changed since it was
-    /// asked: that is a page to wait at. But only once: a page that renews itself may set new cookies each time.
+    /// Whether to follow a refresh. A refresh of a page to itself is followed if the cookies have changed since the
+    /// request, since
+    /// that may be a waiting page. It is followed only once, since a page that reloads itself may set new cookies each
+    /// time.
     mutating func leadsOn(from: WebURL, to: WebURL) -> Bool {
         guard from.withoutFragment == to.withoutFragment else { return true }
         return !visited.contains(key(to)) && renewed.insert("\(to.withoutFragment)").inserted

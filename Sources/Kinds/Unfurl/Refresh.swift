@@ -1,6 +1,6 @@
-/// `Refresh: 0; url=…`, as header and as meta element, by the steps of the HTML standard.
+/// Parses `Refresh: 0; url=…`, as a header or a meta element, according to the HTML standard.
 enum Refresh {
-    /// A longer wait is a page that renews itself, not a redirect.
+    /// The longest wait of a redirect. A longer wait means that the page reloads itself.
     static let maxSeconds = 5
 
     static func target(in text: String, base: WebURL) -> WebURL? {
@@ -27,7 +27,7 @@ enum Refresh {
             rest = rest[..<(rest.firstIndex(of: quote) ?? rest.endIndex)]
         }
         guard !rest.isEmpty else { return nil }
-        // An address that cannot be followed is no redirect.
+        // An invalid address is not a redirect.
         guard var url = try? WebURL(parsing: String(rest), base: base) else { return nil }
         if url.fragment == nil { url.fragment = base.fragment }
         return url

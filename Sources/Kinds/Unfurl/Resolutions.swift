@@ -1,15 +1,16 @@
 import Jobs
 import Synchronization
 
-/// What links resolved to lately, and who is resolving one right now: many jobs for one link ask its server once.
+/// The recent answers for links, and the resolutions that are running now, so that many jobs for one link send one
+/// request.
 ///
-/// Failures that a retry may help are not kept.
+/// Failures that a retry may solve are not kept.
 final class Resolutions: Sendable {
     struct Key: Hashable, Sendable {
         var url: String
         var limit: Int
         var readsPage: Bool
-        /// Who may wait long does not join one that may not.
+        /// The time limit. A caller with a long limit does not join a resolution with a short one.
         var timeout: Duration
     }
 
@@ -18,7 +19,7 @@ final class Resolutions: Sendable {
     private struct Flight {
         let id: UInt64
         let task: Task<Void, Never>
-        /// Those who wait share the work, and so the record of where it went.
+        /// The connections of the resolution, which all waiting callers record.
         let connections: ConnectionLog?
         let stopwatch: Stopwatch
         var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
@@ -30,7 +31,7 @@ final class Resolutions: Sendable {
         var lastID: UInt64 = 0
     }
 
-    /// Of the addresses of one answer: a chain of longer ones is not kept.
+    /// The size of all addresses of one answer above which the answer is not kept.
     private static let maxBytes = 32 << 10
 
     private let state = Mutex(State())
@@ -56,7 +57,7 @@ final class Resolutions: Sendable {
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isCancelled = state.withLock { state in
-                    // Looked at under the lock: a cancellation after this finds the entry below.
+                    // Checked under the lock, so that a later cancellation finds the entry below.
                     if Task.isCancelled { return true }
                     if state.flights[key] == nil { state.flights[key] = begin(key, waiter, resolve) }
                     state.flights[key]?.waiting[waiter] = continuation
@@ -72,10 +73,10 @@ final class Resolutions: Sendable {
         return try answer.get()
     }
 
-    /// - Parameter id: Of the one who asked first.
+    /// - Parameter id: The number of the first caller.
     private func begin(_ key: Key, _ id: UInt64, _ resolve: @escaping @Sendable (Stopwatch) async -> Answer) -> Flight {
         let stopwatch = Stopwatch()
-        // Ends with its answer, for everybody who asked; cancelled when the last of them is.
+        // The task resolves the link for all waiting callers. It is cancelled when the last of them is.
         let connections = ConnectionLog.current.map { ConnectionLog(now: $0.now) }
         let task = ConnectionLog.$current.withValue(connections) {
             Task { self.land(key, id, await resolve(stopwatch)) }
@@ -83,10 +84,10 @@ final class Resolutions: Sendable {
         return Flight(id: id, task: task, connections: connections, stopwatch: stopwatch)
     }
 
-    /// The address whose host lets the one who is resolving this wait for a turn.
+    /// The address of the host for whose limits the resolution waits.
     func crowdedPlace(of key: Key) -> WebURL? { state.withLock { $0.flights[key]?.stopwatch }?.waitingFor }
 
-    /// How many wait for the answer that is being found, for tests.
+    /// The number of callers that wait for the answer, for tests.
     func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting.count ?? 0 } }
 
     private func kept(_ key: Key) -> Answer? {
@@ -105,7 +106,7 @@ final class Resolutions: Sendable {
         case .failure(let failure): lifetime = failure.isRetryable ? .zero : min(configuration.keeps, .seconds(30))
         }
         let waiting = state.withLock { state in
-            // One that everybody left may end after the next one has begun.
+            // A resolution that all callers have left may end after the next one has begun.
             let flight = state.flights[key]?.id == id ? state.flights.removeValue(forKey: key) : nil
             if lifetime > .zero, answer.urlBytes <= Self.maxBytes { keep(answer, at: key, for: lifetime, in: &state) }
             return flight?.waiting ?? [:]
@@ -134,7 +135,7 @@ final class Resolutions: Sendable {
 }
 
 extension Resolutions.Answer {
-    /// What it costs to keep.
+    /// The size of the answer's addresses.
     fileprivate var urlBytes: Int {
         switch self {
         case .success(let output): output.hops.reduce(0) { $0 + $1.url.utf8.count }

@@ -1,27 +1,31 @@
-/// A list of tracking parameters as an administrator keeps it, or takes from those who publish one.
+/// A list of tracking parameters, written by the administrator or published by others.
 ///
-/// A line is `NAME`, or `HOST NAME` for one site and what is beneath it; `*` at the end of a name stands for any ending. Lines of
-/// filter lists are understood too: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and both after `@@` for what is kept. What
-/// begins with `#`, `!` or `[` says nothing.
+/// A line is `NAME`, or `HOST NAME` for one site and its subdomains; `*` at the end of a name matches any ending. Some
+/// lines of
+/// filter lists are also supported: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and both after `@@` for
+/// exceptions. Lines
+/// that begin with `#`, `!` or `[` are ignored.
 ///
-/// A rule that cannot be followed exactly drops less than it says, never more: one that drops is left out, and one that keeps
-/// keeps at least what it says.
+/// If a rule is not supported exactly, fewer parameters are removed, never more: a rule that removes is left out, and
+/// an
+/// exception keeps at least the parameters that it names.
 public struct TrackingList: Sendable, Hashable {
     struct Rule: Sendable, Hashable {
         var host: String?
         var name: String
-        /// Whether the parameter is kept there.
+        /// Whether the rule is an exception, which keeps the parameter.
         var isException = false
     }
 
     private(set) var rules: [Rule] = []
-    /// Lines of filter lists that were left out: they are about something else, or say more than a name and a host (regular
-    /// expressions, kinds of requests).
+    /// The number of ignored lines of filter lists: lines that are not about parameters, or that contain more than a
+    /// name and a
+    /// host (regular expressions, types of requests).
     public private(set) var skipped = 0
 
     public var count: Int { rules.count }
 
-    /// A line that is none of these.
+    /// A line that is not valid.
     public struct Problem: Error, Sendable, Hashable {
         public var line: Int
     }
@@ -44,7 +48,7 @@ public struct TrackingList: Sendable, Hashable {
     }
 
     private static func filter(_ line: String) -> Rule? {
-        // A regular expression may hold a `$` of its own.
+        // A regular expression may contain another `$`.
         guard
             let mark = ["$removeparam", "$queryprune", ",removeparam", ",queryprune"].compactMap({
                 line.firstRange(of: $0)
@@ -61,7 +65,7 @@ public struct TrackingList: Sendable, Hashable {
             switch parts[0] {
             case "removeparam", "queryprune": name = parts.count == 2 ? parts[1] : "*"
             case "doc", "document", "important": break
-            // It takes back a rule; that its parameter is kept there is at least that.
+            // `badfilter` cancels a rule. Keeping the rule's parameter achieves at least that.
             case "badfilter": isException = true
             default: isExact = false
             }
@@ -79,13 +83,13 @@ public struct TrackingList: Sendable, Hashable {
         return Rule(host: host, name: String(name))
     }
 
-    /// Not a regular expression, not all but one, and not all.
+    /// Whether the text is a plain name, not a regular expression, a negation or `*`.
     private static func isName(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.count <= 100 && !"/~".contains(text.first ?? "/") && text != "*"
             && !text.dropLast().contains("*") && !text.contains { "&=#?|^".contains($0) }
     }
 
-    /// `*.` before it says nothing more.
+    /// Parses a domain. A leading `*.` is ignored, since rules include subdomains.
     private static func domain(_ text: some StringProtocol) -> String? {
         let bare = text.hasPrefix("*.") ? String(text.dropFirst(2)) : String(text)
         return bare.contains("*") ? nil : WebHost(parsing: bare)?.lookupName

@@ -1,6 +1,8 @@
-/// Which query parameters follow people and never choose the page: those that are well known, and an administrator's own.
+/// The query parameters that track people and do not select the page: well-known ones, and the administrator's.
 public struct TrackingRules: Sendable, Hashable {
-    /// Names, or beginnings that end in `*`. Kept short on purpose: a parameter that some site needs is not here.
+    /// The well-known names; `*` at the end matches any ending. The list is short on purpose: it contains no parameter
+    /// that some
+    /// site needs.
     public static let known = [
         // Campaigns (Google Analytics, Matomo, Piwik, HubSpot, Adobe).
         "utm_*", "mtm_*", "pk_*", "piwik_*", "hsa_*", "_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp", "hsCtaTracking",
@@ -30,13 +32,13 @@ public struct TrackingRules: Sendable, Hashable {
     }
 
     private var everywhere = Names()
-    /// By host, for itself and everything beneath it.
+    /// The parameters to remove by host, for the host and its subdomains.
     private var dropped: [String: Names] = [:]
     private var kept: [String: Names] = [:]
 
     public init() { add(Self.known) }
 
-    /// - Parameter names: Dropped everywhere; `*` at the end stands for any ending.
+    /// - Parameter names: The parameters to remove on all hosts; `*` at the end matches any ending.
     public mutating func add(_ names: [String]) {
         for name in names { everywhere.add(name) }
     }
@@ -51,7 +53,7 @@ public struct TrackingRules: Sendable, Hashable {
         }
     }
 
-    /// - Returns: The same address without those parameters; what is kept is kept byte for byte.
+    /// - Returns: The same address without those parameters. All other bytes stay the same.
     func clean(_ url: WebURL) -> WebURL {
         guard let query = url.query else { return url }
         let hosts = Self.domains(of: url.host.lookupName)
@@ -66,7 +68,7 @@ public struct TrackingRules: Sendable, Hashable {
         return cleaned
     }
 
-    /// `a.b.c`, `b.c` and `c`.
+    /// Returns a host and its parent domains: `a.b.c`, `b.c` and `c`.
     private static func domains(of host: String) -> [String] {
         var domains = [host]
         while let (_, rest) = domains[domains.count - 1].cut(at: ".") { domains.append(rest) }

@@ -34,7 +34,7 @@ public struct Unfurl: Kind {
         try Self.check(limit, of: "max_redirects")
         try Self.check(input.timeoutMs, of: "timeout_ms")
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
-        // Of its own, since everybody who asks meanwhile waits for it with a limit of theirs.
+        // The resolution has its own limit, since later callers wait for it with theirs.
         let longest = max(timeout, configuration.timeout)
         let key = Resolutions.Key(
             url: "\(start)", limit: limit, readsPage: input.readPage ?? true, timeout: longest)
@@ -64,14 +64,14 @@ public struct Unfurl: Kind {
 }
 
 extension WebURL {
-    /// The address of an input's field.
+    /// Parses the address in a field of an input.
     init(input text: String?, field: String) throws(KindFailure) {
         guard let text else { throw .invalid(field, "is missing; name an address, or let a dependency give it") }
         do throws(WebURLProblem) { try self.init(parsing: text) } catch { throw .invalidURL(error, field: field) }
     }
 }
 
-/// Why a run of `unfurl` or `enrich` would refuse an input whatever happens until then; nil where it may work.
+/// Returns the reason why `unfurl` or `enrich` would always refuse an input, or nil if it may work.
 public func pageRefusal(of planned: PlannedInput) -> KindFailure? {
     guard let url = JSONObject(planned.input)?["url"]?.decodedString else { return nil }
     do throws(KindFailure) {

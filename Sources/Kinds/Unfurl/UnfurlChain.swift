@@ -1,7 +1,7 @@
 import NIOHTTP1
 import OperationTypes
 
-/// One link being followed.
+/// The resolution of one link.
 struct UnfurlChain: Sendable {
     let client: OutgoingClient
     let configuration: UnfurlConfiguration
@@ -11,10 +11,10 @@ struct UnfurlChain: Sendable {
     let context: OperationContext
     let stopwatch: Stopwatch
 
-    /// What one answer says.
+    /// The next step after one answer.
     private enum Step: Sendable {
         case follow(WebURL, via: Hop.Via)
-        /// HEAD was refused, or what it said proves nothing.
+        /// HEAD was refused, or its answer proves nothing.
         case askWithGet
         case final(Final)
     }
@@ -29,7 +29,7 @@ struct UnfurlChain: Sendable {
         do throws(KindFailure) {
             return try await resolve(start, with: .HEAD)
         } catch {
-            // Some servers send HEAD in circles and answer GET.
+            // Some servers redirect HEAD in a loop but answer GET.
             guard error.reason == .redirectLoop else { throw error }
             return try await resolve(start, with: .GET)
         }
@@ -65,7 +65,7 @@ struct UnfurlChain: Sendable {
                 return Unfurl.Output(
                     finalURL: "\(url)", status: final.status, contentType: final.contentType,
                     canonicalURL: final.page.canonical.flatMap {
-                        // A canonical address that cannot be read is the page's mistake; it is left out.
+                        // An invalid canonical address is the page's mistake and is left out.
                         try? WebURL(parsing: $0, base: final.page.base(at: url)).description
                     }, cleanedURL: "\(configuration.tracking.clean(url))",
                     title: final.page.title, isDowngraded: trail.isDowngraded, hops: trail.hops)
@@ -97,7 +97,7 @@ struct UnfurlChain: Sendable {
                 }
             }
         } catch {
-            // Some servers drop the connection, stay silent, or answer something that is not HTTP, when they see HEAD.
+            // For HEAD, some servers drop the connection, stay silent, or send an answer that is not HTTP.
             let mayBeTheMethod = [.connectionLost, .protocolError, .timeout].contains(error.reason)
             guard method == .HEAD, mayBeTheMethod else { throw error }
             return .askWithGet
@@ -126,7 +126,8 @@ struct UnfurlChain: Sendable {
         }
         let type = response.headers["content-type"].first
         if method == .HEAD {
-            // HEAD is often refused or answered carelessly; only a success that names its type, and is no wall, is believed.
+            // Servers often refuse HEAD or answer it carelessly. Only a success with a type that is not a wall is
+            // believed.
             guard response.isSuccess, type != nil, Wall.failure(response, title: nil) == nil else { return .askWithGet }
             return readsPage && PageHead.isPage(type)
                 ? .askWithGet : .final(Final(status: response.status, contentType: type))
@@ -152,11 +153,11 @@ struct UnfurlChain: Sendable {
         return .final(final)
     }
 
-    /// The head, and the rest too when the head does not say what the page is: then it may be a wall.
+    /// Reads the page's head, and the rest, too, if the head does not describe the page, which may then be a wall.
     private func readHead(
         of response: OutgoingResponse
     ) async throws(KindFailure) -> (bytes: [UInt8], isCut: Bool) {
-        // A wall is small.
+        // Walls are small, so a long page is not read further.
         let announced = response.headers["content-length"].first.flatMap { Int($0) } ?? 0
         var head = HeadScanner()
         var wantsAll = false
@@ -172,7 +173,7 @@ struct UnfurlChain: Sendable {
 }
 
 extension OutgoingRequest {
-    /// A request for a page, as `unfurl` and `enrich` make it.
+    /// The request for a page by `unfurl` and `enrich`.
     static func page(_ method: HTTPMethod, _ url: WebURL, cookies: CookieJar) -> OutgoingRequest {
         var request = OutgoingRequest(method: method, url: url)
         request.headers = [

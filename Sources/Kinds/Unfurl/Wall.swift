@@ -1,10 +1,11 @@
 import NIOHTTP1
 
-/// Recognises what stands in front of a page: robot checks, consent pages, log-in walls, and "not found" that calls itself a
-/// success. Better no answer than a wrong one.
+/// Recognizes pages that a server sends instead of the requested one: robot checks, consent pages, log-in walls, and
+/// "not found"
+/// pages with a successful status. A failure is better than a wrong answer.
 enum Wall {
-    /// - Parameter title: Of the page, if it was read.
-    /// - Parameter page: Without it, a title that pages of all kinds may have counts only with a status that refuses.
+    /// - Parameter title: The page's title, if it was read.
+    /// - Parameter page: The page's signs. Without them, an ambiguous title counts only with a failing status.
     static func failure(_ response: OutgoingResponse, title: String?, page: PageSigns? = nil) -> KindFailure? {
         guard
             let what = sign(of: response.headers, status: response.status) ?? place(response.url)
@@ -15,7 +16,7 @@ enum Wall {
             status: response.status, url: response.url)
     }
 
-    /// Whether a wall may have this title, as pages may that are written about one.
+    /// Whether a wall may have this title. A page about walls may have it, too.
     static func suspects(_ title: String?) -> Bool {
         let title = title?.lowercased() ?? ""
         return [robotTitles, robotWords, missingTitles, missingWords].joined().contains { begins(title, with: $0) }
@@ -61,7 +62,7 @@ enum Wall {
         host == parent || host.hasSuffix("." + parent)
     }
 
-    /// No title condemns a page by itself: pages are written about robot checks, too.
+    /// Recognizes a wall by title and signs. A title alone is not enough, since some pages are about robot checks.
     private static func named(_ title: String?, _ page: PageSigns?, _ status: Int) -> String? {
         let title = title?.lowercased() ?? ""
         let isRefusal = status >= 400 || status == 202
@@ -79,7 +80,7 @@ enum Wall {
         return page?.isUnlisted == true || isBare(page, isSure: isSurelyMissing) ? "a \"not found\" page" : nil
     }
 
-    /// A page that asks for consent before it leads on, and says nothing else.
+    /// Recognizes a page without other content that asks for consent before it leads to the requested page.
     private static func consent(_ title: String?, _ page: PageSigns?, _ url: WebURL) -> String? {
         guard let page, !page.describesItself, page.textBytes < 5000 else { return nil }
         let title = title?.lowercased() ?? ""
@@ -98,7 +99,9 @@ enum Wall {
         title == words || [" |", " -", " –"].contains { title.hasPrefix(words + $0) }
     }
 
-    /// Whether the page has next to nothing of its own. - Parameter isSure: Whether something else says that it is a wall.
+    /// Whether the page has almost no content of its own.
+    ///
+    /// - Parameter isSure: Whether other signs already show that the page is a wall.
     private static func isBare(_ page: PageSigns?, isSure: Bool) -> Bool {
         guard let page else { return isSure }
         return !page.isCut && !page.describesItself && page.textBytes < (isSure || page.hasChallenge ? 1500 : 300)
