@@ -68,9 +68,8 @@ struct RedirectTrail: Sendable {
     }
 
     /// Whether to follow a refresh. A refresh of a page to itself is followed if the cookies have changed since the
-    /// request, since
-    /// that may be a waiting page. It is followed only once, since a page that reloads itself may set new cookies each
-    /// time.
+    /// request, since that may be a waiting page. It is followed only once, since a page that reloads itself may set
+    /// new cookies each time.
     mutating func leadsOn(from: WebURL, to: WebURL) -> Bool {
         guard from.withoutFragment == to.withoutFragment else { return true }
         return !visited.contains(key(to)) && renewed.insert("\(to.withoutFragment)").inserted

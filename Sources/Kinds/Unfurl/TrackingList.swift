@@ -1,14 +1,11 @@
 /// A list of tracking parameters, written by the administrator or published by others.
 ///
 /// A line is `NAME`, or `HOST NAME` for one site and its subdomains; `*` at the end of a name matches any ending. Some
-/// lines of
-/// filter lists are also supported: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and both after `@@` for
-/// exceptions. Lines
-/// that begin with `#`, `!` or `[` are ignored.
+/// lines of filter lists are also supported: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and both after `@@` for
+/// exceptions. Lines that begin with `#`, `!` or `[` are ignored.
 ///
 /// If a rule is not supported exactly, fewer parameters are removed, never more: a rule that removes is left out, and
-/// an
-/// exception keeps at least the parameters that it names.
+/// an exception keeps at least the parameters that it names.
 public struct TrackingList: Sendable, Hashable {
     struct Rule: Sendable, Hashable {
         var host: String?
@@ -19,8 +16,7 @@ public struct TrackingList: Sendable, Hashable {
 
     private(set) var rules: [Rule] = []
     /// The number of ignored lines of filter lists: lines that are not about parameters, or that contain more than a
-    /// name and a
-    /// host (regular expressions, types of requests).
+    /// name and a host (regular expressions, types of requests).
     public private(set) var skipped = 0
 
     public var count: Int { rules.count }

@@ -1,8 +1,7 @@
 /// The query parameters that track people and do not select the page: well-known ones, and the administrator's.
 public struct TrackingRules: Sendable, Hashable {
     /// The well-known names; `*` at the end matches any ending. The list is short on purpose: it contains no parameter
-    /// that some
-    /// site needs.
+    /// that some site needs.
     public static let known = [
         // Campaigns (Google Analytics, Matomo, Piwik, HubSpot, Adobe).
         "utm_*", "mtm_*", "pk_*", "piwik_*", "hsa_*", "_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp", "hsCtaTracking",

@@ -1,8 +1,7 @@
 import NIOHTTP1
 
 /// Recognizes pages that a server sends instead of the requested one: robot checks, consent pages, log-in walls, and
-/// "not found"
-/// pages with a successful status. A failure is better than a wrong answer.
+/// "not found" pages with a successful status. A failure is better than a wrong answer.
 enum Wall {
     /// - Parameter title: The page's title, if it was read.
     /// - Parameter page: The page's signs. Without them, an ambiguous title counts only with a failing status.
