@@ -125,7 +125,8 @@ let package = Package(
         module("SQLite", ["CSQLite"]),
         tests("SQLite"),
         .systemLibrary(name: "CFiles"),
-        module("SQLiteStore", ["CFiles", "Jobs", "SQLite"]),
+        .target(name: "CCrashMark"),
+        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "SQLite"]),
         // A program that tests run on a failing disk.
         .executableTarget(
             name: "PowerCutWriter", dependencies: ["Jobs", "SQLite", "SQLiteStore"], path: "Tests/PowerCutWriter",
@@ -238,7 +239,7 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd",
+                "API", "CCrashMark", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd",
                 "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),

@@ -24,7 +24,7 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
     while try await runUntilACrash(bench, times, guilty) {
         bench = try await bench.restarted()
         bench.advance(.seconds(1))
-        let report = try await bench.store.rescueOrphans(maxRescues: maxRescues, now: bench.now)
+        let report = try await bench.store.rescueOrphans(maxRescues: maxRescues, after: .crash, now: bench.now)
         try expect(Set(report.failed).isSubset(of: guilty), "an innocent job failed, seed \(seed)")
         starts += 1
         try expect(starts < 1000, "no end, seed \(seed)")

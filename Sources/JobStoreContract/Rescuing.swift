@@ -30,13 +30,57 @@ extension Check {
             for rescue in 1...3 {
                 _ = try await bench.claimOne()
                 bench = try await bench.restarted()
-                let report = try await bench.store.rescueOrphans(maxRescues: 2, now: bench.now)
+                let report = try await bench.store.rescueOrphans(
+                    maxRescues: 2, after: .crash, now: bench.now)
                 try expectEqual(report.failed, rescue == 3 ? [job] : [])
+                let message = try unwrap(try await bench.store.attempts(of: job).last?.failure).message
+                try expect(message.contains("SIGSEGV") && message.contains("alone"), message)
             }
             try expectEqual(try await bench.state(job), .failed)
             try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
             try expectEqual(try await bench.state(child), .skipped)
             try expectEqual(try await bench.store.attempts(of: job).count, 3)
+        },
+        Check("p14ALoneJobOutlivesKillsFromOutside") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            // Nothing but these ends says that the job is to blame, so that it takes many to give it up.
+            for kill in 1...3 * LastEnd.unexplainedPerCrash {
+                _ = try await bench.claimOne()
+                bench = try await bench.restarted()
+                let report = try await bench.store.rescueOrphans(maxRescues: 2, after: .unexplained, now: bench.now)
+                try expectEqual(report.failed, kill == 3 * LastEnd.unexplainedPerCrash ? [job] : [], "kill \(kill):")
+            }
+            try expectEqual(try await bench.failure(job).code, JobFailure.Code.crashed)
+        },
+        Check("p14NoJobIsBlamedForARestartOfTheMachineOrAStoreThatStopped") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            for round in 1...30 {
+                _ = try await bench.claimOne()
+                let isStop = round.isMultiple(of: 2)
+                if !isStop { bench.clock.restartMachine(after: .seconds(60)) }
+                bench = try await bench.restarted()
+                let report = try await bench.store.rescueOrphans(
+                    maxRescues: 0, after: isStop ? .unrelated(reason: "It stopped") : .unexplained, now: bench.now)
+                try expectEqual(report, RescueReport(returned: [job], failed: [], cancelled: []))
+                try expectEqual(try await bench.store.attempts(of: job).last?.outcome, .interrupted)
+            }
+            try expectEqual(try await bench.record(job).tries, 0)
+        },
+        Check("p14NoJobIsAloneBesideCodeThatWasGivenUp") { source in
+            var bench = try await Workbench(source)
+            let job = try await bench.enqueue(bench.job())
+            _ = try await bench.claimOne()
+            bench.store.noteAbandoned(1)
+            bench = try await bench.restarted()
+            let first = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
+            try expectEqual(first.returned, [job])
+            // The next process has no such code yet.
+            _ = try await bench.claimOne()
+            bench = try await bench.restarted()
+            let second = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
+            try expectEqual(second.failed, [job])
         },
         Check("p14ACrashBlamesNoJobThatRanTogetherWithOthers") { source in
             var bench = try await Workbench(source)
@@ -44,7 +88,8 @@ extension Check {
             for crash in 1...2 {
                 try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs), "crash \(crash):")
                 bench = try await bench.restarted()
-                let report = try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now)
+                let report = try await bench.store.rescueOrphans(
+                    maxRescues: 0, after: .crash, now: bench.now)
                 // A single crash puts no job on trial.
                 try expectEqual(
                     report,
@@ -54,7 +99,7 @@ extension Check {
             let other = try await bench.enqueue(bench.job(priority: .veryHigh))
             try expectEqual(Set(try await bench.claim().map(\.lease.job)), Set(jobs))
             bench = try await bench.restarted()
-            let report = try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now)
+            let report = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
             try expectEqual(report.onTrial, jobs)
             // After the third crash each runs alone. A job that ends normally is cleared, and others follow.
             let first = try await bench.claim()
@@ -63,7 +108,8 @@ extension Check {
             try await bench.end(first[0].lease, .succeeded(JSONText("1")))
             try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
             bench = try await bench.restarted()
-            try expectEqual(try await bench.store.rescueOrphans(maxRescues: 0, now: bench.now).failed, [jobs[0]])
+            try expectEqual(
+                try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now).failed, [jobs[0]])
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
         },
         Check("p14ATrialHoldsOthersForABoundedTime") { source in
@@ -78,11 +124,20 @@ extension Check {
             let first = try await bench.store.exchange([], claim: ClaimRequest(slots: 10), now: bench.now)
             try expectEqual(first.claimed.map(\.lease.job), [jobs[1]])
             try expectEqual(first.nextDueAt, bench.now + .seconds(30))
+            try expectEqual(
+                try await bench.store.trials(now: bench.now),
+                CrashTrials.Report(running: [jobs[1]], pending: 1, endsAt: bench.now + .seconds(30)))
             bench.advance(.seconds(30))
             try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
-            // A clock that was set back ends the trial, so the other job does not wait.
-            bench.clock.set(by: .seconds(-86_400))
+            // P8: a clock that is set neither ends a trial nor extends it.
+            for change in [Duration.seconds(-86_400), .seconds(2 * 86_400)] {
+                bench.clock.set(by: change)
+                try expectEqual(try await bench.claim(), [])
+                try expectEqual(try await bench.store.trials(now: bench.now)?.endsAt, bench.now + .seconds(30))
+            }
+            bench.advance(.seconds(30))
             try expectEqual(try await bench.claim().map(\.lease.job), [other])
+            try expectEqual(try await bench.store.trials(now: bench.now), nil)
         },
         Check("p14AJobThatCannotStartHoldsNoOthers") { source in
             var bench = try await Workbench(source)
@@ -141,4 +196,8 @@ extension Check {
             try expectEqual(try await bench.record(job).rescues, 0)
         },
     ]
+}
+
+extension LastEnd {
+    static let crash = LastEnd.crashed(cause: "SIGSEGV")
 }

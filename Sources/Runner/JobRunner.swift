@@ -25,11 +25,13 @@ public final class JobRunner: Sendable {
     let report: AttemptReport
     private let story: JobStory
     private let maxRescues: Int
+    private let lastEnd: LastEnd
     private let random: @Sendable () -> Double
     private let beforeEachTurn: (@Sendable () async -> Void)?
     private let core: Mutex<Core>
     private let alarms = Mutex(Alarms())
     private let trouble = Mutex<StoreError?>(nil)
+    private let abandonedNote = Mutex(())
     private let ready = Signal()
     private let ended = Signal()
 
@@ -54,10 +56,12 @@ public final class JobRunner: Sendable {
     }
 
     /// - Parameters:
+    ///   - lastEnd: How the last process that ran jobs of this store ended.
     ///   - random: Evenly drawn from `0..<1`, for the jitter of retries.
     ///   - beforeEachTurn: Awaited by the claim loop before each exchange; for tests that hold it up.
     public init(
-        store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(), logger: Logger,
+        store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(),
+        after lastEnd: LastEnd = .unexplained, logger: Logger,
         wallClock: any AlarmClock<Timestamp> = SystemWallClock(),
         uptimeClock: any AlarmClock<Duration> = SystemUptimeClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -72,6 +76,7 @@ public final class JobRunner: Sendable {
         self.random = random
         self.beforeEachTurn = beforeEachTurn
         maxRescues = settings.maxRescues
+        self.lastEnd = lastEnd
         report = AttemptReport(logger: logger)
         story = JobStory(logger: logger)
         core = Mutex(Core(loop: ClaimLoop(settings: settings)))
@@ -112,7 +117,7 @@ public final class JobRunner: Sendable {
     }
 
     private func rescueOrphans() async throws(StoreError) {
-        let rescued = try await store.rescueOrphans(maxRescues: maxRescues, now: wallClock.now)
+        let rescued = try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: wallClock.now)
         for job in rescued.failed {
             let title = try await title(of: job)
             report.logger.error(
@@ -261,12 +266,20 @@ public final class JobRunner: Sendable {
             Task { attempt.stop(reason) }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
+            noteAbandoned()
             report.abandoned(attempt, reason)
-        case .dropLateEnd(let attempt): report.returnedLate(attempt)
+        case .dropLateEnd(let attempt):
+            noteAbandoned()
+            report.returnedLate(attempt)
         case .prove(let proofs, let isProof): for proof in proofs { proof.fire(isProof) }
         // The claim loop's task sees the end by itself.
         case .end: break
         }
+    }
+
+    /// Reading the count under a lock of its own makes the last caller right.
+    private func noteAbandoned() {
+        abandonedNote.withLock { _ in store.noteAbandoned(core.withLock { $0.loop.abandonedCount }) }
     }
 
     private func start(_ attempt: RunningAttempt) {

@@ -130,8 +130,25 @@ public final class SQLiteJobStore: JobStore {
         try await write { (writer) throws(SQLiteError) in try writer.exchange(ends, claim: claim, now: now) }
     }
 
-    public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
-        try await write { (writer) throws(SQLiteError) in try writer.rescueOrphans(maxRescues: maxRescues, now: now) }
+    public func rescueOrphans(
+        maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
+    ) async throws(StoreError) -> RescueReport {
+        let (report, lock) = try await write { (writer) throws(SQLiteError) in
+            (try writer.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: now), writer.lock)
+        }
+        // Read again by a start whose process dies before this; it finds no orphans to blame.
+        lock.note { marks in
+            marks.lastEnd = nil
+            marks.abandoned = 0
+        }
+        return report
+    }
+
+    public func noteAbandoned(_ count: Int) { writing?.lock.note { $0.abandoned = count } }
+
+    public func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report? {
+        guard let writing else { return nil }
+        return try await writing.perform(weight: 1) { (writer) throws(SQLiteError) in writer.reportTrials(now: now) }
     }
 
     // MARK: Settings

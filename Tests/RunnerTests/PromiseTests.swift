@@ -127,7 +127,8 @@ import Testing
             let job = try await harness.enqueue(harness.job())
             for _ in 1...4 {
                 _ = try await harness.store.exchange([], claim: ClaimRequest(slots: 1), now: harness.wall.now)
-                _ = try await harness.store.rescueOrphans(maxRescues: 3, now: harness.wall.now)
+                _ = try await harness.store.rescueOrphans(
+                    maxRescues: 3, after: .crashed(cause: "SIGSEGV"), now: harness.wall.now)
             }
             try await harness.running { _ in }
             #expect(try await harness.failure(job)?.code == "crashed")

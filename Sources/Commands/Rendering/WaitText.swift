@@ -27,6 +27,12 @@ enum WaitText {
             ready == 0
                 ? "starts as soon as the daemon comes to it"
                 : "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
+        case .trial(let jobs, let until):
+            jobs.contains(job)
+                ? "runs apart from other jobs until \(TimeText.both(until, now: now)), since it was running in several crashes"
+                : jobs.count == 1
+                    ? "waits for job \(jobs[0]), which runs apart from others until \(TimeText.both(until, now: now)) after several crashes"
+                    : "waits for \(AmountText.count(jobs.count, "job")), which run apart from others until \(TimeText.both(until, now: now)) after several crashes"
         case .noDaemon: "no daemon runs. \(start)"
         case .running(let attempt, let since): "runs attempt \(attempt) since \(TimeText.both(since, now: now))"
         case .final(_, let failure?): failure.text

@@ -30,6 +30,7 @@ extension WaitExplanation.Reason: WireObjectValue {
                 queue: try fields.required("queue"), running: try fields.required("running"),
                 limit: try fields.required("limit"))
         case "turn": self = .turn(queue: try fields.required("queue"), ready: try fields.required("ready"))
+        case "trial": self = .trial(of: try fields.required("jobs"), until: try fields.required("until"))
         case "no_daemon": self = .noDaemon
         case "running":
             self = .running(attempt: try fields.required("attempt"), since: try fields.required("since"))
@@ -66,6 +67,10 @@ extension WaitExplanation.Reason: WireObjectValue {
             object.add("type", "turn")
             object.add("queue", queue)
             object.add("ready", ready)
+        case .trial(let jobs, let until):
+            object.add("type", "trial")
+            object.add("jobs", jobs)
+            object.add("until", until)
         case .noDaemon:
             object.add("type", "no_daemon")
         case .running(let attempt, let since):

@@ -14,7 +14,7 @@ extension StoreControl {
         if let outcome = job.state.outcome { return try await ends(of: job, outcome) }
         if job.state == .running {
             return [.running(attempt: job.attempt, since: job.startedAt ?? job.enqueuedAt)]
-                + (daemon == nil ? [.noDaemon] : [])
+                + (try await trial(of: job)) + (daemon == nil ? [.noDaemon] : [])
         }
         var reasons: [WaitExplanation.Reason] = []
         if job.state == .blocked {
@@ -33,8 +33,17 @@ extension StoreControl {
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
             reasons += Self.reasons(job, queue)
         }
+        if job.state == .ready { reasons += try await trial(of: job) }
         if daemon == nil { reasons.append(.noDaemon) }
         return reasons
+    }
+
+    /// The trials that a ready job waits for, or that a running one undergoes.
+    private func trial(of job: JobRecord) async throws(StoreError) -> [WaitExplanation.Reason] {
+        guard let trials = try await store.trials(now: now()), let endsAt = trials.endsAt,
+            job.state == .ready || trials.running.contains(job.id)
+        else { return [] }
+        return [.trial(of: trials.running, until: endsAt)]
     }
 
     /// How it ended and why, and of a skipped job what it was skipped for.

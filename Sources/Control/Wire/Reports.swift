@@ -55,6 +55,9 @@ public struct WaitExplanation: Sendable, Hashable {
         case queueLimit(queue: String, running: Int64, limit: Int)
         /// The job waits for its turn: at most `ready` other ready jobs of the queue are before it.
         case turn(queue: String, ready: Int64)
+        /// These jobs run apart from all others until then, since they were running in several crashes. Others, the job in
+        /// question among them unless it is named here, wait meanwhile.
+        case trial(of: [JobID], until: Timestamp)
         /// No daemon runs that could start it.
         case noDaemon
         case running(attempt: Int, since: Timestamp)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CCrashMark
 import Control
 import FoundationEssentials
 import Glibc
@@ -67,6 +68,7 @@ public struct DaemonCommand: ParsableCommand {
     ///   process ends with status 78.
     @MainActor public static func start(with kinds: [any Kind] = []) async -> Never {
         DocumentSandbox.runIfAsked()
+        crash_mark_install()
         umask(0o027)
         // libdispatch would write to the system log that it may not raise the priority of a thread, for every thread.
         setenv("LIBDISPATCH_LOG", "NO", 0)

@@ -48,6 +48,8 @@ public enum Daemon {
             surroundings.logger.notice("waiting for \(who), which works on \(configuration.database)")
         }
         defer { lock.release() }
+        let lastEnd = lock.lastEnd
+        if surroundings.handlesSignals { lock.marksCrashes() }
         for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
         try configuration.makeFolders()
         let ending = HangGuard(notifier: notifier, logger: surroundings.logger, onHang: surroundings.onHang)
@@ -67,7 +69,7 @@ public enum Daemon {
             throw error
         }
         do {
-            try await run(configuration, in: surroundings, store, kinds, registry, door, ending)
+            try await run(configuration, in: surroundings, store, after: lastEnd, kinds, registry, door, ending)
         } catch {
             await store.close()
             throw error
@@ -90,7 +92,7 @@ public enum Daemon {
 
     private static func run(
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
-        _ kinds: KindSet, _ registry: KindRegistry, _ door: Door?, _ ending: HangGuard
+        after lastEnd: LastEnd, _ kinds: KindSet, _ registry: KindRegistry, _ door: Door?, _ ending: HangGuard
     ) async throws {
         let signals = surroundings.handlesSignals ? await SignalService.trap() : nil
         let logger = surroundings.logger
@@ -104,7 +106,7 @@ public enum Daemon {
         try await keeper.load()
 
         let runner = JobRunner(
-            store: store, kinds: registry, settings: configuration.runner, logger: logger,
+            store: store, kinds: registry, settings: configuration.runner, after: lastEnd, logger: logger,
             beforeEachTurn: surroundings.beforeEachTurn
         ) { child throws(JobFailure) in
             try await keeper.plan(child)

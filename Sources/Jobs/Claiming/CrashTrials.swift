@@ -13,8 +13,10 @@
 ///   cause; the first trial runs alone after the third crash, so that a further crash proves the job guilty.
 ///
 /// A job that was the only one running in a crash is certainly guilty, and only such crashes count towards the limit of
-/// rescues. A job that crashes the process within a time T after its start runs alone after at most 4 crashes, plus one
-/// for each doubling of T beyond the ``Trial/limit`` after three crashes (30 s).
+/// rescues (``LastEnd``). A job that crashes the process within a time T after its start runs alone after at most 4 crashes,
+/// plus one for each doubling of T beyond the ``Trial/limit`` after three crashes (30 s).
+///
+/// Times are on the store's steady scale, so setting the wall clock neither ends nor extends a trial.
 public struct CrashTrials: Sendable {
     public struct Trial: Sendable, Hashable {
         /// How many jobs may be on trial at once after the second crash in a row.
@@ -44,8 +46,7 @@ public struct CrashTrials: Sendable {
         let startedAt: Timestamp
         let limit: Duration
 
-        /// A trial also ends when the clock is set back, since other jobs must not wait until the clock catches up.
-        func isOver(_ now: Timestamp) -> Bool { now < startedAt || now - startedAt >= limit }
+        var endsAt: Timestamp { startedAt + limit }
     }
 
     /// The pending trials in reverse order, so that removing the next one is cheap.
@@ -87,11 +88,34 @@ public struct CrashTrials: Sendable {
     /// The time until which other jobs must not start; nil when they may start (I3).
     public mutating func holdsOthers(now: Timestamp) -> Timestamp? {
         endOverdue(now)
-        return underWay.values.map { $0.startedAt + $0.limit }.min()
+        return underWay.values.map(\.endsAt).min()
+    }
+
+    /// What people are told of the trials.
+    public struct Report: Sendable, Hashable {
+        /// Jobs that run apart from others, in order.
+        public var running: [JobID]
+        /// How many jobs wait for their own trials.
+        public var pending: Int
+        /// When other jobs may start, or the next trial may begin, at the latest.
+        public var endsAt: Timestamp?
+
+        public init(running: [JobID], pending: Int, endsAt: Timestamp?) {
+            self.running = running
+            self.pending = pending
+            self.endsAt = endsAt
+        }
+    }
+
+    /// - Returns: Nil when nothing is held up.
+    public mutating func report(now: Timestamp) -> Report? {
+        let endsAt = holdsOthers(now: now)
+        if isEmpty { return nil }
+        return Report(running: underWay.keys.sorted(), pending: pending.count, endsAt: endsAt)
     }
 
     private mutating func endOverdue(_ now: Timestamp) {
         if underWay.isEmpty { return }
-        underWay = underWay.filter { !$0.value.isOver(now) }
+        underWay = underWay.filter { $0.value.endsAt > now }
     }
 }

@@ -36,8 +36,20 @@ public protocol JobStore: Sendable {
     /// Jobs that were running in several crashes in a row are claimed first and apart from other jobs
     /// (``CrashTrials``).
     ///
-    /// - Parameter maxRescues: A job that was the only running one in more crashes than this is failed with `crashed`.
-    func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport
+    /// - Parameters:
+    ///   - maxRescues: A job that was the only running one in more crashes than this is failed with `crashed`. An unexplained
+    ///     end counts as a tenth of a crash (``LastEnd/unexplainedPerCrash``); a restart of the machine does not count.
+    ///   - lastEnd: How the process ended that ran the orphans.
+    func rescueOrphans(
+        maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
+    ) async throws(StoreError) -> RescueReport
+
+    /// Notes how many attempts were given up while their code still runs. If the process ends beside such code, no job
+    /// counts as the only running one. The note is kept until the next rescue.
+    func noteAbandoned(_ count: Int)
+
+    /// The trials that keep other jobs from starting; nil when there are none.
+    func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report?
 
     /// Cancels jobs that have not started, and requests the cancellation of running jobs. The results are in order.
     func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult]
@@ -141,6 +153,11 @@ public protocol JobStore: Sendable {
 }
 
 extension JobStore {
+    /// The same where nothing is known about the last end.
+    public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
+        try await rescueOrphans(maxRescues: maxRescues, after: .unexplained, now: now)
+    }
+
     /// Reads a complete listing up to the filter's limits; see ``JobFilter/mayGoOn(after:)``.
     public func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord] {
         var listing = JobListing(filter)

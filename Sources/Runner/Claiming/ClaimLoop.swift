@@ -84,7 +84,8 @@ struct ClaimLoop {
     private var settings: RunnerSettings
     private var phase = Phase.running
     private var attempts: [Lease: Running] = [:]
-    private var abandonedCount = 0
+    /// Attempts that were given up while their code still runs.
+    private(set) var abandonedCount = 0
     private var ends: [EndedAttempt] = []
     private var proofs: [Signal] = []
     private var inFlight: InFlight?

@@ -6,7 +6,7 @@ extension Writer {
     func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         if !trials.isEmpty {
             let tried = try startTrials(request.slots, now: now)
-            if trials.holdsOthers(now: now) != nil || tried.count >= request.slots { return tried }
+            if trials.holdsOthers(now: steady.moment) != nil || tried.count >= request.slots { return tried }
         }
         var lanes: [FairShare.Lane] = []
         for index in memory.liveQueues {
@@ -31,7 +31,7 @@ extension Writer {
     /// Starts the jobs that are due for their trial, and no others.
     private func startTrials(_ slots: Int, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
-        while claimed.count < slots, let next = trials.next(now: now) {
+        while claimed.count < slots, let next = trials.next(now: steady.moment) {
             claiming.readyJob.bind(1, next.rawValue)
             let found = try claiming.readyJob.step() ? claiming.readyJob.readyJob() : nil
             let queue = found == nil ? 0 : memory.queueIndex(id: claiming.readyJob.integer(7))
@@ -41,7 +41,7 @@ extension Writer {
                 trials.skip()
                 continue
             }
-            trials.begin(now: now)
+            trials.begin(now: steady.moment)
             try start(found, queue: queue, now: now, into: &claimed)
         }
         return claimed
@@ -53,7 +53,7 @@ extension Writer {
     private func select(
         _ slots: Int, from queue: Int, ageing: Duration
     ) throws(SQLiteError) -> [ReadyJob] {
-        let now = Timestamp(milliseconds: steady.now)
+        let now = steady.moment
         var heads: [ReadyJob?] = []
         heads.reserveCapacity(claiming.ready.count)
         for cursor in claiming.ready { heads.append(try cursor.first(queue: memory.queues[queue].id)) }

@@ -14,7 +14,7 @@ extension Writer {
         }
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
         // The jobs that a trial holds back may start at its end, although no job becomes due then.
-        if !trials.isEmpty, let end = trials.holdsOthers(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
+        if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
 

@@ -26,6 +26,9 @@ struct SteadyClock {
     private var stored: Row?
     /// Milliseconds, as of the last ``read()``.
     private(set) var now: Int64 = 0
+    var moment: Timestamp { Timestamp(milliseconds: now) }
+    /// Whether the machine was restarted between the last process that wrote to the database and this one.
+    private(set) var isOfNewBoot = false
 
     init(_ clock: any StoreClock) { self.clock = clock }
 
@@ -33,7 +36,11 @@ struct SteadyClock {
     mutating func remember(_ stored: Row, seen: Int64) {
         self.stored = stored
         // This process keeps its row, also when the transaction that was to store it was rolled back.
-        if row == nil { row = Self.start(from: stored, seen: seen, clock) }
+        if row == nil {
+            let row = Self.start(from: stored, seen: seen, clock)
+            isOfNewBoot = !stored.boot.isEmpty && row != stored
+            self.row = row
+        }
     }
 
     private static func start(from stored: Row, seen: Int64, _ clock: any StoreClock) -> Row {

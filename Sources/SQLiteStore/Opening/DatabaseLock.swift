@@ -1,4 +1,6 @@
+import CCrashMark
 import Glibc
+import Jobs
 import Synchronization
 
 /// The right to write to a database, held by one process at a time (P13), as a lock on the file `<database>-lock`.
@@ -16,13 +18,16 @@ public final class DatabaseLock: Sendable {
         var role: LockHolder.Role?
         var marks: LockMarks
         var database: HeldDatabase?
+        var marksCrashes = false
     }
 
     private init(databasePath: String, descriptor: Int32) {
         self.databasePath = databasePath
-        let marks = Self.read(descriptor, atMost: 256).split(
+        let marks = Self.read(descriptor, atMost: Int(CRASH_MARK_OFFSET)).prefix { $0 != "\0" }.split(
             separator: "\n", maxSplits: 3, omittingEmptySubsequences: false)
-        state = Mutex(State(descriptor: descriptor, marks: marks.count > 2 ? LockMarks(marks[2]) : LockMarks()))
+        var found = marks.count > 2 ? LockMarks(marks[2]) : LockMarks()
+        found.noteCrash(Self.read(descriptor, atMost: Int(CRASH_MARK_BYTES), from: off_t(CRASH_MARK_OFFSET)))
+        state = Mutex(State(descriptor: descriptor, marks: found))
     }
 
     /// Takes the lock at once or fails.
@@ -74,6 +79,20 @@ public final class DatabaseLock: Sendable {
     /// Marks from the previous holder and this one, kept in the file for the next holder.
     var marks: LockMarks { state.withLock(\.marks) }
 
+    /// How the process ended that held the lock before and ran jobs.
+    public var lastEnd: LastEnd { state.withLock(\.marks.lastEnd) ?? .unexplained }
+
+    /// From now on until the lock is released, a fatal signal that this process raises, or a call of `exit`, is written
+    /// into the lock file, so that the next process can tell a crash from a kill. Installs handlers of these signals, which
+    /// leave the process to end as it would have ended.
+    public func marksCrashes() {
+        state.withLock { state in
+            guard let descriptor = state.descriptor else { return }
+            state.marksCrashes = true
+            crash_mark_into(descriptor)
+        }
+    }
+
     func note(_ change: (inout LockMarks) -> Void) {
         state.withLock { state in
             let before = state.marks
@@ -123,6 +142,8 @@ public final class DatabaseLock: Sendable {
         state.withLock { state in
             state.database.take()?.release()
             if let open = state.descriptor {
+                // The number of a closed descriptor may become that of another file.
+                if state.marksCrashes { crash_mark_into(-1) }
                 // Otherwise a reader could mistake the next holder for this one.
                 if state.marks.isEmpty {
                     _ = ftruncate(open, 0)
@@ -147,9 +168,9 @@ public final class DatabaseLock: Sendable {
 
     private static func readHolder(_ descriptor: Int32) -> LockHolder { LockHolder(read(descriptor, atMost: 32)) }
 
-    private static func read(_ descriptor: Int32, atMost count: Int) -> String {
+    private static func read(_ descriptor: Int32, atMost count: Int, from offset: off_t = 0) -> String {
         var buffer = [UInt8](repeating: 0, count: count)
-        let count = pread(descriptor, &buffer, buffer.count, 0)
+        let count = pread(descriptor, &buffer, buffer.count, offset)
         return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
     }
 }

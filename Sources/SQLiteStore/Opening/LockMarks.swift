@@ -1,4 +1,5 @@
 import Glibc
+import Jobs
 
 /// Marks that a holder of the lock leaves for the next one in the third line of the lock file, such as
 /// `failed-sync=BOOT suspect`.
@@ -11,6 +12,10 @@ struct LockMarks: Sendable, Hashable {
     var suspectsDamage = false
     /// The database file that was removed or replaced while the store was in use.
     var lostDatabase: FileIdentity?
+    /// How the process ended that held the lock while jobs ran. It stays until these are rescued.
+    var lastEnd: LastEnd?
+    /// Attempts that were given up while their code still ran.
+    var abandoned = 0
 
     init() {}
 
@@ -20,6 +25,10 @@ struct LockMarks: Sendable, Hashable {
             switch parts[0] {
             case "failed-sync": failedSyncBoot = parts.count > 1 ? String(parts[1]) : Self.unknownBoot
             case "suspect": suspectsDamage = true
+            case "crashed": lastEnd = parts.count > 1 ? .crashed(cause: String(parts[1])) : nil
+            case "shortage": lastEnd = .unrelated(reason: Self.tooManyFiles)
+            case "stopped": lastEnd = .unrelated(reason: Self.storeStopped)
+            case "abandoned": abandoned = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
             case "lost": lostDatabase = parts.count > 1 ? FileIdentity(parts[1]) : nil
             default: continue
             }
@@ -31,8 +40,39 @@ struct LockMarks: Sendable, Hashable {
         if let failedSyncBoot { words.append("failed-sync=\(failedSyncBoot)") }
         if suspectsDamage { words.append("suspect") }
         if let lostDatabase { words.append("lost=\(lostDatabase.text)") }
+        switch lastEnd {
+        case .crashed(let cause): words.append("crashed=\(cause)")
+        case .unrelated(let reason): words.append(reason == Self.tooManyFiles ? "shortage" : "stopped")
+        case .unexplained, nil: break
+        }
+        if abandoned > 0 { words.append("abandoned=\(abandoned)") }
         return words.joined(separator: " ")
     }
+
+    private static let tooManyFiles = "The daemon ended, since it could not open more files,"
+    private static let storeStopped = "The daemon ended, since it could not use the database,"
+
+    mutating func noteStoreStopped() { lastEnd = .unrelated(reason: Self.storeStopped) }
+
+    /// - Parameter mark: What a dying process left (``DatabaseLock/marksCrashes()``): `signal N`, `shortage` or `exit`.
+    mutating func noteCrash(_ mark: some StringProtocol) {
+        let words = mark.prefix { $0 != "\n" }.split(separator: " ")
+        // A process that died while it stopped by itself stopped by itself.
+        guard lastEnd == nil, mark.contains("\n"), let first = words.first else { return }
+        switch first {
+        case "signal":
+            let number = words.count > 1 ? Int32(words[1]) : nil
+            lastEnd = number.flatMap { Self.signalNames[$0] }.map { .crashed(cause: $0) }
+        case "shortage": lastEnd = .unrelated(reason: Self.tooManyFiles)
+        case "exit": lastEnd = .crashed(cause: "exit")
+        default: break
+        }
+    }
+
+    private static let signalNames = [
+        SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGILL: "SIGILL", SIGFPE: "SIGFPE", SIGTRAP: "SIGTRAP", SIGSYS: "SIGSYS",
+        SIGABRT: "SIGABRT",
+    ]
 
     var isEmpty: Bool { self == LockMarks() }
 

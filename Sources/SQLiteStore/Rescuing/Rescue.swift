@@ -2,32 +2,38 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Ends every running attempt as crashed (P6), and puts the jobs on trial that were running in several crashes in a
-    /// row (P14).
-    func rescueOrphans(maxRescues: Int, now: Timestamp) throws(SQLiteError) -> RescueReport {
+    /// Ends every running attempt (P6), and puts the jobs on trial that were running in several crashes in a row (P14).
+    func rescueOrphans(
+        maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
+    ) throws(SQLiteError) -> RescueReport {
         var report = RescueReport(returned: [], failed: [], cancelled: [])
         var suspects: [(CrashTrials.Trial, Timestamp)] = []
         let orphans = memory.running.sorted { $0.key < $1.key }
-        let others = orphans.count - 1
+        let company = Company(others: orphans.count - 1, abandoned: lock.marks.abandoned)
+        let lastEnd = lastEnd == .unexplained && steady.isOfNewBoot ? .machineRestarted : lastEnd
         for (job, running) in orphans {
-            let crashes = try earlierCrashes(of: job)
+            var crashes = try earlierCrashes(of: job)
+            crashes.count(lastEnd, isAlone: company.isNone)
+            let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow)
             let next: Next
             if running.isCancelRequested {
                 next = .final(.cancelled, .cancelledWhileRunning)
-            } else if others == 0, crashes.alone >= maxRescues {
-                next = .final(.failed, .crashed(times: crashes.alone + 1))
+            } else if case .unrelated = lastEnd {
+                next = .again(after: .zero, usesTry: false, isRescue: true)
+            } else if company.isNone, crashes.weight > maxRescues {
+                next = .final(.failed, .crashed(times: crashes.alone + crashes.unexplainedAlone))
             } else {
                 next = .again(after: .zero, usesTry: false, isRescue: true)
             }
             let lease = Lease(job: job, attempt: running.attempt)
-            let attempt = EndedAttempt(.crashed, .crashed(beside: others))
+            let attempt = EndedAttempt(lastEnd, company, isOnTrial: trial != nil && next.state == .ready)
             guard try close(lease, running, attempt, as: next, now: now) else { continue }
             switch next {
             case .final(.cancelled, _): report.cancelled.append(job)
             case .final: report.failed.append(job)
             default:
                 report.returned.append(job)
-                if let trial = CrashTrials.Trial(of: job, afterCrashes: crashes.inARow + 1) {
+                if let trial {
                     report.onTrial.append(job)
                     suspects.append((trial, running.startedAt))
                 }
@@ -37,26 +43,97 @@ extension Writer {
         return report
     }
 
-    /// The numbers of the job's earlier crashes: in a row up to now, and with no other job running.
-    private func earlierCrashes(of job: JobID) throws(SQLiteError) -> (inARow: Int, alone: Int) {
+    /// When the trials that hold up other jobs are over, as the wall clock shows it now.
+    func trialsEndAt(now: Timestamp) -> Timestamp? {
+        if trials.isEmpty { return nil }
+        return trials.holdsOthers(now: steady.moment).map { now + ($0 - steady.moment) }
+    }
+
+    func reportTrials(now: Timestamp) -> CrashTrials.Report? {
+        var report = trials.report(now: steady.moment)
+        report?.endsAt = trialsEndAt(now: now)
+        return report
+    }
+
+    /// The crashes that the job's earlier attempts ended with.
+    private func earlierCrashes(of job: JobID) throws(SQLiteError) -> Crashes {
         rescuing.crashes.bind(1, job.rawValue)
         defer { rescuing.crashes.reset() }
-        guard try rescuing.crashes.step() else { return (0, 0) }
-        return (Int(rescuing.crashes.integer(0)), Int(rescuing.crashes.integer(1)))
+        guard try rescuing.crashes.step() else { return Crashes() }
+        return Crashes(
+            inARow: Int(rescuing.crashes.integer(0)), alone: Int(rescuing.crashes.integer(1)),
+            unexplainedAlone: Int(rescuing.crashes.integer(2)))
+    }
+}
+
+/// What ran beside a job when the process ended.
+private struct Company {
+    var others: Int
+    /// Code of attempts that were given up (``JobStore/noteAbandoned(_:)``).
+    var abandoned: Int
+
+    var isNone: Bool { others + abandoned == 0 }
+
+    var text: String {
+        if isNone { return "it ran alone" }
+        if others == 0 { return "it ran beside code of a job that had been given up" }
+        return others == 1 ? "it ran beside another job" : "it ran beside \(others) other jobs"
+    }
+}
+
+private struct Crashes {
+    var inARow = 0
+    /// Crashes during which the job ran alone.
+    var alone = 0
+    /// The same of ends that nothing explains.
+    var unexplainedAlone = 0
+
+    mutating func count(_ end: LastEnd, isAlone: Bool) {
+        switch end {
+        case .unrelated: return
+        case .crashed: if isAlone { alone += 1 }
+        case .unexplained: if isAlone { unexplainedAlone += 1 }
+        }
+        inARow += 1
+    }
+
+    /// In crashes.
+    var weight: Int { alone + unexplainedAlone / LastEnd.unexplainedPerCrash }
+}
+
+extension LastEnd {
+    fileprivate static let machineRestarted = LastEnd.unrelated(reason: "The machine was restarted")
+}
+
+extension Writer.EndedAttempt {
+    fileprivate init(_ end: LastEnd, _ company: Company, isOnTrial: Bool) {
+        let beside = company.others + company.abandoned
+        let trial = isOnTrial ? " It was running in several crashes, so it runs apart from other jobs at first." : ""
+        switch end {
+        case .unrelated(let reason):
+            self.init(.interrupted, JobFailure(code: JobFailure.Code.interrupted, message: reason + " while it ran."))
+        // With what ``RescueStatements/crashesSQL`` reads.
+        case .crashed(let cause):
+            let word = cause.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+            self.init(
+                .crashed,
+                JobFailure(
+                    code: JobFailure.Code.crashed,
+                    message:
+                        "The daemon crashed (\(cause)) while \(company.text); see the journal of that time.\(trial)",
+                    detail: JSONText(trusted: Array("{\"beside\":\(beside),\"cause\":\"\(word)\"}".utf8))))
+        case .unexplained:
+            self.init(
+                .crashed,
+                JobFailure(
+                    code: JobFailure.Code.crashed,
+                    message: "The daemon ended while \(company.text); see the journal of that time.\(trial)",
+                    detail: JSONText(trusted: Array("{\"beside\":\(beside)}".utf8))))
+        }
     }
 }
 
 extension JobFailure {
-    /// The failure of a crashed attempt; ``RescueStatements/crashesSQL`` reads its detail.
-    static func crashed(beside others: Int) -> JobFailure {
-        let company =
-            others == 0
-            ? "it ran alone" : others == 1 ? "it ran beside another job" : "it ran beside \(others) other jobs"
-        return JobFailure(
-            code: Code.crashed, message: "The daemon ended while \(company); see the journal from that time.",
-            detail: JSONText(trusted: Array("{\"beside\":\(others)}".utf8)))
-    }
-
     static func crashed(times: Int) -> JobFailure {
         JobFailure(
             code: Code.crashed,
@@ -73,7 +150,8 @@ struct RescueStatements: ~Copyable {
                    FROM   attempt
                    WHERE  job_id = ?1
                    AND    outcome < 4)),
-               count(*) FILTER (WHERE detail ->> 'beside' = 0)
+               count(*) FILTER (WHERE detail ->> 'beside' = 0 AND detail ->> 'cause' IS NOT NULL),
+               count(*) FILTER (WHERE detail ->> 'beside' = 0 AND detail ->> 'cause' IS NULL)
         FROM   attempt
         WHERE  job_id = ?1
         AND    outcome = 5

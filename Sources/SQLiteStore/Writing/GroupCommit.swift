@@ -20,6 +20,7 @@ final class GroupCommit: Sendable {
 
     private let lane: Lane<Writer>
     private let watch: FileWatch?
+    let lock: DatabaseLock
     let observers = Observers()
     let logPages = LogPages()
 
@@ -32,6 +33,7 @@ final class GroupCommit: Sendable {
         let loop = CommitLoop(writer.take(), files, observers: observers, logPages: logPages, options: options)
         let lane = try Lane(named: "halyard-writer", Handover(loop), atEnd: { lock.release() })
         self.lane = lane
+        self.lock = lock
         watch =
             options.watchesFiles
             ? FileWatch(files, in: location) { [weak lane] in lane?.put(Nudge()) } : nil
@@ -243,6 +245,7 @@ private final class CommitLoop: LaneWorker {
     /// copy and empty it.
     private func stop(_ reason: StoreError) {
         hasStopped = true
+        writer.lock.note { $0.noteStoreStopped() }
         switch reason {
         case .damaged, .fileLost: break
         default: writer.lock.note { $0.noteFailedSync() }

@@ -27,7 +27,10 @@ import Testing
         let reasons: [WaitExplanation.Reason] = [
             .dependency(Samples.detail.dependencies[1]), .time(until: now + .seconds(3600)),
             .retry(until: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
-            .queueLimit(queue: "slow", running: 1, limit: 1), .turn(queue: "default", ready: 1200), .noDaemon,
+            .queueLimit(queue: "slow", running: 1, limit: 1), .turn(queue: "default", ready: 1200),
+            .trial(of: [JobID(4)], until: now + .seconds(30)),
+            .trial(of: [JobID(4), JobID(5)], until: now + .seconds(30)),
+            .trial(of: [JobID(41)], until: now + .seconds(30)), .noDaemon,
             .running(attempt: 2, since: Samples.ago(5)), .final(.cancelled, nil),
         ]
         let explanation = WaitExplanation(job: JobID(41), state: .blocked, reasons: reasons)

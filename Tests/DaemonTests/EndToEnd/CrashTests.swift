@@ -93,21 +93,53 @@ import Testing
         }
     }
 
-    /// P6: a job that is running whenever the daemon dies is given up after its limit.
+    /// P6: a job during which the daemon always crashes is given up after its limit; a kill from outside says nothing
+    /// against it.
     @Test(.timeLimit(.minutes(2)))
     func aJobThatKeepsTakingTheDaemonDownIsGivenUp() async throws {
         let bed = try TestBed()
         try bed.configure("max_rescues: 1")
-        try await bed.withDaemon { _ in
-            try await bed.enqueueVisits(["/gate/1"])
-            await bed.server.requests.first { $0.hasSuffix("/gate/1") }
+        var end: ChildProcess.End?
+        for signal in [SIGKILL, SIGSEGV, SIGKILL, SIGILL] {
+            let seen = bed.server.requests.all.count
+            try await bed.withDaemon { daemon in
+                if seen == 0 { try await bed.enqueueVisits(["/gate/1"]) }
+                await bed.server.requests.first(from: seen) { $0.hasSuffix("/gate/1") }
+                daemon.signal(signal)
+                end = await daemon.waitForEnd()
+            }
+            // The mark does not change how the process ends.
+            #expect(end == .killed(by: signal))
         }
-        let seen = bed.server.requests.all.count
-        try await bed.withDaemon { _ in await bed.server.requests.first(from: seen) { $0.hasSuffix("/gate/1") } }
         try await bed.withDaemon { _ in
             let result = try await bed.ask("SELECT outcome, code FROM result")
             #expect(result == "5|crashed")
-            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "2")
+            let causes = try await bed.ask(
+                "SELECT group_concat(coalesce(detail ->> 'cause', '-')) FROM attempt WHERE outcome = 5")
+            #expect(causes == "-,SIGSEGV,-,SIGILL")
+        }
+    }
+
+    /// P14: nobody knows why a process was killed, so a job that happened to be alone is not given up for it.
+    @Test(.timeLimit(.minutes(2)))
+    func aLoneJobOutlivesKillsFromOutside() async throws {
+        let bed = try TestBed()
+        try bed.configure("max_rescues: 0")
+        // A service manager sends SIGABRT when its watchdog runs out.
+        for signal in [SIGKILL, SIGABRT, SIGKILL] {
+            let seen = bed.server.requests.all.count
+            try await bed.withDaemon { daemon in
+                if seen == 0 { try await bed.enqueueVisits(["/gate/1"]) }
+                await bed.server.requests.first(from: seen) { $0.hasSuffix("/gate/1") }
+                daemon.signal(signal)
+                _ = await daemon.waitForEnd()
+            }
+        }
+        bed.server.openGate()
+        try await bed.withDaemon { _ in
+            try await bed.waitForAllJobs()
+            #expect(try await bed.ask("SELECT outcome FROM result") == "4")
+            #expect(try await bed.ask("SELECT count(*) FROM attempt WHERE outcome = 5") == "3")
         }
     }
 
@@ -125,7 +157,7 @@ import Testing
                 try await body()
                 await bed.server.requests.first(from: seen + requests - 1) { _ in true }
                 await bed.server.requests.first(from: seen) { $0.hasSuffix(guilty) }
-                daemon.signal(SIGKILL)
+                daemon.signal(SIGSEGV)
                 _ = await daemon.waitForEnd()
             }
         }

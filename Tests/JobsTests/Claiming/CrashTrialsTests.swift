@@ -58,11 +58,16 @@ import Testing
         #expect(trials.holdsOthers(now: end) == nil && trials.isEmpty)
     }
 
-    /// P8
-    @Test func clockThatWasSetBackEndsATrial() {
-        var trials = trials(afterCrashes: [9])
-        _ = begin(&trials, now: start)
-        #expect(trials.holdsOthers(now: start + .seconds(-1)) == nil)
+    @Test func reportNamesWhatOthersWaitFor() {
+        var trials = trials(afterCrashes: [3, 3])
+        #expect(trials.report(now: start) == CrashTrials.Report(running: [], pending: 2, endsAt: nil))
+        trials.begin(now: start)
+        #expect(
+            trials.report(now: start)
+                == CrashTrials.Report(running: [JobID(2)], pending: 1, endsAt: start + .seconds(30)))
+        trials.ended(JobID(2))
+        trials.skip()
+        #expect(trials.report(now: start) == nil)
     }
 
     @Test func endlessCrashesStillGiveALimit() {
