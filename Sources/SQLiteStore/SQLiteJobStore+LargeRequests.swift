@@ -29,64 +29,20 @@ extension SQLiteJobStore {
     }
 
     private func enqueueInParts(_ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome {
-        let order: [Int]
-        do {
-            order = try GraphPlan.order(of: graph.jobs)
-        } catch {
-            // Ordering checks no existing jobs, so the refusal is a cycle. A key that was used before still returns its
-            // first answer.
-            if let key = graph.key, let outcome = try await outcome(of: key) { return outcome }
-            if case .refused(let refusal) = error { return .refused(refusal) }
-            preconditionFailure("ordering reads nothing")
-        }
-        let summary = GraphSummary(graph)
-        let staging: Writer.Staging
-        switch try await begin(summary) {
+        let staged: StagedGraph
+        switch try await stage(graph) {
         case .answered(let outcome): return outcome
-        case .begun(let begun): staging = begun
-        }
-        do {
-            var number = 0
-            try await StagedPart.divide(graph, order: order, queues: staging.queues) {
-                (bytes, rows) async throws(StoreError) in
-                let part = number
-                number += 1
-                try await write(weight: rows) { (writer) throws(SQLiteError) in
-                    try writer.store(part: bytes, number: part, of: staging)
-                }
-            }
-        } catch {
-            // Losing this error is harmless: the next start discards the parts.
-            try? await write { (writer) throws(SQLiteError) in writer.discard(staging) }
-            throw error
+        case .begun(let begun): staged = begun
         }
         guard let writing else { throw .readOnly(path: path) }
         let accepted = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
-            let outcome = try writer.accept(staging, summary, now: now)
-            guard case .enqueued(let receipt) = outcome else { return (outcome, nil) }
-            return (outcome, receipt.graph.map { .writing($0) })
+            let outcome = try writer.accept(staged, now: now)
+            guard case .enqueued = outcome else { return (outcome, nil) }
+            return (outcome, staged.work)
         }
         guard case .enqueued(var receipt) = accepted.value else { return accepted.value }
         receipt.skipped = (accepted.report?.skipped ?? []).sorted()
         return .enqueued(receipt)
-    }
-
-    /// Checks the jobs that the graph depends on, and reserves the graph's numbers.
-    private func begin(_ summary: GraphSummary) async throws(StoreError) -> Writer.StagingDecision {
-        let needs = try await write { (writer) throws(SQLiteError) in writer.makeNeeds() }
-        var rest = summary.needed[...]
-        while !rest.isEmpty {
-            let some = rest.prefix(Writer.rowsPerSlice)
-            let refusal = try await write(weight: some.count) { (writer) throws(SQLiteError) in
-                try writer.need(some, as: needs)
-            }
-            if let refusal {
-                if let key = summary.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
-                return .answered(.refused(refusal))
-            }
-            rest = rest.dropFirst(some.count)
-        }
-        return try await write { (writer) throws(SQLiteError) in try writer.beginStaging(summary, needs: needs) }
     }
 
     // MARK: Cancelling
@@ -100,7 +56,7 @@ extension SQLiteJobStore {
         // Dependents usually have the higher numbers, so they are cancelled before what they depend on.
         var rest = Array(Set(jobs)).sorted(by: >)[...]
         var results: [JobID: CancelResult] = [:]
-        try await write { (writer) throws(SQLiteError) in writer.cancelledTogether.formUnion(jobs) }
+        try await write { (writer) throws(SQLiteError) in writer.unstored.cancelledTogether.formUnion(jobs) }
         var failure: StoreError?
         while !rest.isEmpty, failure == nil {
             let some = Array(rest.prefix(Writer.rowsPerSlice / 2))
@@ -115,9 +71,9 @@ extension SQLiteJobStore {
             rest = rest.dropFirst(some.count)
         }
         let early = try await write { (writer) throws(SQLiteError) in
-            writer.cancelledTogether.subtract(jobs)
-            defer { writer.cancelledEarly.subtract(jobs) }
-            return writer.cancelledEarly.intersection(jobs)
+            writer.unstored.cancelledTogether.subtract(jobs)
+            defer { writer.unstored.cancelledEarly.subtract(jobs) }
+            return writer.unstored.cancelledEarly.intersection(jobs)
         }
         if let failure { throw failure }
         for job in early { results[job] = .cancelled }

@@ -124,12 +124,6 @@ public final class SQLiteJobStore: JobStore {
 
     // MARK: Jobs
 
-    public func exchange(
-        _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
-    ) async throws(StoreError) -> Exchange {
-        try await write { (writer) throws(SQLiteError) in try writer.exchange(ends, claim: claim, now: now) }
-    }
-
     public func rescueOrphans(
         maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
     ) async throws(StoreError) -> RescueReport {
@@ -199,19 +193,6 @@ public final class SQLiteJobStore: JobStore {
     public func plan(_ timings: [ScheduleTiming]) async throws(StoreError) {
         try await write { (writer) throws(SQLiteError) in
             for timing in timings { _ = try writer.move(timing) }
-        }
-    }
-
-    public func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
-        let jobs = if case .enqueue(let graph) = firing.work { graph.jobs.count } else { 1 }
-        return try await write(weight: jobs) { (writer) throws(SQLiteError) in try writer.fire(firing, now: now) }
-    }
-
-    public func run(
-        schedule name: String, _ graph: NewGraph, now: Timestamp
-    ) async throws(StoreError) -> EnqueueOutcome? {
-        try await write(weight: graph.jobs.count) { (writer) throws(SQLiteError) in
-            try writer.run(schedule: name, graph, now: now)
         }
     }
 

@@ -53,7 +53,8 @@ import Testing
             "firstPart", WritingStatements.firstPartSQL,
             [
                 "SEARCH staged_part USING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)", "SCALAR SUBQUERY",
-                "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)",
+                "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)", "SCALAR SUBQUERY",
+                "SEARCH staged_part USING COVERING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)",
             ]),
         Plan(
             "openBelow", CancelStatements.openBelowSQL,

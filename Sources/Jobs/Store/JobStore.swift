@@ -23,6 +23,8 @@ public protocol JobStore: Sendable {
 
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
     ///
+    /// Very many children of an attempt are stored before that transaction, which accepts them, and written after it.
+    ///
     /// A claim takes from each queue that is not paused and is below its limit; between queues by weight, within a queue
     /// by priority (lifted by ageing) and then by number.
     ///

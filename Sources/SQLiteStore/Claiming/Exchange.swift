@@ -2,10 +2,14 @@ import Jobs
 import SQLite
 
 extension Writer {
-    func exchange(_ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp) throws(SQLiteError) -> Exchange {
+    /// - Parameter children: Of attempts with very many of them.
+    func exchange(
+        _ ends: [AttemptEnd], children: [Lease: StagedChildren] = [:], claim: ClaimRequest?, now: Timestamp
+    ) throws(SQLiteError) -> Exchange {
         var finished: [FinishResult] = []
         finished.reserveCapacity(ends.count)
-        for end in ends { finished.append(try finish(end, now: now)) }
+        for end in ends { finished.append(try finish(end, children[end.lease], now: now)) }
+        for staged in children.values.lazy.flatMap(\.large) { discardUnlessAccepted(staged) }
         steady.notes(wall: now)
         var nextDueAt = try self.nextDueAt(now: now)
         if let dueAt = nextDueAt, dueAt <= now {

@@ -3,15 +3,20 @@ import SQLite
 
 extension Writer {
     /// Records the end of an attempt and all its consequences (P4), if the attempt still has its lease (P3).
-    func finish(_ end: AttemptEnd, now: Timestamp) throws(SQLiteError) -> FinishResult {
+    ///
+    /// - Parameter staged: The attempt's children, if they have very many rows.
+    func finish(
+        _ end: AttemptEnd, _ staged: StagedChildren? = nil, now: Timestamp
+    ) throws(SQLiteError) -> FinishResult {
         let lease = end.lease
         guard let running = memory.running[lease.job], running.attempt == lease.attempt else { return .leaseLost }
         let attempt: EndedAttempt
         let next: Next
         switch end.ending {
         case .succeeded(let value, let children):
-            try makeQueues(of: children)
-            if let refusal = try refusal(of: children, now: now) {
+            let staged = staged ?? StagedChildren(small: children)
+            try makeQueues(of: staged.small)
+            if let refusal = try refusal(of: staged, now: now) {
                 let failure = JobFailure(
                     code: JobFailure.Code.childrenRefused,
                     message: "It succeeded, but a job that it enqueues was refused: \(refusal). Correct the operation.")
@@ -24,7 +29,9 @@ extension Writer {
                     lease, running, EndedAttempt(.succeeded), as: .succeeded(value), connections: end.connections,
                     now: now)
             else { return .leaseLost }
-            for case .refused(let refusal) in try enqueue(children, now: now) {
+            var outcomes = try enqueue(staged.small, now: now)
+            for graph in staged.large { outcomes.append(try accept(graph, now: now)) }
+            for case .refused(let refusal) in outcomes {
                 // Undoes the whole end of the attempt.
                 throw SQLiteError(
                     code: SQLiteError.Primary.mismatch.rawValue,
@@ -167,9 +174,14 @@ extension Writer {
         try finishing.insertFailure.run()
     }
 
-    private func refusal(of children: [NewGraph], now: Timestamp) throws(SQLiteError) -> EnqueueRefusal? {
+    private func refusal(of children: StagedChildren, now: Timestamp) throws(SQLiteError) -> EnqueueRefusal? {
+        if let refusal = children.refusal { return refusal }
         var keys: [String: Int64] = [:]
-        for child in children {
+        for graph in children.large {
+            if case .refused(let refusal) = try obstacle(to: graph) { return refusal }
+            if let key = graph.summary.key { keys[key.name] = key.fingerprint }
+        }
+        for child in children.small {
             if case .answered(.refused(let refusal)) = try decide(child, now: now) { return refusal }
             // Two children may be in each other's way, too.
             if let key = child.key,

@@ -19,9 +19,11 @@ extension Writer {
         return true
     }
 
-    /// Fires the schedule once for a time. The move names the expected time, so a second firing for the same time
-    /// changes nothing.
-    func fire(_ firing: ScheduleFiring, now: Timestamp) throws(SQLiteError) -> FiringOutcome {
+    /// Fires the schedule once for a time. The move names the expected time, so a second firing for the same time changes
+    /// nothing.
+    func fire(
+        _ firing: ScheduleFiring, now: Timestamp, _ enqueue: (NewGraph) throws(SQLiteError) -> EnqueueOutcome
+    ) throws(SQLiteError) -> FiringOutcome {
         let name = firing.timing.name
         guard let time = firing.timing.expected, try move(firing.timing), let record = try schedule(name) else {
             return .stale
@@ -39,7 +41,7 @@ extension Writer {
             return .skipped(lastJob: job, lastGraph: record.lastGraph)
         }
         let receipt: EnqueueReceipt
-        switch try enqueue([graph], now: now)[0] {
+        switch try enqueue(graph) {
         case .enqueued(let new), .duplicate(let new): receipt = new
         case .refused(let refusal): return try refuse(name, reason(of: refusal))
         }
@@ -51,9 +53,11 @@ extension Writer {
         return .fired(receipt)
     }
 
-    func run(schedule name: String, _ graph: NewGraph, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome? {
+    func run(
+        schedule name: String, _ enqueue: () throws(SQLiteError) -> EnqueueOutcome
+    ) throws(SQLiteError) -> EnqueueOutcome? {
         guard try schedule(name) != nil else { return nil }
-        let outcome = try enqueue([graph], now: now)[0]
+        let outcome = try enqueue()
         if case .enqueued(let receipt) = outcome {
             try scheduling.ran.bind(1, name)
             scheduling.ran.bind(2, receipt.jobs[0].rawValue)

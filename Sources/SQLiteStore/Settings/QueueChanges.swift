@@ -28,11 +28,13 @@ extension Writer {
     /// Creates the queues that child jobs name, up to the limit of queues. The code of an operation, or an earlier
     /// plan, may name a queue that was removed or never existed, and its success must not be lost because of that.
     func makeQueues(of children: [NewGraph]) throws(SQLiteError) {
-        for child in children {
-            for job in child.jobs
-            where memory.queueByName[job.queue] == nil && memory.liveQueues.count < QueueSettings.maxCount {
-                _ = try makeQueue(named: job.queue)
-            }
+        for child in children { try makeQueues(named: child.jobs.lazy.map(\.queue)) }
+    }
+
+    func makeQueues(named names: some Sequence<String>) throws(SQLiteError) {
+        for name in names
+        where memory.queueByName[name] == nil && memory.liveQueues.count < QueueSettings.maxCount {
+            _ = try makeQueue(named: name)
         }
     }
 

@@ -7,7 +7,7 @@ import SQLite
 /// - K1: from the request on, a job of the graph that would start or be skipped is cancelled instead.
 extension Writer {
     /// Whether a cancellation that takes several transactions is in progress.
-    var isCancelling: Bool { !memory.cancelling.isEmpty || !cancelledTogether.isEmpty }
+    var isCancelling: Bool { !memory.cancelling.isEmpty || !unstored.cancelledTogether.isEmpty }
 
     func beginCancelling(_ graph: GraphID, now: Timestamp) throws(SQLiteError) {
         if memory.cancelling[graph] == nil {
@@ -35,7 +35,7 @@ extension Writer {
             return false
         }
         try cancelAndSettle(jobs, now: request.askedAt) { job, result in
-            reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = result
+            unstored.reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = result
         }
         memory.cancelling[graph]?.below = last.rawValue
         cancelling.advance.bind(1, graph.rawValue)
@@ -51,12 +51,12 @@ extension Writer {
         let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
         cancelling.job.reset()
         let isAsked = graph.map { memory.cancelling[$0] != nil } ?? false
-        guard isAsked || cancelledTogether.contains(job), try cancelAlone(job, now: now) == .cancelled else {
+        guard isAsked || unstored.cancelledTogether.contains(job), try cancelAlone(job, now: now) == .cancelled else {
             return false
         }
-        if cancelledTogether.contains(job) { cancelledEarly.insert(job) }
+        if unstored.cancelledTogether.contains(job) { unstored.cancelledEarly.insert(job) }
         if isAsked, let graph {
-            reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = .cancelled
+            unstored.reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = .cancelled
         }
         return true
     }

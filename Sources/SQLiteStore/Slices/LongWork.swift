@@ -70,7 +70,7 @@ extension Writer {
     /// Answers the callers whose work the last slice ended. Called after the commit of a slice.
     func answerWaiters() {
         for work in endedWork {
-            let report = reports.removeValue(forKey: work) ?? LongWorkReport()
+            let report = unstored.reports.removeValue(forKey: work) ?? LongWorkReport()
             for waiter in waiters.removeValue(forKey: work) ?? [] { waiter.ended(.success(report)) }
         }
         endedWork = []

@@ -48,7 +48,7 @@ extension Writer {
                 pruning.delete.bind(1, job.job)
                 try pruning.delete.run()
             }
-            reports[.pruning(graph), default: LongWorkReport()].deleted += gone.count
+            unstored.reports[.pruning(graph), default: LongWorkReport()].deleted += gone.count
             try forget(gone)
         }
         return true
@@ -123,5 +123,5 @@ extension Writer {
     }
 
     /// Whether a graph that is still being accepted or written depends on the job.
-    func isNeeded(_ job: JobID) -> Bool { needed.values.contains { $0.contains(job) } }
+    func isNeeded(_ job: JobID) -> Bool { unstored.needed.values.contains { $0.contains(job) } }
 }

@@ -1,12 +1,13 @@
 import Jobs
 import SQLite
 
-/// Accepts a graph of very many rows in three steps, so that no other write waits for all of them:
+/// Accepts a graph, or a job with very many dependencies, in three steps, so that no other write waits for all of its rows:
 ///
 /// 1. The parts are stored, a few in each transaction. They are not visible yet; if the daemon stops now, the next
 ///    start deletes them.
 /// 2. One short transaction accepts the graph: its row, all of its jobs counted as blocked, and its key. From then on
-///    it is kept (P1).
+///    it is kept (P1). Jobs outside of graphs have no such row; a row of `staged_part` with the negative number of the graph
+///    takes its place, and has the time of the acceptance as its part number.
 /// 3. The jobs are written part by part, dependencies before dependents, and the parts are deleted. Jobs that are
 ///    written may already run. The caller is answered at the end of this step.
 extension Writer {
@@ -31,7 +32,7 @@ extension Writer {
     /// - Parameter needs: The value that was passed to ``need(_:as:)``.
     func beginStaging(_ summary: GraphSummary, needs: Int) throws(SQLiteError) -> StagingDecision {
         if let outcome = try answer(to: summary) {
-            needed[needs] = nil
+            unstored.needed[needs] = nil
             return .answered(outcome)
         }
         var queues: [String: Int] = [:]
@@ -42,7 +43,7 @@ extension Writer {
         memory.nextJob += Int64(summary.jobs)
         // Stored, since a rollback and a start read the numbers again.
         try keepNumbers()
-        unaccepted.insert(staging.graph)
+        unstored.unaccepted.insert(staging.graph)
         return .begun(staging)
     }
 
@@ -63,11 +64,11 @@ extension Writer {
     func need(_ jobs: ArraySlice<JobID>, as needs: Int) throws(SQLiteError) -> EnqueueRefusal? {
         for job in jobs {
             guard try dependencyState(of: job) != nil else {
-                needed[needs] = nil
+                unstored.needed[needs] = nil
                 return .unknownDependency(job)
             }
         }
-        needed[needs, default: []].formUnion(jobs)
+        unstored.needed[needs, default: []].formUnion(jobs)
         return nil
     }
 
@@ -79,11 +80,48 @@ extension Writer {
         try writing.insertPart.run()
     }
 
-    func accept(_ staging: Staging, _ summary: GraphSummary, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome {
-        if let outcome = try answer(to: summary) {
+    /// What keeps it from being accepted, e.g. a key that was used meanwhile; nil when nothing does.
+    func obstacle(to staged: StagedGraph) throws(SQLiteError) -> EnqueueOutcome? {
+        if let outcome = try answer(to: staged.summary) { return outcome }
+        // The number of a removed queue may be that of another one now.
+        for (name, number) in staged.staging.queues where memory.queueByName[name] != number {
+            return .refused(.unknownQueue(name))
+        }
+        return nil
+    }
+
+    func accept(_ staged: StagedGraph, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome {
+        let (staging, summary) = (staged.staging, staged.summary)
+        if let outcome = try obstacle(to: staged) {
             discard(staging)
             return outcome
         }
+        if summary.isGraph {
+            try insertGraph(staging, summary, now: now)
+        } else {
+            writing.insertPart.bind(1, -staging.graph.rawValue)
+            writing.insertPart.bind(2, Int(now.milliseconds))
+            writing.insertPart.bind(3, staging.firstJob)
+            try writing.insertPart.bind(4, blob: [0])
+            try writing.insertPart.run()
+        }
+        for (name, jobs) in summary.queues {
+            guard let index = memory.queueByName[name] else { continue }
+            memory.count(queue: index) { $0[.blocked] += Int64(jobs) }
+        }
+        let graph = summary.isGraph ? staging.graph : nil
+        if let key = summary.key { try insert(key, graph: graph, first: staging.firstJob, jobs: summary.jobs) }
+        memory.writing[staging.graph] = AcceptedGraph(needs: staging.needs, isGraph: summary.isGraph)
+        unstored.unaccepted.remove(staging.graph)
+        open(.writing(staging.graph))
+        let first = staging.firstJob
+        return .enqueued(
+            EnqueueReceipt(graph: graph, jobs: (first..<first + Int64(summary.jobs)).map(JobID.init(_:))))
+    }
+
+    private func insertGraph(
+        _ staging: Staging, _ summary: GraphSummary, now: Timestamp
+    ) throws(SQLiteError) {
         var tally = Tally()
         tally[.blocked] = Int64(summary.jobs)
         enqueueing.insertGraph.bind(1, staging.graph.rawValue)
@@ -92,35 +130,32 @@ extension Writer {
         enqueueing.insertGraph.bindNull(4)
         enqueueing.insertGraph.bind(counts: tally, from: 5)
         try enqueueing.insertGraph.run()
-        for (name, jobs) in summary.queues {
-            guard let index = memory.queueByName[name] else { continue }
-            memory.count(queue: index) { $0[.blocked] += Int64(jobs) }
-        }
-        if let key = summary.key {
-            try insert(key, graph: staging.graph, first: staging.firstJob, jobs: summary.jobs)
-        }
-        memory.writing[staging.graph] = staging.needs
-        unaccepted.remove(staging.graph)
-        open(.writing(staging.graph))
-        let first = staging.firstJob
-        return .enqueued(
-            EnqueueReceipt(
-                graph: staging.graph, jobs: (first..<first + Int64(summary.jobs)).map(JobID.init(_:))))
     }
 
     func discard(_ staging: Staging) {
-        needed[staging.needs] = nil
-        unaccepted.remove(staging.graph)
+        unstored.needed[staging.needs] = nil
+        unstored.unaccepted.remove(staging.graph)
         open(.discarding(staging.graph))
+    }
+
+    /// For an end of the request that may or may not have accepted it.
+    func discardUnlessAccepted(_ staged: StagedGraph) {
+        if unstored.unaccepted.contains(staged.staging.graph) { discard(staged.staging) }
     }
 
     // MARK: Slices
 
     /// - Returns: Whether there is more to write.
     func writePart(of graph: GraphID) throws(SQLiteError) -> Bool {
+        guard let accepted = memory.writing[graph] else { return false }
         writing.firstPart.bind(1, graph.rawValue)
         guard try writing.firstPart.step() else {
-            if let needs = memory.writing.removeValue(forKey: graph) { needed[needs] = nil }
+            memory.writing[graph] = nil
+            unstored.needed[accepted.needs] = nil
+            if !accepted.isGraph {
+                writing.deleteAcceptance.bind(1, -graph.rawValue)
+                try writing.deleteAcceptance.run()
+            }
             return false
         }
         let number = writing.firstPart.integer(0)
@@ -133,7 +168,7 @@ extension Writer {
                 code: SQLiteError.Primary.corrupt.rawValue,
                 message: "part \(number) of graph \(graph) is not what was written")
         }
-        for entry in part.entries { try write(entry, first: first, graph, now: now) }
+        for entry in part.entries { try write(entry, first: first, graph, accepted, now: now) }
         writing.deletePart.bind(1, graph.rawValue)
         writing.deletePart.bind(2, number)
         try writing.deletePart.run()
@@ -141,10 +176,15 @@ extension Writer {
     }
 
     private func write(
-        _ entry: StagedPart.Entry, first: Int64, _ graph: GraphID, now: Timestamp
+        _ entry: StagedPart.Entry, first: Int64, _ graph: GraphID, _ accepted: AcceptedGraph, now: Timestamp
     ) throws(SQLiteError) {
         let id = JobID(first + Int64(entry.index))
-        if let job = entry.job { try write(job, id, graph, now: now) }
+        if let job = entry.job {
+            try write(job, id, accepted.isGraph ? graph : nil, now: now)
+        } else if try dependencyState(of: id) == nil {
+            // Cancelled since its first part was written, and pruned.
+            return
+        }
         for (offset, dependency) in entry.dependencies.enumerated() {
             let parent = number(of: dependency.job, first: first)
             let position = entry.position + offset
@@ -157,14 +197,14 @@ extension Writer {
             if dependency.condition.isMet(by: outcome) {
                 try unblock(id, now: now)
             } else if try skip(id, because: parent, outcome, now: now) {
-                reports[.writing(graph), default: LongWorkReport()].skipped.append(id)
+                unstored.reports[.writing(graph), default: LongWorkReport()].skipped.append(id)
                 try settleDependents(of: id, .skipped, now: now)
             }
         }
     }
 
     private func write(
-        _ job: StagedPart.Job, _ id: JobID, _ graph: GraphID, now: Timestamp
+        _ job: StagedPart.Job, _ id: JobID, _ graph: GraphID?, now: Timestamp
     ) throws(SQLiteError) {
         var start = GraphPlan.Start()
         start.pending = job.dependencyCount
@@ -201,6 +241,7 @@ extension Writer {
 struct GraphSummary: Sendable {
     let name: String?
     let key: IdempotencyKey?
+    let isGraph: Bool
     let jobs: Int
     let definitions: Set<DefinitionID>
     /// The number of jobs in each queue.
@@ -213,6 +254,7 @@ struct GraphSummary: Sendable {
         hiddenText = graph.hiddenText
         name = graph.name
         key = graph.key
+        isGraph = graph.isGraph
         jobs = graph.jobs.count
         definitions = Set(graph.jobs.map(\.definition))
         queues = graph.jobs.reduce(into: [:]) { $0[$1.queue, default: 0] += 1 }
@@ -226,9 +268,9 @@ struct GraphSummary: Sendable {
 
 extension NewGraph {
     /// Whether the graph has so many rows that it is accepted in steps.
-    var isLarge: Bool {
-        isGraph && jobs.reduce(0) { $0 + 1 + $1.dependencies.count } > Writer.manyRows
-    }
+    var isLarge: Bool { rows > Writer.manyRows }
+
+    var rows: Int { jobs.reduce(0) { $0 + 1 + $1.dependencies.count } }
 }
 
 struct WritingStatements: ~Copyable {
@@ -237,7 +279,9 @@ struct WritingStatements: ~Copyable {
         VALUES (:graph, :number, :first, :body)
         """
     static let firstPartSQL: StaticString = """
-        SELECT    number, first_job_id, body, (SELECT enqueued_ms FROM graph WHERE id = ?1)
+        SELECT    number, first_job_id, body,
+                  coalesce((SELECT enqueued_ms FROM graph WHERE id = ?1),
+                           (SELECT number FROM staged_part WHERE graph_id = -?1))
         FROM      staged_part
         WHERE     graph_id = ?1
         ORDER BY  number
@@ -245,13 +289,17 @@ struct WritingStatements: ~Copyable {
         """
     static let deletePartSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph AND number = :number"
 
+    static let deleteAcceptanceSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph"
+
     let insertPart: Statement
     let firstPart: Statement
     let deletePart: Statement
+    let deleteAcceptance: Statement
 
     init(_ connection: Connection) {
         insertPart = connection.prepare(Self.insertPartSQL)
         firstPart = connection.prepare(Self.firstPartSQL)
         deletePart = connection.prepare(Self.deletePartSQL)
+        deleteAcceptance = connection.prepare(Self.deleteAcceptanceSQL)
     }
 }

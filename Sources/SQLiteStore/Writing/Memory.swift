@@ -16,8 +16,8 @@ struct Memory {
     var running: [JobID: RunningJob] = [:]
     /// Open long work, ordered by how long it has waited, longest first.
     var work: [LongWork] = []
-    /// Accepted graphs whose jobs are being written, with their keys in ``Writer/needed``.
-    var writing: [GraphID: Int] = [:]
+    /// Accepted graphs whose jobs are being written.
+    var writing: [GraphID: AcceptedGraph] = [:]
     var settling: [JobID: SettlingJob] = [:]
     var cancelling: [GraphID: CancellingGraph] = [:]
     var pruning: [GraphID: PruningPhase] = [:]
@@ -75,6 +75,30 @@ struct QueueMemory {
         guard pausedAt == nil else { return 0 }
         return max(0, min(Int(tally[.ready]), settings.limit - Int(tally[.running])))
     }
+}
+
+/// A graph, or jobs outside of graphs that are accepted together under the number of a graph.
+struct AcceptedGraph {
+    /// The key in ``Unstored/needed`` of the jobs outside that it depends on.
+    let needs: Int
+    let isGraph: Bool
+}
+
+/// What the writer knows and no row says. It is empty at a start; a rollback restores its value at the begin of the
+/// transaction.
+struct Unstored {
+    /// Graphs whose parts are being stored. The set is empty at a start, so the start deletes the parts of unaccepted
+    /// graphs.
+    var unaccepted: Set<GraphID> = []
+    /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them. The keys come from
+    /// ``Writer/makeNeeds()``.
+    var needed: [Int: Set<JobID>] = [:]
+    /// The jobs of cancel requests that take several transactions.
+    var cancelledTogether: Set<JobID> = []
+    /// The jobs of ``cancelledTogether`` that were cancelled early because they would have been skipped or started.
+    var cancelledEarly: Set<JobID> = []
+    var trials = CrashTrials()
+    var reports: [LongWork: LongWorkReport] = [:]
 }
 
 struct RunningJob {

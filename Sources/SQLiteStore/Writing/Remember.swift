@@ -34,17 +34,18 @@ extension Writer {
     private func rememberLongWork(in memory: inout Memory) throws(SQLiteError) {
         while try remembering.staged.step() {
             let graph = GraphID(remembering.staged.integer(0))
-            if remembering.staged.integer(1) != 0 {
+            let isGraph = remembering.staged.integer(1) != 0
+            if isGraph || remembering.staged.integer(2) != 0 {
                 // When the store opens, the graph has no key yet.
-                let needs = self.memory.writing[graph] ?? makeNeeds()
-                memory.writing[graph] = needs
+                let needs = self.memory.writing[graph]?.needs ?? makeNeeds()
+                memory.writing[graph] = AcceptedGraph(needs: needs, isGraph: isGraph)
                 memory.work.append(.writing(graph))
-            } else if !unaccepted.contains(graph) {
+            } else if !unstored.unaccepted.contains(graph) {
                 memory.work.append(.discarding(graph))
             }
         }
-        for (graph, needs) in memory.writing where needed[needs] == nil {
-            needed[needs] = try neededJobs(of: graph)
+        for (graph, accepted) in memory.writing where unstored.needed[accepted.needs] == nil {
+            unstored.needed[accepted.needs] = try neededJobs(of: graph)
         }
         while try remembering.settling.step() {
             let job = JobID(remembering.settling.integer(0))
@@ -124,8 +125,10 @@ struct RememberStatements: ~Copyable {
 
     /// The graphs with stored parts, and whether each was accepted.
     static let stagedSQL: StaticString = """
-        SELECT   graph_id, EXISTS (SELECT 1 FROM graph WHERE id = staged_part.graph_id)
-        FROM     staged_part
+        SELECT   graph_id, EXISTS (SELECT 1 FROM graph WHERE id = part.graph_id),
+                 EXISTS (SELECT 1 FROM staged_part AS acceptance WHERE acceptance.graph_id = -part.graph_id)
+        FROM     staged_part AS part
+        WHERE    graph_id > 0
         GROUP BY graph_id
         ORDER BY graph_id
         """

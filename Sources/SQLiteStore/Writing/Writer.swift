@@ -12,10 +12,14 @@ final class Writer {
     var path: String { lock.databasePath }
     var memory = Memory()
     var shares = FairShare()
+    var unstored = Unstored()
+    private var unstoredAtBegin = Unstored()
     /// Trials of jobs that were running in several crashes. They are not stored: each start derives them from the
     /// attempts.
-    var trials = CrashTrials()
-    private var trialsAtBegin = CrashTrials()
+    var trials: CrashTrials {
+        get { unstored.trials }
+        _modify { yield &unstored.trials }
+    }
     var steady: SteadyClock
 
     private let transactions: TransactionStatements
@@ -34,20 +38,8 @@ final class Writer {
 
     // MARK: Long work
 
-    /// Graphs whose parts are being stored. The set is empty at a start, so the start deletes the parts of unaccepted
-    /// graphs.
-    var unaccepted: Set<GraphID> = []
-    /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them. The keys come from
-    /// ``makeNeeds()``.
-    var needed: [Int: Set<JobID>] = [:]
     private var lastNeeds = 0
-    /// The jobs of cancel requests that take several transactions.
-    var cancelledTogether: Set<JobID> = []
-    /// The jobs of ``cancelledTogether`` that were cancelled early because they would have been skipped or started.
-    var cancelledEarly: Set<JobID> = []
     var waiters: [LongWork: [any LongWorkWaiter]] = [:]
-    var reports: [LongWork: LongWorkReport] = [:]
-    private var earlierReports: [LongWork: LongWorkReport] = [:]
     var endedWork: [LongWork] = []
 
     func makeNeeds() -> Int {
@@ -95,9 +87,8 @@ final class Writer {
     /// - Parameter isObserved: Whether changes of jobs are collected for observers.
     func begin(isObserved: Bool) throws(SQLiteError) {
         self.isObserved = isObserved
-        trialsAtBegin = trials
+        unstoredAtBegin = unstored
         settlingRows = Self.rowsPerSlice
-        earlierReports = reports
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
         steady.read()
@@ -106,14 +97,14 @@ final class Writer {
     /// Commits the transaction. If this throws, it is unknown whether the transaction is stored.
     func commit() throws(SQLiteError) {
         try transactions.commit.run()
-        earlierReports = [:]
+        // A second reference would make each change copy all of it.
+        unstoredAtBegin = Unstored()
     }
 
     /// Undoes the transaction, in the database and in memory.
     func rollBack() throws(SQLiteError) {
         forgetChanges()
-        trials = trialsAtBegin
-        reports = earlierReports
+        unstored = unstoredAtBegin
         endedWork = []
         // Some errors have rolled back by themselves.
         connection.resetStatements()

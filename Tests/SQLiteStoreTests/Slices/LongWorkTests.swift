@@ -92,10 +92,10 @@ import Testing
     /// P1: the next start writes an accepted graph, also while its jobs run.
     @Test func acceptedGraphIsWrittenAfterARestart() async throws {
         let graph = bench.fan(5000)
-        let staging = try await bench.stage(graph)
+        let staged = try await bench.stage(graph)
         try await bench.stop { (writer) throws(SQLiteError) in
-            _ = try writer.accept(staging, GraphSummary(graph), now: Self.now)
-            _ = try writer.writePart(of: staging.graph)
+            _ = try writer.accept(staged, now: Self.now)
+            _ = try writer.writePart(of: staged.staging.graph)
         }
         #expect(try bench.count("SELECT count(*) FROM staged_part") > 0)
         try await bench.restart()

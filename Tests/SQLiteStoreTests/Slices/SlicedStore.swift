@@ -105,22 +105,9 @@ final class SlicedStore: @unchecked Sendable {
     }
 
     /// Stores the parts of a graph without accepting it.
-    func stage(_ graph: NewGraph) async throws -> Writer.Staging {
-        let summary = GraphSummary(graph)
-        let decision = try await store.write { (writer) throws(SQLiteError) in
-            try writer.beginStaging(summary, needs: writer.makeNeeds())
-        }
-        guard case .begun(let staging) = decision else { throw Unexpected(what: "\(decision)") }
-        var number = 0
-        try await StagedPart.divide(graph, order: Array(graph.jobs.indices), queues: staging.queues) {
-            [store] (bytes, _) async throws(StoreError) in
-            let part = number
-            number += 1
-            try await store.write { (writer) throws(SQLiteError) in
-                try writer.store(part: bytes, number: part, of: staging)
-            }
-        }
-        return staging
+    func stage(_ graph: NewGraph) async throws -> StagedGraph {
+        guard case .begun(let staged) = try await store.stage(graph) else { throw Unexpected(what: "not staged") }
+        return staged
     }
 
     func restart() async throws {

@@ -1,0 +1,222 @@
+import Jobs
+import SQLite
+
+/// Requests whose rows are stored in parts before the transaction that accepts them.
+extension SQLiteJobStore {
+    enum StagingAnswer {
+        case answered(EnqueueOutcome)
+        /// To be accepted or discarded.
+        case begun(StagedGraph)
+    }
+
+    /// Stores the parts of a large graph.
+    ///
+    /// - Parameter makesQueues: Whether missing queues are created.
+    func stage(_ graph: NewGraph, makesQueues: Bool = false) async throws(StoreError) -> StagingAnswer {
+        let order: [Int]
+        do {
+            order = try GraphPlan.order(of: graph.jobs)
+        } catch {
+            // Ordering checks no existing jobs, so the refusal is a cycle. A key that was used before still returns its
+            // first answer.
+            if let key = graph.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
+            if case .refused(let refusal) = error { return .answered(.refused(refusal)) }
+            preconditionFailure("ordering reads nothing")
+        }
+        let summary = GraphSummary(graph)
+        let staging: Writer.Staging
+        switch try await begin(summary, makesQueues: makesQueues) {
+        case .answered(let outcome): return .answered(outcome)
+        case .begun(let begun): staging = begun
+        }
+        let staged = StagedGraph(staging: staging, summary: summary)
+        do {
+            var number = 0
+            try await StagedPart.divide(graph, order: order, queues: staging.queues) {
+                (bytes, rows) async throws(StoreError) in
+                let part = number
+                number += 1
+                try await write(weight: rows) { (writer) throws(SQLiteError) in
+                    try writer.store(part: bytes, number: part, of: staging)
+                }
+            }
+        } catch {
+            await discard([staged])
+            throw error
+        }
+        return .begun(staged)
+    }
+
+    /// Checks the jobs that the graph depends on, and reserves the graph's numbers.
+    private func begin(
+        _ summary: GraphSummary, makesQueues: Bool
+    ) async throws(StoreError) -> Writer.StagingDecision {
+        let needs = try await write { (writer) throws(SQLiteError) in writer.makeNeeds() }
+        var rest = summary.needed[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(Writer.rowsPerSlice)
+            let refusal = try await write(weight: some.count) { (writer) throws(SQLiteError) in
+                try writer.need(some, as: needs)
+            }
+            if let refusal {
+                if let key = summary.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
+                return .answered(.refused(refusal))
+            }
+            rest = rest.dropFirst(some.count)
+        }
+        return try await write { (writer) throws(SQLiteError) in
+            if makesQueues { try writer.makeQueues(named: summary.queues.keys) }
+            return try writer.beginStaging(summary, needs: needs)
+        }
+    }
+
+    /// Gives up graphs that were not accepted.
+    func discard(_ staged: [StagedGraph]) async {
+        // Losing this error is harmless: the next start discards the parts.
+        try? await write { (writer) throws(SQLiteError) in
+            for graph in staged { writer.discardUnlessAccepted(graph) }
+        }
+    }
+
+    // MARK: Children
+
+    /// Stores the parts of an attempt's children if these have very many rows.
+    ///
+    /// - Returns: Nil when they are few.
+    func stage(childrenOf end: AttemptEnd) async throws(StoreError) -> StagedChildren? {
+        guard case .succeeded(_, let children) = end.ending,
+            children.reduce(0, { $0 + $1.rows }) > Writer.manyRows
+        else { return nil }
+        var staged = StagedChildren()
+        // Jobs outside of graphs are stored together.
+        var others = NewGraph(isGraph: false, jobs: [])
+        var large: [NewGraph] = []
+        for child in children {
+            if child.isLarge {
+                large.append(child)
+            } else if child.isGraph || child.key != nil || !child.jobs.allSatisfy(\.dependencies.isEmpty) {
+                staged.small.append(child)
+            } else {
+                others.jobs += child.jobs
+            }
+        }
+        if !others.jobs.isEmpty { large.append(others) }
+        do {
+            for graph in large where staged.refusal == nil {
+                switch try await stage(graph, makesQueues: true) {
+                case .begun(let begun): staged.large.append(begun)
+                case .answered(.refused(let refusal)): staged.refusal = refusal
+                case .answered: break
+                }
+            }
+        } catch {
+            await discard(staged.large)
+            throw error
+        }
+        return staged
+    }
+
+    public func exchange(
+        _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
+    ) async throws(StoreError) -> Exchange {
+        var staged: [Lease: StagedChildren] = [:]
+        do {
+            for end in ends {
+                if let children = try await stage(childrenOf: end) { staged[end.lease] = children }
+            }
+            let children = staged
+            return try await write { (writer) throws(SQLiteError) in
+                try writer.exchange(ends, children: children, claim: claim, now: now)
+            }
+        } catch {
+            let large = staged.values.flatMap(\.large)
+            if !large.isEmpty { await discard(large) }
+            throw error
+        }
+    }
+
+    // MARK: Schedules
+
+    public func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
+        guard case .enqueue(let graph) = firing.work, graph.isLarge else {
+            let jobs = if case .enqueue(let graph) = firing.work { graph.jobs.count } else { 1 }
+            return try await write(weight: jobs) { (writer) throws(SQLiteError) in
+                try writer.fire(firing, now: now) { (graph) throws(SQLiteError) in
+                    try writer.enqueue([graph], now: now)[0]
+                }
+            }
+        }
+        switch try await stage(graph) {
+        case .answered(let outcome):
+            return try await write { (writer) throws(SQLiteError) in
+                try writer.fire(firing, now: now) { (_) throws(SQLiteError) in outcome }
+            }
+        case .begun(let staged):
+            do {
+                // Other schedules do not wait until the jobs are written.
+                return try await write { (writer) throws(SQLiteError) in
+                    defer { writer.discardUnlessAccepted(staged) }
+                    return try writer.fire(firing, now: now) { (_) throws(SQLiteError) in
+                        try writer.accept(staged, now: now)
+                    }
+                }
+            } catch {
+                await discard([staged])
+                throw error
+            }
+        }
+    }
+
+    public func run(
+        schedule name: String, _ graph: NewGraph, now: Timestamp
+    ) async throws(StoreError) -> EnqueueOutcome? {
+        guard graph.isLarge else {
+            return try await write(weight: graph.jobs.count) { (writer) throws(SQLiteError) in
+                try writer.run(schedule: name) { () throws(SQLiteError) in try writer.enqueue([graph], now: now)[0] }
+            }
+        }
+        switch try await stage(graph) {
+        case .answered(let outcome):
+            return try await write { (writer) throws(SQLiteError) in
+                try writer.run(schedule: name) { () throws(SQLiteError) in outcome }
+            }
+        case .begun(let staged):
+            guard let writing else { throw .readOnly(path: path) }
+            let answer: (value: EnqueueOutcome?, report: LongWorkReport?)
+            do {
+                answer = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
+                    defer { writer.discardUnlessAccepted(staged) }
+                    let outcome = try writer.run(schedule: name) { () throws(SQLiteError) in
+                        try writer.accept(staged, now: now)
+                    }
+                    if case .enqueued? = outcome { return (outcome, staged.work) }
+                    return (outcome, nil)
+                }
+            } catch {
+                await discard([staged])
+                throw error
+            }
+            guard case .enqueued(var receipt)? = answer.value else { return answer.value }
+            receipt.skipped = (answer.report?.skipped ?? []).sorted()
+            return .enqueued(receipt)
+        }
+    }
+}
+
+/// A large graph whose parts are stored.
+struct StagedGraph: Sendable {
+    let staging: Writer.Staging
+    let summary: GraphSummary
+
+    /// What follows its acceptance.
+    var work: LongWork { .writing(staging.graph) }
+}
+
+/// The children of one attempt, very many in all.
+struct StagedChildren: Sendable {
+    /// Written with the end of the attempt.
+    var small: [NewGraph] = []
+    var large: [StagedGraph] = []
+    /// Found before the end of the attempt.
+    var refusal: EnqueueRefusal?
+}
