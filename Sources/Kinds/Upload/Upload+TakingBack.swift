@@ -59,10 +59,11 @@ extension Upload {
     private func takeBack(_ file: CheckpointFile, keptSince oldest: time_t) async -> Bool {
         let isOld = (file.notedAt ?? 0) <= oldest
         if let checkpoint = file.load() {
-            // It may be complete, its job's success not being known any more; an S3 upload that is complete is another object.
-            let isComplete = checkpoint.style != "s3" && checkpoint.offset == checkpoint.source.size
-            let isNothingToDelete = !checkpoint.isHeldByServer || isOld && isComplete
-            let isGone = isNothingToDelete ? true : await abandonment.abandon(checkpoint, insists: false)
+            // A complete upload stays: its server may use it already, and with S3 it is an object by its own name.
+            let isComplete =
+                checkpoint.receipt != nil || checkpoint.style != "s3" && checkpoint.offset == checkpoint.source.size
+            let isGone =
+                isComplete || !checkpoint.isHeldByServer ? true : await abandonment.abandon(checkpoint, insists: false)
             guard isGone || isOld else { return false }
         } else if file.isNoted, !isOld {
             // Unreadable now; what was never renamed names no upload.
