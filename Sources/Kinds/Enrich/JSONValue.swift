@@ -83,15 +83,15 @@ extension JSONValue: Codable {
     /// Strings are tried first, since most values are strings and a try that fails takes long.
     public init(from decoder: any Decoder) throws {
         let single = try decoder.singleValueContainer()
-        // What fails here is of another type, and the last try throws.
+        // Each failure means that the value is of another type, and the last attempt throws.
         if let text = try? single.decode(String.self) {
             self = .string(text)
         } else if let members = try? decoder.container(keyedBy: Name.self) {
             self = .object(
                 try members.allKeys.map { ($0.stringValue, try members.decode(JSONValue.self, forKey: $0)) })
-        } else if let number = try? single.decode(Double.self) {
+        } else if let number = try? single.decode(Double.self) {  // Not a number: another type.
             self = .number(number)
-        } else if let value = try? single.decode(Bool.self) {
+        } else if let value = try? single.decode(Bool.self) {  // Not a Boolean: another type.
             self = .bool(value)
         } else if single.decodeNil() {
             self = .null
