@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Lines as they arrive from a descriptor, each waited for, none slept for: a test's time limit is the only clock.
+/// Lines as they arrive from a descriptor, each waited for, none slept for. Only a broken test waits for five minutes.
 public final class Lines: Sendable {
     private struct State {
         var all: [String] = []
@@ -44,8 +44,8 @@ public final class Lines: Sendable {
         for continuation in waiting { continuation.resume(returning: nil) }
     }
 
-    /// The first line that matches, from the given one on; nil when the other side closed, or the test was cancelled,
-    /// before it came.
+    /// The first line that matches, from the given one on; nil when the other side closed, the test was cancelled, or five
+    /// minutes passed before it came.
     @discardableResult
     public func first(from: Int = 0, where matches: @escaping @Sendable (String) -> Bool) async -> (
         index: Int, line: String
@@ -61,12 +61,20 @@ public final class Lines: Sendable {
                     state.waiters[id] = Waiter(from: from, matches: matches, continuation: continuation)
                     return nil
                 }
-                if let answer { continuation.resume(returning: answer) }
+                if let answer { return continuation.resume(returning: answer) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + 300) { [weak self] in self?.giveUp(id) }
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(returning: nil)
         }
         return index.map { index in (index, state.withLock { $0.all[index] }) }
+    }
+
+    private func giveUp(_ id: UUID) {
+        guard let waiter = state.withLock({ $0.waiters.removeValue(forKey: id) }) else { return }
+        let words = "No line that a test waits for came within five minutes. The last ones are:\n"
+        FileHandle.standardError.write(Data((words + all.suffix(20).joined(separator: "\n") + "\n").utf8))
+        waiter.continuation.resume(returning: nil)
     }
 
     @discardableResult

@@ -38,6 +38,23 @@ import Testing
         }
     }
 
+    /// P11, P13: its log would lie elsewhere than that of the daemon that uses the file by its own name.
+    @Test(arguments: [false, true]) func aDatabaseThatIsMountedAsASingleFileIsRefused(isInUse: Bool) async throws {
+        let (inside, outside) = (try TemporaryDirectory(), try TemporaryDirectory())
+        let store = try inside.open()
+        if !isInUse { await store.close() }
+        try Data().write(to: URL(filePath: outside.database))
+        try #require(
+            mount(inside.database, outside.database, nil, UInt(MS_BIND), nil) == 0,
+            "\(String(cString: strerror(errno)))")
+        // Nothing but this test looks into the directory, so the unmounting has no reason to fail.
+        defer { umount2(outside.database, Int32(MNT_DETACH)) }
+        #expect(throws: StoreOpenError.mountedAlone(path: outside.database)) { _ = try outside.open() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).allSatisfy { !$0.hasSuffix("-wal") })
+        if isInUse { await store.close() }
+        await (try inside.open()).close()
+    }
+
     @Test func aFullDiskIsToldAtOpen() throws {
         let mount = try Mount(options: "size=4m")
         let path = mount.path + "/halyard.db"

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A short form of `scripts/fuzz exchange`, which sets `HALYARD_FUZZ_SECONDS` and optionally `HALYARD_FUZZ_SEED`.
-@Suite struct ExchangeFuzzTests {
+@Suite(.serialized) struct ExchangeFuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["HALYARD_FUZZ_SECONDS"].flatMap { Int($0) }
     /// A fixed seed and a random one; a failure prints the seed.

@@ -1,5 +1,7 @@
+import Dispatch
 import Logging
 import Synchronization
+import Testing
 
 @testable import Runner
 
@@ -23,7 +25,7 @@ final class LogRecorder: Sendable {
     /// Waits until a message was logged.
     func wait(for message: String) async { await wait { $0 == message } }
 
-    /// Waits until a matching message is logged.
+    /// Waits until a matching message is logged. Only a broken test waits for two minutes; it fails with the last messages.
     func wait(_ isIt: @escaping @Sendable (String) -> Bool) async {
         let signal = Signal()
         let isThere = state.withLock { state in
@@ -31,7 +33,10 @@ final class LogRecorder: Sendable {
             return state.entries.contains { isIt($0.message) }
         }
         if isThere { signal.fire(true) }
-        _ = await signal.wait()
+        DispatchQueue.global().asyncAfter(deadline: .now() + 120) { signal.fire(false) }
+        guard await !signal.wait() else { return }
+        let messages = all.map(\.message).suffix(20).joined(separator: "\n")
+        Issue.record("no such message within two minutes; the last ones are:\n\(messages)")
     }
 
     private func add(_ entry: Entry) {
