@@ -5,7 +5,7 @@ extension ControlProblem {
         let code: Code =
             switch error {
             case .busy, .diskFull, .readOnly, .closed: .unavailable
-            case .commitUnknown, .fileLost: .unknownOutcome
+            case .commitUnknown, .fileLost, .overwritten: .unknownOutcome
             case .inputOutput, .damaged: .storage
             case .tooManySchedules: .invalidDefinitions
             case .internalError: .internal

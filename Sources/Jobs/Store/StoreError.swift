@@ -16,6 +16,9 @@ public enum StoreError: Error, Sendable, Hashable {
     /// the store accepts nothing more. `isSaved` is true when everything that was accepted is in the database at its
     /// usual path.
     case fileLost(path: String, isSaved: Bool)
+    /// Another program wrote to the database while it was in use. The request may or may not be stored; the store accepts
+    /// nothing more.
+    case overwritten(path: String)
     /// With the change there would be more schedules than ``Schedule/maxCount``.
     case tooManySchedules
     /// The store is closed, or has stopped: see ``StoreChange/stopped(_:)``.
@@ -29,7 +32,8 @@ extension StoreError {
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull: true
-        case .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .tooManySchedules, .closed, .internalError:
+        case .readOnly, .inputOutput, .commitUnknown, .damaged, .fileLost, .overwritten, .tooManySchedules, .closed,
+            .internalError:
             false
         }
     }
@@ -54,6 +58,8 @@ extension StoreError: CustomStringConvertible {
             isSaved
                 ? "\(path) was removed, renamed or replaced while the daemon used it. All accepted jobs are in the database. Start the daemon again."
                 : "\(path) was removed, renamed or replaced while the daemon used it, and jobs are missing without it. Put it back in its place, then start the daemon again."
+        case .overwritten(let path):
+            "\(path) was written to by another program while the daemon used it, and jobs may be missing. Start the daemon again: it checks the database. To put a backup in its place, stop the daemon first."
         case .tooManySchedules:
             "There are \(Schedule.maxCount) schedules, and no more are made. Remove one or change one."
         case .closed:

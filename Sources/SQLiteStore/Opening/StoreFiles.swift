@@ -1,16 +1,39 @@
 import Glibc
 import Synchronization
 
-/// The files of an open store, which must keep their names while the store is in use.
+/// The files of an open store. While the store is in use they must keep their names, and no other program may write to the
+/// database.
 ///
-/// SQLite keeps writing to files that were removed or replaced, and those writes are lost.
+/// SQLite keeps writing to files that were removed or replaced, and those writes are lost. A database that another program
+/// has overwritten (`cp backup.db halyard.db`) does not fit its log.
 final class StoreFiles: Sendable {
     /// The database comes first: without it nothing else matters.
     private let named: [(path: String, identity: FileIdentity)]
     private let database: Int32
     /// A descriptor in addition to SQLite's. SQLite has no lock on the log, so closing this descriptor drops none.
     private let log: Int32
-    private let seen = Mutex<String?>(nil)
+    private let seen = Mutex<Loss?>(nil)
+    /// The database file after the last write of this process.
+    private let written: Mutex<WriteTime>
+
+    enum Loss: Sendable, Equatable {
+        /// The file no longer has its name.
+        case name(path: String)
+        /// Another program wrote to the database.
+        case overwritten
+    }
+
+    private struct WriteTime: Equatable {
+        let seconds: Int
+        let nanoseconds: Int
+        let size: Int64
+
+        init(_ status: stat) {
+            seconds = status.st_mtim.tv_sec
+            nanoseconds = status.st_mtim.tv_nsec
+            size = Int64(status.st_size)
+        }
+    }
 
     /// - Parameter database: Must stay open longer than this value exists.
     init(_ location: DatabaseLocation, database: HeldDatabase) throws(StoreOpenError) {
@@ -21,6 +44,11 @@ final class StoreFiles: Sendable {
             }
             named.append((path, identity))
         }
+        var status = stat()
+        guard fstat(database.descriptor, &status) == 0 else {
+            throw .system(operation: "look at", path: location.path, code: errno)
+        }
+        written = Mutex(WriteTime(status))
         self.named = named
         self.database = database.descriptor
         log = Glibc.open(named[1].path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
@@ -34,23 +62,41 @@ final class StoreFiles: Sendable {
     var logPath: String { named[1].path }
     var paths: [String] { named.map(\.path) }
 
-    /// The file that no longer has its name, as of the last ``look()``.
-    var lost: String? { seen.withLock(\.self) }
+    /// What was lost, as of the last look.
+    var lost: Loss? { seen.withLock(\.self) }
 
     /// Compares each name with its file, and remembers what it finds.
     @discardableResult
-    func look() -> String? {
+    func look() -> Loss? {
         seen.withLock { seen in
-            if seen == nil { seen = named.first { FileIdentity(at: $0.path) != $0.identity }?.path }
+            if seen == nil {
+                seen = named.first { FileIdentity(at: $0.path) != $0.identity }.map { .name(path: $0.path) }
+            }
             return seen
         }
     }
 
-    /// The check after each commit. It only tests whether the database and its log still have any name, which costs two
-    /// short system calls: a file that was moved away keeps what is written to it.
-    func lostAtCommit() -> String? {
+    /// The check after each commit, in two short system calls. Of the names it only tests whether the database and its log
+    /// still have any: a file that was moved away keeps what is written to it.
+    ///
+    /// Only to be called by the thread that checkpoints, so that it never sees half of a checkpoint.
+    func lostAtCommit() -> Loss? {
         if let lost { return lost }
-        return hasName(database) && hasName(log) ? nil : look()
+        var status = stat()
+        if fstat(database, &status) == 0 {
+            if status.st_nlink == 0 { return look() }
+            if WriteTime(status) != written.withLock(\.self) {
+                seen.withLock { $0 = .overwritten }
+                return .overwritten
+            }
+        }
+        return hasName(log) ? nil : look()
+    }
+
+    /// Called after each checkpoint, whether it succeeded or not.
+    func noteCheckpoint() {
+        var status = stat()
+        if fstat(database, &status) == 0 { written.withLock { $0 = WriteTime(status) } }
     }
 
     private func hasName(_ descriptor: Int32) -> Bool {

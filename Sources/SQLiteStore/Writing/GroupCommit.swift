@@ -141,7 +141,7 @@ private final class CommitLoop: LaneWorker {
 
     private func commit(_ batch: ArraySlice<any Request<Writer>>) {
         if hasStopped { return answer(batch, .closed) }
-        if let path = files.lost { return fileLost(path, batch) }
+        if let loss = files.lost { return fileLost(loss, batch) }
         do throws(SQLiteError) {
             try writer.begin(isObserved: !observers.isEmpty)
         } catch {
@@ -158,7 +158,7 @@ private final class CommitLoop: LaneWorker {
         } catch {
             return commitFailed(batch, error)
         }
-        if let path = files.lostAtCommit() { return fileLost(path, batch) }
+        if let loss = files.lostAtCommit() { return fileLost(loss, batch) }
         observers.tell(writer.takeChanges())
         // A transaction that wrote nothing does not show whether the disk is still full.
         if trouble?.isDiskFull == false || writer.connection.walPages != lastLogPages { report(nil) }
@@ -201,7 +201,13 @@ private final class CommitLoop: LaneWorker {
         stop(failure)
     }
 
-    private func fileLost(_ path: String, _ batch: ArraySlice<any Request<Writer>>) {
+    private func fileLost(_ loss: StoreFiles.Loss, _ batch: ArraySlice<any Request<Writer>>) {
+        guard case .name(let path) = loss else {
+            writer.lock.note { $0.suspectsDamage = true }
+            let failure = StoreError.overwritten(path: files.databasePath)
+            answer(batch, failure)
+            return stop(failure)
+        }
         var isSaved = path != files.databasePath
         if !isSaved { writer.lock.note { $0.lostDatabase = files.databaseIdentity } }
         // The log is still open, so a checkpoint can save its contents to the database.
@@ -228,6 +234,7 @@ private final class CommitLoop: LaneWorker {
         // While a long read keeps the log from being copied, each attempt costs as much as the log is long, so not
         // every commit tries.
         checkpointAt = pages + options.checkpointPages
+        defer { files.noteCheckpoint() }
         do throws(SQLiteError) {
             try writer.connection.checkpoint()
         } catch {
@@ -247,7 +254,7 @@ private final class CommitLoop: LaneWorker {
         hasStopped = true
         writer.lock.note { $0.noteStoreStopped() }
         switch reason {
-        case .damaged, .fileLost: break
+        case .damaged, .fileLost, .overwritten: break
         default: writer.lock.note { $0.noteFailedSync() }
         }
         observers.tell([.stopped(reason)])
