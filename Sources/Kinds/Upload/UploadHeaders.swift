@@ -46,7 +46,8 @@ extension Upload {
         }
         let lower = name.lowercased()
         if refused.contains(lower) || ["accept", "range", "if-none-match"].contains(lower) {
-            throw .invalid("credential_header", "must not be `\(lower)`, which has another meaning; name another header")
+            throw .invalid(
+                "credential_header", "must not be `\(lower)`, which has another meaning; name another header")
         }
     }
 
