@@ -18,7 +18,8 @@ final class Resolutions: Sendable {
 
     private struct Flight {
         let id: UInt64
-        let task: Task<Void, Never>
+        /// Nil until the task is created, outside of the lock.
+        var task: Task<Void, Never>?
         /// The connections of the resolution, which all waiting callers record.
         let connections: ConnectionLog?
         let stopwatch: Stopwatch
@@ -54,17 +55,23 @@ final class Resolutions: Sendable {
             return state.lastID
         }
         var shared: ConnectionLog?
+        let log = ConnectionLog.current.map { ConnectionLog(now: $0.now) }
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isCancelled = state.withLock { state in
+                let (isCancelled, begun) = state.withLock { state -> (Bool, Flight?) in
                     // Checked under the lock, so that a later cancellation finds the entry below.
-                    if Task.isCancelled { return true }
-                    if state.flights[key] == nil { state.flights[key] = begin(key, waiter, resolve) }
+                    if Task.isCancelled { return (true, nil) }
+                    var begun: Flight?
+                    if state.flights[key] == nil {
+                        begun = Flight(id: waiter, connections: log, stopwatch: Stopwatch())
+                        state.flights[key] = begun
+                    }
                     state.flights[key]?.waiting[waiter] = continuation
                     shared = state.flights[key]?.connections
-                    return false
+                    return (false, begun)
                 }
                 if isCancelled { continuation.resume(returning: .failure(.cancelled)) }
+                if let begun { begin(begun, key, resolve) }
             }
         } onCancel: {
             leave(key, waiter)
@@ -73,15 +80,20 @@ final class Resolutions: Sendable {
         return try answer.get()
     }
 
-    /// - Parameter id: The number of the first caller.
-    private func begin(_ key: Key, _ id: UInt64, _ resolve: @escaping @Sendable (Stopwatch) async -> Answer) -> Flight {
-        let stopwatch = Stopwatch()
+    /// Creates the task outside of the lock. Binding a task-local value locks the running task's record, which a thread that
+    /// cancels this task holds while it calls ``leave(_:_:)`` and waits for the lock of the state.
+    private func begin(_ flight: Flight, _ key: Key, _ resolve: @escaping @Sendable (Stopwatch) async -> Answer) {
         // The task resolves the link for all waiting callers. It is cancelled when the last of them is.
-        let connections = ConnectionLog.current.map { ConnectionLog(now: $0.now) }
-        let task = ConnectionLog.$current.withValue(connections) {
-            Task { self.land(key, id, await resolve(stopwatch)) }
+        let task = ConnectionLog.$current.withValue(flight.connections) {
+            Task { self.land(key, flight.id, await resolve(flight.stopwatch)) }
         }
-        return Flight(id: id, task: task, connections: connections, stopwatch: stopwatch)
+        let isWanted = state.withLock { state in
+            guard state.flights[key]?.id == flight.id else { return false }
+            state.flights[key]?.task = task
+            return true
+        }
+        // All callers have left meanwhile, or the task has ended already.
+        if !isWanted { task.cancel() }
     }
 
     /// The address of the host for whose limits the resolution waits.

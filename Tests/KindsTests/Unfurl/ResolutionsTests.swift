@@ -1,3 +1,4 @@
+import Jobs
 import OperationTypes
 import Synchronization
 import Testing
@@ -85,5 +86,32 @@ import Testing
         mayEnd.send()
         let answer = try await second.value
         #expect(answer == output)
+    }
+
+    /// The cancellation of a caller and the begin of its resolution never wait for each other.
+    @Test(.timeLimit(.minutes(2))) func callersThatAreCancelledAsTheyBeginHangNobody() async {
+        let resolutions = Resolutions(UnfurlConfiguration(), now: { .now })
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<4 {
+                let key = Resolutions.Key(url: "http://h/\(number)", limit: 20, readsPage: true, timeout: .seconds(60))
+                group.addTask {
+                    for _ in 0..<3000 {
+                        let caller = Task {
+                            // Whether it was cancelled in time does not matter.
+                            _ = try? await ConnectionLog.$current.withValue(
+                                ConnectionLog(now: { Timestamp(milliseconds: 0) })
+                            ) {
+                                try await resolutions.answer(key) { _ in
+                                    .failure(KindFailure(.timeout, "", isRetryable: true))
+                                }
+                            }
+                        }
+                        caller.cancel()
+                        await caller.value
+                    }
+                    #expect(resolutions.waiting(for: key) == 0)
+                }
+            }
+        }
     }
 }
