@@ -183,8 +183,10 @@ extension Settlement {
             deliver(turn: choice.turn, through: number)
         } else {
             let isFirst = core.withLock { core in
-                defer { core.isPostedToMain = true }
-                return !core.isPostedToMain && !core.callbacks.isEmpty
+                // Without callbacks no block is sent, which alone would set this back: a younger one took these along.
+                guard !core.isPostedToMain, !core.callbacks.isEmpty else { return false }
+                core.isPostedToMain = true
+                return true
             }
             guard isFirst else { return }
             MainInbox.post {

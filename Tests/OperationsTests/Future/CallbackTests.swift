@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Operations
 import Signals
 import Synchronization
@@ -72,6 +73,37 @@ import Testing
         #expect(promise.future.value == 1, "visible while callbacks wait")
         promise.future.on { _ in calls.value.append("C") }
         #expect(calls.value == ["A", "B", "C"])
+    }
+
+    /// The thread that resolves then finds nothing left to deliver, and must not keep later callbacks from being delivered.
+    @Test @MainActor func callbackComesAfterMainTookOlderOnesAlong() async {
+        let delivered = Signal()
+        // Without a suspension, in which another test could set another default.
+        func takeAlong() {
+            let promise = Promise<Int, Never>()
+            let future = promise.future
+            let calls = Shared<[String]>([])
+            let (resolving, taken, resolved) = (Signal(), Signal(), Signal())
+            // Holds the thread that resolves between the result and the callback.
+            let held = future.map { number in
+                resolving.send()
+                return taken.wait() ? number : 0
+            }
+            future.on { _ in calls.value.append("A") }
+            Thread {
+                promise.succeed(value: 1)
+                resolved.send()
+            }.start()
+            #expect(resolving.wait())
+            future.on { _ in calls.value.append("B") }
+            #expect(calls.value == ["A", "B"])
+            taken.send()
+            #expect(resolved.wait())
+            #expect(held.value == 1)
+            background.sync { future.on { _ in delivered.send() } }
+        }
+        takeAlong()
+        #expect(await delivered.wait())
     }
 
     @Test func callbackFromAnotherThreadRunsOnMain() async {
