@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [
         "a\u{200C}b.ü", "xn--a", "xn--", "xn--a-.ü", "xn--ü", "\u{301}a.de", "xn--zca\u{301}", "א1a.com", "0à.\u{5D0}",
         "xn--xn--bcher-kva-", "xn--99999999999", "ü%00", "ü b", "ü\u{FF0F}b", "ü:",
-        "\u{FFFD}.ü",
+        "\u{FFFD}.ü", "xn---tda.com",
         "xn--bcher-kvA\u{AD}\u{301}",
     ])
     func whatBrowsersRefuseIsRefused(name: String) { #expect(WebHost(parsing: name) == nil) }

@@ -9,7 +9,7 @@ enum Punycode {
         let bytes = Array(label)
         var output: [Unicode.Scalar] = []
         var rest = bytes[...]
-        if let hyphen = bytes.lastIndex(of: UInt8(ascii: "-")) {
+        if let hyphen = bytes.lastIndex(of: UInt8(ascii: "-")), hyphen > 0 {
             output = bytes[..<hyphen].map { Unicode.Scalar($0) }
             rest = bytes[(hyphen + 1)...]
         }
