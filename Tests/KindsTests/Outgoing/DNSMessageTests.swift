@@ -66,6 +66,26 @@ import Testing
         #expect(answer([address(a, 1)], flags: 0x0100) == .failed)
     }
 
+    /// Each record of a long message could lead through all of it.
+    @Test func longChainsOfPointersFail() {
+        func answered(after pointers: Int) -> DNSAnswer {
+            // A record of an unknown type: the name of the question, and pointers each to the one before.
+            let start = 12 + question.bytes.count + 12
+            let chain = (0..<pointers).flatMap { index -> [UInt8] in
+                let target = index == 0 ? 12 : start + 2 * (index - 1)
+                return [0xC0 | UInt8(target >> 8), UInt8(target & 0xFF)]
+            }
+            let last = start + 2 * (pointers - 1)
+            return answer([
+                NameServer.record([0xC0, 12], type: 99, ttl: 1, chain),
+                NameServer.record([0xC0 | UInt8(last >> 8), UInt8(last & 0xFF)], type: 1, ttl: 1, [192, 0, 2, 1]),
+            ])
+        }
+        #expect(answered(after: 3) == .addresses([.v4(0xC000_0201)], ttl: 1))
+        #expect(answered(after: DNSMessage.maxPointers - 1) == .addresses([.v4(0xC000_0201)], ttl: 1))
+        #expect(answered(after: 2000) == .failed)
+    }
+
     @Test func negativeTTLIsTheSmallerOfTheTwo() {
         let origin = NameServer.record(
             [0], type: 6, ttl: 900, [0, 0] + [UInt8](repeating: 0, count: 16) + [0, 0, 0, 120])

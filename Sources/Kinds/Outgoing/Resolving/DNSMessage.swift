@@ -22,10 +22,12 @@ enum DNSAnswer: Hashable, Sendable {
 /// Queries and answers of the domain name system (RFC 1035, RFC 2308, RFC 6891).
 ///
 /// The parser reads untrusted bytes, so every step is bounded: a name has at most 255 bytes, compression pointers only
-/// lead backwards, an alias chain has at most ``maxAliases`` steps, and an answer at most ``maxAddresses`` addresses.
+/// lead backwards and are at most ``maxPointers`` in a name, an alias chain has at most ``maxAliases`` steps, and an answer at most ``maxAddresses`` addresses.
 enum DNSMessage {
     static let maxAddresses = 32
     static let maxAliases = 16
+    /// Compression pointers of one name. A name has no more labels.
+    static let maxPointers = 127
     /// Size of a UDP answer that passes the usual paths without fragments (the recommendation of DNS flag day 2020).
     static let udpBytes = 1232
 
@@ -181,13 +183,13 @@ enum DNSMessage {
         mutating func name() throws(Malformed) -> [UInt8] {
             var name: [UInt8] = []
             var next = position
-            var isAfterPointer = false
+            var pointers = 0
             while true {
-                guard next < (isAfterPointer ? bytes.count : end) else { throw Malformed() }
+                guard next < (pointers > 0 ? bytes.count : end) else { throw Malformed() }
                 let length = Int(bytes[next])
                 switch length {
                 case 0:
-                    if !isAfterPointer { position = next + 1 }
+                    if pointers == 0 { position = next + 1 }
                     return name
                 case 1...63:
                     guard next + 1 + length <= bytes.count, name.count + length < 255 else { throw Malformed() }
@@ -200,9 +202,9 @@ enum DNSMessage {
                     guard next + 1 < bytes.count else { throw Malformed() }
                     let target = (length & 0x3F) << 8 | Int(bytes[next + 1])
                     // Only backwards, so that there is no loop.
-                    guard target < next else { throw Malformed() }
-                    if !isAfterPointer { position = next + 2 }
-                    isAfterPointer = true
+                    guard target < next, pointers < maxPointers else { throw Malformed() }
+                    if pointers == 0 { position = next + 2 }
+                    pointers += 1
                     next = target
                 default: throw Malformed()
                 }
