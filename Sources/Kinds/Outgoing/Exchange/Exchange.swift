@@ -116,8 +116,6 @@ final class Exchange: Sendable {
 
     var isOver: Bool { state.withLock { $0.end != nil } }
 
-    var hasHead: Bool { state.withLock { $0.head != nil } }
-
     func receive(_ head: HTTPResponseHead) { state.withLock { $0.head = head } }
 
     func receive(_ piece: ByteBuffer) {

@@ -25,8 +25,6 @@ final class ExchangeHandler: ChannelDuplexHandler {
         let exchange: Exchange
         var sending: Sending
         var isKeptAlive = true
-        /// Whether the answer's own framing ends the body, not the end of the connection.
-        var isFramed = false
         var isReceived = false
     }
 
@@ -166,8 +164,6 @@ final class ExchangeHandler: ChannelDuplexHandler {
             guard head.status.code >= 200 else { return }
             exchange.trace?.answered(head)
             current?.isKeptAlive = head.isKeepAlive
-            current?.isFramed =
-                head.headers.contains(name: "content-length") || head.headers.contains(name: "transfer-encoding")
             if head.status.code >= 300, case .body? = current?.sending {
                 current?.sending = .stopped
                 resumeWriter(false)
@@ -210,8 +206,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
         endHandshake(.failure(error))
         if case NIOSSLError.uncleanShutdown = error {
             // Many servers close without a TLS close_notify. That does not truncate an answer with its own framing.
-            guard let current, current.exchange.hasHead, !current.isFramed else { return }
-            return fail(ConnectionProblem.closed)
+            if reader.endsWithConnection { fail(ConnectionProblem.closed) }
+            return
         }
         fail(error)
     }

@@ -52,6 +52,12 @@ struct AnswerReader {
     }
 
     mutating func receive(_ bytes: ByteBuffer) {
+    /// Whether only the end of the connection ends the body that is being received.
+    var endsWithConnection: Bool { if case .bodyUntilClose = state { true } else { false } }
+
+    /// Memory that received bytes take, those that were read included.
+    var capacityInUse: Int { buffer.storageCapacity }
+
         if case .refused = state { return }
         if buffer.readableBytes == 0 {
             buffer = bytes
