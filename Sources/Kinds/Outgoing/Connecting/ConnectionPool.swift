@@ -17,6 +17,11 @@ final class ConnectionPool: Sendable {
         var open: [ObjectIdentifier: Connection] = [:]
         var uses: UInt64 = 0
         var isShutDown = false
+
+        mutating func withdraw(_ connection: Connection) {
+            idle[connection.place]?.connections.removeAll { $0 === connection }
+            if idle[connection.place]?.connections.isEmpty == true { idle[connection.place] = nil }
+        }
     }
 
     private let state = Mutex(State())
@@ -66,10 +71,12 @@ final class ConnectionPool: Sendable {
     func remove(_ connection: Connection) {
         state.withLock { state in
             state.open[ObjectIdentifier(connection)] = nil
-            state.idle[connection.place]?.connections.removeAll { $0 === connection }
-            if state.idle[connection.place]?.connections.isEmpty == true { state.idle[connection.place] = nil }
+            state.withdraw(connection)
         }
     }
+
+    /// Keeps a connection that is about to be closed from being taken.
+    func withdraw(_ connection: Connection) { state.withLock { $0.withdraw(connection) } }
 
     /// Closes every connection, and returns when all are closed.
     func shutdown() async {

@@ -42,6 +42,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private var current: Current?
     private var reader: AnswerReader
     private var isReused = false
+    private var isClosing = false
     private var isReadHeld = false
     /// The task that sends the body, while the connection accepts no more bytes.
     private var writer: CheckedContinuation<Bool, Never>?
@@ -60,7 +61,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     // MARK: Calls from tasks
 
     func start(_ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?) {
-        guard let context, context.channel.isActive, current == nil else {
+        guard let context, context.channel.isActive, !isClosing, current == nil else {
             return exchange.fail(ConnectionProblem.closedBefore)
         }
         // The exchange was cancelled before its turn, so nothing was sent.
@@ -222,7 +223,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         case .body(let left) where left <= Self.shortRest: return
         case .body, .stopped:
             end(current)
-            context?.close(promise: nil)
+            close()
         case .ended:
             self.current = nil
             // I2. Returned before the task resumes, so that its next request finds the connection.
@@ -234,7 +235,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
                 current.exchange.finish()
             } else {
                 current.exchange.finish()
-                context?.close(promise: nil)
+                close()
             }
         }
     }
@@ -251,6 +252,14 @@ final class ExchangeHandler: ChannelDuplexHandler {
             exchange.fail(error)
         }
         resumeWriter(false)
+        close()
+    }
+
+    /// Begins to close the connection. Over TLS this takes until the server agrees, or for seconds when it does not, and the
+    /// channel counts as active meanwhile: no exchange may find the connection then.
+    private func close() {
+        isClosing = true
+        if let connection { pool.withdraw(connection) }
         context?.close(promise: nil)
     }
 
@@ -287,7 +296,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         guard let context, context.channel.isActive else { return }
         guard let current else {
             let end = lastActivity + Self.rest
-            if NIODeadline.now() >= end { context.close(promise: nil) } else { setTimer(end) }
+            if NIODeadline.now() >= end { close() } else { setTimer(end) }
             return
         }
         let end = lastActivity + idle
