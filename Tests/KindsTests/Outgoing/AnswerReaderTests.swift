@@ -164,6 +164,9 @@ import Testing
             Seen(interim: [100, 103], status: 200, headers: ["content-length: 0"], isComplete: true))
         let flood = String(repeating: "HTTP/1.1 100 X\r\n\r\n", count: 1001)
         #expect(read(flood).problem == .tooManyInterimHeads)
+        let long = "HTTP/1.1 103 X\r\nlink: \(String(repeating: "a", count: 30_000))\r\n\r\n"
+        #expect(read(long + long + "HTTP/1.1 200 OK\r\n\r\n").isComplete)
+        #expect(read(long + long + long).problem == .headTooLarge)
     }
 
     @Test(arguments: 0...999) func everyStatusIsJudged(status: Int) {
@@ -222,6 +225,35 @@ import Testing
         ] {
             for count in [1000, .max] { #expect(read(text, by: count).problem == .headTooLarge) }
         }
+    }
+
+    /// I5: however the bytes are cut.
+    @Test func bytesThatWereReadAreNotKept() throws {
+        var reader = AnswerReader(maxHeadBytes: 1000)
+        reader.requestSent(.GET)
+        reader.receive(ByteBuffer(string: "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3"))
+        while try reader.next() != nil {}
+        let most = reader.capacityInUse
+        var last: HTTPClientResponsePart?
+        for _ in 0..<10_000 {
+            reader.receive(ByteBuffer(string: "\r\nabc\r\n3"))
+            while let part = try reader.next() { last = part }
+        }
+        #expect(last == .body(ByteBuffer(string: "abc")))
+        #expect(reader.capacityInUse <= 4 * most)
+    }
+
+    /// Over TLS such a body is refused when the close is not announced: an attacker could have cut it.
+    @Test(arguments: [
+        ("", true), ("transfer-encoding: identity\r\n", true), ("transfer-encoding:\r\n", true),
+        ("content-length: 9\r\n", false), ("transfer-encoding: chunked\r\n", false),
+    ])
+    func bodyWithoutFramingEndsWithTheConnection(fields: String, endsWithConnection: Bool) throws {
+        var reader = AnswerReader(maxHeadBytes: 1000)
+        reader.requestSent(.GET)
+        reader.receive(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\(fields)\r\n2"))
+        while try reader.next() != nil {}
+        #expect(reader.endsWithConnection == endsWithConnection)
     }
 
     @Test func fieldsAreParsedAsInBrowsers() {

@@ -14,8 +14,7 @@ final class Exchange: Sendable {
 
     private struct State {
         var head: HTTPResponseHead?
-        var pieces: CircularBuffer<ByteBuffer> = []
-        var waitingBytes = 0
+        var pieces = WaitingPieces()
         var end: Result<Void, any Error>?
         var waiter: (need: Need, continuation: CheckedContinuation<Void, Never>)?
         /// Whether the loop has stopped reading because of I3.
@@ -61,8 +60,7 @@ final class Exchange: Sendable {
                 try state.end?.get()
                 return (nil, false)
             }
-            state.waitingBytes -= piece.readableBytes
-            let isHeld = state.isHeld && state.waitingBytes < Self.maxWaiting
+            let isHeld = state.isHeld && state.pieces.bytes < Self.maxWaiting
             if isHeld { state.isHeld = false }
             return (piece, isHeld)
         }
@@ -122,14 +120,13 @@ final class Exchange: Sendable {
         state.withLock { state in
             if state.end != nil { return }
             state.pieces.append(piece)
-            state.waitingBytes += piece.readableBytes
         }
     }
 
     /// Whether the loop may continue to read. If not, ``ExchangeHandler/readOn()`` is called once it may.
     func mayRead() -> Bool {
         state.withLock { state in
-            state.isHeld = state.end == nil && state.waitingBytes >= Self.maxWaiting
+            state.isHeld = state.end == nil && state.pieces.bytes >= Self.maxWaiting
             return !state.isHeld
         }
     }

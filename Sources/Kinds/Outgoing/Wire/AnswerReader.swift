@@ -11,7 +11,8 @@ import NIOHTTP1
 /// - I2: An answer is any number of heads from 100 to 199, then one head from 200 to 999, then body parts, then one end.
 /// - I3: 101 never appears: Halyard asks for no other protocol.
 /// - I4: After a problem no further part of this connection appears.
-/// - I5: Memory is bounded: a head and the trailers have a limit, and body bytes are passed on as they arrive.
+/// - I5: Memory and work are bounded: a head, the heads from 100 to 199 together, and the trailers have a limit, and body
+///   bytes are passed on as they arrive.
 struct AnswerReader {
     /// The limit for heads from 100 to 199 before an answer, with which a server may report progress.
     static let mostInterimHeads = 1000
@@ -20,8 +21,8 @@ struct AnswerReader {
 
     private enum State {
         case idle
-        /// A request was sent. The number counts the heads from 100 to 199.
-        case head(interim: Int)
+        /// A request was sent. The numbers count the heads from 100 to 199, and their bytes.
+        case head(interim: Int, bytes: Int)
         case body(left: Int64)
         case bodyUntilClose
         case chunkSize
@@ -47,21 +48,23 @@ struct AnswerReader {
     mutating func requestSent(_ method: HTTPMethod) {
         // I4. Bytes that arrived before the request must not be mistaken for its answer, either.
         guard case .idle = state else { return }
-        state = .head(interim: 0)
+        state = .head(interim: 0, bytes: 0)
         self.method = method
     }
 
-    mutating func receive(_ bytes: ByteBuffer) {
     /// Whether only the end of the connection ends the body that is being received.
     var endsWithConnection: Bool { if case .bodyUntilClose = state { true } else { false } }
 
     /// Memory that received bytes take, those that were read included.
     var capacityInUse: Int { buffer.storageCapacity }
 
+    mutating func receive(_ bytes: ByteBuffer) {
         if case .refused = state { return }
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
+            // I5: bytes that were read already would stay, for as long as each buffer ends within a line.
+            buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }
@@ -97,9 +100,9 @@ struct AnswerReader {
                 // I1
                 if buffer.readableBytes > 0 { throw .unexpectedData }
                 return nil
-            case .head(let interim):
+            case .head(let interim, let before):
                 guard let bytes = try takeHead() else { return nil }
-                return .head(try read(AnswerHead(bytes), after: interim))
+                return .head(try read(AnswerHead(bytes), after: interim, ending: before + bytes.count))
             case .body(let left):
                 guard let bytes = takeBody(atMost: left) else { return nil }
                 let rest = left - Int64(bytes.readableBytes)
@@ -131,12 +134,16 @@ struct AnswerReader {
         }
     }
 
-    private mutating func read(_ head: AnswerHead, after interim: Int) throws(WireProblem) -> HTTPResponseHead {
+    /// - Parameter bytes: The bytes of this head and of the heads before it.
+    private mutating func read(
+        _ head: AnswerHead, after interim: Int, ending bytes: Int
+    ) throws(WireProblem) -> HTTPResponseHead {
         var head = head
         switch head.status {
         case 100, 102...199:
             if interim >= Self.mostInterimHeads { throw .tooManyInterimHeads }
-            state = .head(interim: interim + 1)
+            if bytes > maxHeadBytes { throw .headTooLarge }
+            state = .head(interim: interim + 1, bytes: bytes)
         // Browsers and curl accept statuses above 599, and well-known sites send them.
         case 200...999:
             switch try head.takeFraming(answering: method) {
