@@ -199,16 +199,19 @@ public final class OutgoingClient: Sendable {
                 return Opened(connection: opened.connection, trace: trace.at(opened.connection.address))
             } catch {
                 var failure = failure(error, at: request.url)
-                if TLSProblem(error) == .untrusted, failure.reason == .tlsFailed, let address = left.first {
+                let lost = error as? Connector.Failed
+                let failed = lost?.tried ?? left.prefix(1).map(\.self)
+                if let lost, TLSProblem(lost.cause) == .untrusted, failure.reason == .tlsFailed,
+                    let address = failed.last
+                {
                     failure = await untrusted(request.url, place, at: address) ?? failure
                 }
-                let failed = (error as? Connector.Failed)?.tried ?? left.prefix(1).map(\.self)
                 for address in failed {
                     trace.at(address)?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
                 }
                 tried.formUnion(failed)
                 left.removeAll(where: tried.contains)
-                let isFinal = !(error is Connector.Failed) || failed.isEmpty || failure.reason == .cancelled
+                let isFinal = lost?.isFinal ?? true || failed.isEmpty || failure.reason == .cancelled
                 if left.isEmpty, !isFinal, let later = rest {
                     rest = nil
                     left = await later().filter { !tried.contains($0) }.prefix(ConnectionRace.maxAttempts)

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOHTTP1
 import NIOSSL
 import OperationTypes
 import Testing
@@ -167,6 +168,46 @@ import Testing
     ])
     func nameOfACertificateMatchesItsHosts(name: String, host: String, matches: Bool) {
         #expect(ServerIdentity.matches(Array(name.utf8), host) == matches)
+    }
+
+    /// The first address refuses the connection, and says nothing of certificates.
+    @Test func reasonIsFoundAtTheAddressThatHasIt() async throws {
+        try await TestAuthority.with { authority in
+            let tls = try await authority.issue("server", host: "DNS:localhost", valid: TestAuthority.longAgo).server()
+            try await LoopbackServer.with({ _ in .respond(200) }, tls: tls) { server in
+                let client = OutgoingClient(configuration(authority, trusts: true)) { _ in
+                    .success([.v6(0, 1), .v4(0x7F00_0001)])
+                }
+                let failure = await failure { () async throws(KindFailure) in
+                    try await Unfurl(client: client).run(
+                        .init(url: "https://localhost:\(server.port)/x"), context: OperationContext())
+                }
+                await client.shutdown()
+                #expect(failure?.code == "tls_expired")
+            }
+        }
+    }
+
+    /// Over TLS a close takes a while, in which the connection would swallow a request that must not be sent twice.
+    @Test func connectionThatIsBeingClosedServesNoOtherRequest() async throws {
+        try await TestAuthority.with { authority in
+            let tls = try await authority.issue("server", host: "DNS:localhost").server()
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nsurplus"
+            try await LoopbackServer.with({ _ in .raw(Array(answer.utf8), closes: false) }, tls: tls) { server in
+                try await withClient(configuration(authority, trusts: true)) { client in
+                    let url = try WebURL(input: "https://localhost:\(server.port)/", field: "url")
+                    for _ in 0..<20 {
+                        let request = OutgoingRequest(
+                            method: .POST, url: url, body: .bytes(ByteBuffer(string: "x")), isGentle: false)
+                        let status = try await client.exchange(request) { response throws(KindFailure) in
+                            response.status
+                        }
+                        #expect(status == 200)
+                    }
+                    #expect(server.requests.count == 20)
+                }
+            }
+        }
     }
 
     @Test func trustedServerIsReachedThroughItsChain() async throws {

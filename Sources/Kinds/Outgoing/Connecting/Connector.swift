@@ -19,10 +19,13 @@ struct Connector: Sendable {
         var failed: [IPAddress] = []
     }
 
-    /// No address accepted a connection.
+    /// There is no connection.
     struct Failed: Error {
+        /// The cause is that of the last.
         var tried: [IPAddress]
         var cause: any Error
+        /// Whether no other address will do better.
+        var isFinal = false
     }
 
     private var limit: TimeAmount { TimeAmount(configuration.limits.connect) }
@@ -116,8 +119,7 @@ struct Connector: Sendable {
         } catch {
             channel.close(promise: nil)
             if Task.isCancelled { throw CancellationError() }
-            if case .proxyRefused = error as? ConnectionProblem {} else if !isWorthAnotherAddress(error) { throw error }
-            throw Failed(tried: [address], cause: error)
+            throw Failed(tried: [address], cause: error, isFinal: !isWorthAnotherAddress(error))
         }
     }
 
@@ -125,7 +127,7 @@ struct Connector: Sendable {
     /// refused certificate is final.
     private func isWorthAnotherAddress(_ error: any Error) -> Bool {
         switch error {
-        case ConnectionProblem.closed, ConnectionProblem.secureTimeout: true
+        case ConnectionProblem.closed, ConnectionProblem.secureTimeout, ConnectionProblem.proxyRefused: true
         case is IOError, is ChannelError: true
         case let error as NIOSSLError:
             error == .uncleanShutdown || error == .handshakeFailed(.sslError([.eofDuringHandshake]))
