@@ -32,6 +32,8 @@ let releaseLinking = [
 ]
 /// The C++ runtime inside the program: its shared library alone takes an eighth of the start.
 let staticCPlusPlus = ["-Xlinker", "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null"]
+/// libxml2 inside the program: its shared library has another name in newer releases of Debian and Ubuntu, and takes ICU along.
+let staticXML = ["-Xlinker", "-l:libxml2.a", "-Xlinker", "--remap-inputs=*/libxml2.so=/dev/null"]
 
 func executable(_ name: String, _ dependencies: [Target.Dependency], linking: [String] = []) -> Target {
     .executableTarget(
@@ -254,7 +256,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        executable("halyardd", ["Daemon"]),
+        .target(name: "CWithoutICU", dependencies: ["CLibXML2"]),
+        executable("halyardd", ["CWithoutICU", "Daemon"], linking: staticXML),
         executable("halyard", ["Commands"], linking: staticCPlusPlus),
 
         // Measuring.

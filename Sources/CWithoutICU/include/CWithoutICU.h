@@ -1,0 +1,1 @@
+// Nothing to call: these functions are there for the linker.
