@@ -27,6 +27,7 @@ enum DirectVerb {
         case "watch": Halyard.Watch.self
         case "status": Halyard.Status.self
         case "reload": Halyard.Reload.self
+        case "names": Halyard.Names.self
         default: nil
         }
     }

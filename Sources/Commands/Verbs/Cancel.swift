@@ -12,7 +12,8 @@ extension Halyard {
                 skipped, because of another.
                 """)
 
-        @Argument(help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"))
+        @Argument(
+            help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"), completion: .names(.openJobs))
         var work: [WorkArgument]
 
         @OptionGroup var common: CommonOptions

@@ -26,7 +26,7 @@ extension Halyard {
 
         @Argument(
             help: "A definition or a graph definition.",
-            completion: .shellCommand("halyard definitions list --names 2>/dev/null"))
+            completion: .names(.definitions))
         var name: String?
 
         @Argument(help: "Input fields, in order or as field=value.", completion: .file())
@@ -54,6 +54,7 @@ extension Halyard {
         @Option(
             help: ArgumentHelp(
                 "Wait for this job to succeed, or just to finish; may be repeated.", valueName: "job[:finished]"),
+            completion: .names(.openJobs),
             transform: AfterArgument.read)
         var after: [AfterArgument] = []
 

@@ -9,7 +9,7 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "graph", abstract: "Draw a graph of jobs, or list the graphs.")
 
-        @Argument(help: "The graph's number; without it, the newest graphs are listed.")
+        @Argument(help: "The graph's number; without it, the newest graphs are listed.", completion: .names(.graphs))
         var graph: GraphID?
 
         @Option(help: ArgumentHelp("How to draw it.", valueName: "format"))

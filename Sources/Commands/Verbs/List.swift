@@ -13,16 +13,17 @@ extension Halyard {
         @Flag(help: "Only jobs that are not final.")
         var open = false
 
-        @Option(help: ArgumentHelp("Only jobs of this queue.", valueName: "name"))
+        @Option(help: ArgumentHelp("Only jobs of this queue.", valueName: "name"), completion: .names(.queues))
         var queue: String?
 
-        @Option(help: ArgumentHelp("Only jobs of this definition.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp("Only jobs of this definition.", valueName: "name"), completion: .names(.definitions))
         var definition: String?
 
         @Option(help: ArgumentHelp("Only jobs of this kind.", valueName: "name"))
         var kind: String?
 
-        @Option(help: ArgumentHelp("Only jobs of this graph.", valueName: "number"))
+        @Option(help: ArgumentHelp("Only jobs of this graph.", valueName: "number"), completion: .names(.graphs))
         var graph: GraphID?
 
         @Option(

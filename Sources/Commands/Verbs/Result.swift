@@ -12,7 +12,7 @@ extension Halyard {
                 a problem to standard error.
                 """)
 
-        @Argument(help: "The job's number.", transform: JobID.read)
+        @Argument(help: "The job's number.", completion: .names(.finishedJobs), transform: JobID.read)
         var job: JobID
 
         @OptionGroup var common: CommonOptions

@@ -11,7 +11,7 @@ extension Halyard {
                 and its result stay as they are.
                 """)
 
-        @Argument(help: "The finished job's number.", transform: JobID.read)
+        @Argument(help: "The finished job's number.", completion: .names(.finishedJobs), transform: JobID.read)
         var job: JobID
 
         @Flag(help: "Also repeat the jobs that were skipped because of it, and what else those need, as one graph.")

@@ -39,7 +39,7 @@ extension Halyard {
                 commandName: "show", abstract: "Show a schedule with its next times.",
                 discussion: "Times are of this machine's zone, as the daemon's are.")
 
-            @Argument(help: "The schedule's name.")
+            @Argument(help: "The schedule's name.", completion: .names(.schedules))
             var name: String
 
             @OptionGroup var common: CommonOptions
@@ -130,7 +130,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "pause", abstract: "Fire schedules no more; what they enqueued goes on.")
 
-            @Argument(help: "The schedule's name.")
+            @Argument(help: "The schedule's name.", completion: .names(.schedules))
             var name: [String]
 
             @OptionGroup var common: CommonOptions
@@ -145,7 +145,7 @@ extension Halyard {
                 commandName: "resume", abstract: "Fire paused schedules again.",
                 discussion: "Times that came meanwhile are not made up for; halyard schedules run does that.")
 
-            @Argument(help: "The schedule's name.")
+            @Argument(help: "The schedule's name.", completion: .names(.schedules))
             var name: [String]
 
             @OptionGroup var common: CommonOptions
@@ -160,7 +160,7 @@ extension Halyard {
                 commandName: "run", abstract: "Enqueue now what a schedule would, paused or not.",
                 discussion: "Prints the jobs' numbers. The schedule's times stay as they are.")
 
-            @Argument(help: "The schedule's name.")
+            @Argument(help: "The schedule's name.", completion: .names(.schedules))
             var name: String
 
             @OptionGroup var waiting: WaitOptions
@@ -186,7 +186,7 @@ extension Halyard {
                 commandName: "remove", abstract: "Remove schedules; what they enqueued goes on.",
                 discussion: Removal.promise)
 
-            @Argument(help: "The schedule's name.")
+            @Argument(help: "The schedule's name.", completion: .names(.schedules))
             var name: [String]
 
             @OptionGroup var common: CommonOptions

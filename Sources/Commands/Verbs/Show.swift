@@ -9,7 +9,8 @@ extension Halyard {
 
         @Argument(
             help: ArgumentHelp(
-                "The job's number; graph:NUMBER is drawn, as halyard graph does it.", valueName: "job"))
+                "The job's number; graph:NUMBER is drawn, as halyard graph does it.", valueName: "job"),
+            completion: .names(.jobs))
         var work: WorkArgument
 
         @OptionGroup var common: CommonOptions

@@ -11,7 +11,8 @@ extension Halyard {
                 0 when all succeeded, 1 failed, 2 cancelled, 3 skipped, 4 when the time ran out.
                 """)
 
-        @Argument(help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"))
+        @Argument(
+            help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"), completion: .names(.openJobs))
         var work: [WorkArgument]
 
         @Option(

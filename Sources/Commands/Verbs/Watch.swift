@@ -11,7 +11,9 @@ extension Halyard {
                 why one failed; everything is followed until Ctrl-C. Elsewhere than on a terminal each change is a line.
                 """)
 
-        @Argument(help: ArgumentHelp("A job's number, graph:NUMBER, or all.", valueName: "job"))
+        @Argument(
+            help: ArgumentHelp("A job's number, graph:NUMBER, or all.", valueName: "job"), completion: .names(.openJobs)
+        )
         var scope = WatchArgument.all
 
         @OptionGroup var follow: FollowOptions

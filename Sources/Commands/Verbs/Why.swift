@@ -7,7 +7,7 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "why", abstract: "Tell why a job is not running: which dependency, pause, limit or time.")
 
-        @Argument(help: "The job's number.", transform: JobID.read)
+        @Argument(help: "The job's number.", completion: .names(.openJobs), transform: JobID.read)
         var job: JobID
 
         @OptionGroup var common: CommonOptions

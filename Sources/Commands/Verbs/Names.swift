@@ -1,0 +1,68 @@
+import ArgumentParser
+import Client
+import Control
+import Glibc
+import Jobs
+
+extension Halyard {
+    /// Prints names and numbers, one a line, for a shell that completes a command. The help does not show it.
+    ///
+    /// It prints no message, starts nothing and reads no database: without a daemon that answers within a second there is
+    /// nothing to offer.
+    struct Names: Verb {
+        enum Subject: String, CaseIterable, ExpressibleByArgument {
+            case definitions
+            case queues
+            case schedules
+            /// The newest graphs.
+            case graphs
+            /// The newest jobs.
+            case jobs
+            case openJobs = "open-jobs"
+            case finishedJobs = "finished-jobs"
+        }
+
+        static let configuration = CommandConfiguration(commandName: "names", shouldDisplay: false)
+        /// A person chooses among those that a screen shows.
+        private static let mostNumbers = 100
+
+        @Argument var subject: Subject
+        @OptionGroup var common: CommonOptions
+
+        func run(in surroundings: Surroundings) async throws -> ExitCode {
+            let paths = DefaultPaths(variable: surroundings.variable, exists: { access($0, F_OK) == 0 })
+            let control = SocketControl(path: common.socket ?? paths.socket, timeout: .seconds(1))
+            // The shell would print a reason in the middle of the line that is being typed.
+            for name in (try? await names(control)) ?? [] { try surroundings.output.line("\(name)") }
+            return .success
+        }
+
+        private func names(_ control: SocketControl) async throws(ControlProblem) -> [String] {
+            switch subject {
+            case .definitions:
+                let all = try await control.definitions()
+                return (all.definitions.map(\.definition.name) + all.graphs.map(\.definition.name)).sorted()
+            case .queues: return try await control.queues().map(\.settings.name)
+            case .schedules: return try await control.schedules().map(\.schedule.name)
+            case .graphs: return try await control.graphs(limit: Self.mostNumbers, before: nil).map { "\($0.id)" }
+            case .jobs: return try await numbers(of: nil, control)
+            case .openJobs: return try await numbers(of: JobState.allCases.filter { !$0.isFinal }, control)
+            case .finishedJobs: return try await numbers(of: JobState.allCases.filter(\.isFinal), control)
+            }
+        }
+
+        private func numbers(
+            of states: [JobState]?, _ control: SocketControl
+        ) async throws(ControlProblem) -> [String] {
+            let filter = JobFilter(states: states.map(Swift.Set.init), limit: Self.mostNumbers, withInputs: false)
+            return try await control.jobs(filter).map { "\($0.id)" }
+        }
+    }
+}
+
+extension CompletionKind {
+    /// The names that the running daemon knows.
+    static func names(_ subject: Halyard.Names.Subject) -> CompletionKind {
+        .shellCommand("halyard names \(subject.rawValue) 2>/dev/null")
+    }
+}
