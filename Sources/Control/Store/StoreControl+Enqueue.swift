@@ -104,14 +104,20 @@ extension StoreControl {
         }
     }
 
+    /// A graph that the store may write in several transactions goes alone: when it fails, the graphs beside it may have
+    /// been stored already, and their callers would be told otherwise.
     private func accept(
         _ batch: [(place: Int, graph: NewGraph)], now moment: Timestamp, answering answers: inout [SubmissionAnswer?]
     ) async throws(ControlProblem) {
-        if batch.isEmpty { return }
-        let outcomes = try await asked { () throws(StoreError) in
-            try await store.enqueue(batch.map(\.graph), now: moment)
+        var rest = batch[...]
+        while let first = rest.first {
+            let together = first.graph.isLarge ? rest.prefix(1) : rest.prefix { !$0.graph.isLarge }
+            rest = rest.dropFirst(together.count)
+            let outcomes = try await asked { () throws(StoreError) in
+                try await store.enqueue(together.map(\.graph), now: moment)
+            }
+            for ((place, _), outcome) in zip(together, outcomes) { answers[place] = SubmissionAnswer(outcome) }
         }
-        for ((place, _), outcome) in zip(batch, outcomes) { answers[place] = SubmissionAnswer(outcome) }
     }
 
     /// Returns the answer to an earlier request with the same key, which stays valid even if definitions or files have
@@ -136,6 +142,13 @@ extension StoreControl {
             }
         }
         return kinds
+    }
+}
+
+extension NewGraph {
+    /// Whether it has more jobs and edges than share a transaction for sure.
+    fileprivate var isLarge: Bool {
+        jobs.reduce(0) { $0 + 1 + $1.dependencies.count } > StoreControl.fewJobs
     }
 }
 

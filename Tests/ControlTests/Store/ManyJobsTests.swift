@@ -114,6 +114,26 @@ import Testing
         }
     }
 
+    /// The store writes a very large graph apart from the submissions beside it, so its failure says nothing about them.
+    @Test func whatStandsBesideAVeryLargeGraphThatFailsIsNotRefused() async throws {
+        try await TestStore.with { files in
+            try await files.tamper(
+                "CREATE TRIGGER full BEFORE INSERT ON graph BEGIN SELECT RAISE(ABORT, 'full'); END")
+            let job = JobRequest(definition: "echo")
+            let answers = try await control(files).enqueue([
+                Submission(.definition("echo")), Submission(.jobs(Array(repeating: job, count: 3000), name: nil)),
+                Submission(.definition("echo")),
+            ])
+            guard case .enqueued = answers[0], case .refused(let problem) = answers[1] else {
+                Issue.record("\(answers)")
+                return
+            }
+            #expect(!problem.isRefusal)
+            #expect(answers[2] == .refused(problem))
+            #expect(try await files.store.counts().total == 1)
+        }
+    }
+
     @Test func aSubmissionOfTooManyJobsIsRefused() async throws {
         try await TestStore.with { files in
             let job = JobRequest(definition: "echo")
