@@ -88,6 +88,8 @@ extension Writer {
         _ job: ReadyJob, queue: Int, now: Timestamp, into claimed: inout [ClaimedJob]
     ) throws(SQLiteError) {
         if isCancelling, try cancelIfAsked(JobID(job.id), now: now) {
+            claimsAgain = true
+            trials.ended(JobID(job.id))
             return try settleDependents(of: JobID(job.id), .cancelled, now: now)
         }
         claiming.start.bind(1, job.id)

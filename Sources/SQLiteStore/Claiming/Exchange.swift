@@ -19,6 +19,8 @@ extension Writer {
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
         // The jobs that a trial holds back may start at its end, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
+        // The slots that cancelled jobs left free: no later change reports the jobs that are ready behind these.
+        if claimsAgain { nextDueAt = now }
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
 

@@ -150,12 +150,7 @@ extension Writer {
         guard let accepted = memory.writing[graph] else { return false }
         writing.firstPart.bind(1, graph.rawValue)
         guard try writing.firstPart.step() else {
-            memory.writing[graph] = nil
-            unstored.needed[accepted.needs] = nil
-            if !accepted.isGraph {
-                writing.deleteAcceptance.bind(1, -graph.rawValue)
-                try writing.deleteAcceptance.run()
-            }
+            try endWriting(graph, accepted)
             return false
         }
         let number = writing.firstPart.integer(0)
@@ -172,7 +167,21 @@ extension Writer {
         writing.deletePart.bind(1, graph.rawValue)
         writing.deletePart.bind(2, number)
         try writing.deletePart.run()
-        return true
+        // The work ends with its last part: if the end were a transaction of its own, a rollback would find no part left, and
+        // the caller would wait forever.
+        writing.hasPart.bind(1, graph.rawValue)
+        let hasMore = try writing.hasPart.step()
+        writing.hasPart.reset()
+        if !hasMore { try endWriting(graph, accepted) }
+        return hasMore
+    }
+
+    private func endWriting(_ graph: GraphID, _ accepted: AcceptedGraph) throws(SQLiteError) {
+        memory.writing[graph] = nil
+        unstored.needed[accepted.needs] = nil
+        if accepted.isGraph { return }
+        writing.deleteAcceptance.bind(1, -graph.rawValue)
+        try writing.deleteAcceptance.run()
     }
 
     private func write(
@@ -287,18 +296,21 @@ struct WritingStatements: ~Copyable {
         ORDER BY  number
         LIMIT     1
         """
+    static let hasPartSQL: StaticString = "SELECT 1 FROM staged_part WHERE graph_id = :graph LIMIT 1"
     static let deletePartSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph AND number = :number"
 
     static let deleteAcceptanceSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph"
 
     let insertPart: Statement
     let firstPart: Statement
+    let hasPart: Statement
     let deletePart: Statement
     let deleteAcceptance: Statement
 
     init(_ connection: Connection) {
         insertPart = connection.prepare(Self.insertPartSQL)
         firstPart = connection.prepare(Self.firstPartSQL)
+        hasPart = connection.prepare(Self.hasPartSQL)
         deletePart = connection.prepare(Self.deletePartSQL)
         deleteAcceptance = connection.prepare(Self.deleteAcceptanceSQL)
     }

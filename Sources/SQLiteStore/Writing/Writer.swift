@@ -53,6 +53,9 @@ final class Writer {
     /// How many more dependents the running transaction may release or skip.
     var settlingRows = Writer.rowsPerSlice
 
+    /// Whether a claim cancelled jobs in place of starting them.
+    var claimsAgain = false
+
     /// Changes of graphs' counts, written at the end.
     var graphChanges: [GraphID: GraphChange] = [:]
     /// The changes to report to observers. Jobs are recorded only if there are observers.
@@ -89,6 +92,7 @@ final class Writer {
         self.isObserved = isObserved
         unstoredAtBegin = unstored
         settlingRows = Self.rowsPerSlice
+        claimsAgain = false
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
         steady.read()
