@@ -15,7 +15,8 @@ public protocol JobStore: Sendable {
     /// Accepts graphs, each completely or not at all. The outcomes are in the order of `graphs`.
     ///
     /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
-    /// callers do not wait. Some jobs may run before all are written. This returns when all are written.
+    /// callers do not wait. Some jobs may run before all are written. This returns when all are written. If it throws
+    /// because of such a graph, graphs beside it may already be stored.
     ///
     /// A job starts as `blocked` if a dependency is open, otherwise as `scheduled` if its time is in the future,
     /// otherwise as `ready`. It is `skipped` at once if a dependency has already failed its condition.
