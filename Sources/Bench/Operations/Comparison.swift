@@ -8,10 +8,12 @@ struct Comparison {
 
     static let rounds = 7
 
-    init(_ name: String, _ shape: Shape, isolation: isolated (any Actor)? = #isolation, _ ours: () -> Cost) async {
+    init(
+        _ name: String, _ shape: Shape, isolation: isolated (any Actor)? = #isolation, _ ours: () async -> Cost
+    ) async {
         self.name = name
         for _ in 0..<Self.rounds {
-            self.ours.append(ours())
+            self.ours.append(await ours())
             for way in Way.allCases { others[way, default: []].append(await way.cost(shape)) }
         }
     }
@@ -22,6 +24,15 @@ struct Comparison {
             row(to: way, "ns", limit: nanoseconds) { $0.nanoseconds },
             row(to: way, "allocations", limit: allocations) { $0.allocations },
         ]
+    }
+
+    /// Time as a row, with a limit to the ratio to one of the ways.
+    func row(to way: Way, ratio: Double) -> Row {
+        let mine = ours.map { $0.nanoseconds }.median
+        let baseline = (others[way] ?? []).map { $0.nanoseconds }.median
+        return Row(
+            name: "\(name) (to \(way.rawValue))", ratio: mine / baseline, ours: mine, baseline: baseline, unit: "ns",
+            limit: String(format: "ratio ≤ %g", ratio), holds: mine / baseline <= ratio)
     }
 
     private func row(to way: Way, _ unit: String, limit: Double, _ figure: (Cost) -> Double) -> Row {

@@ -1,4 +1,4 @@
 /// The in-process operations beside `Task`, a checked continuation, a plain `Operation` and a raw `DispatchQueue`.
 func measureOperations() async -> [Row] {
-    await measureFutures() + measureQueues()
+    await measureFutures() + measureThreads() + measureQueues()
 }

@@ -2,49 +2,50 @@ import Synchronization
 
 /// Lets a task wait for an outcome, and stop waiting when it is cancelled. The first outcome counts; nil means that
 /// none will come.
-package final class Waiter<Outcome: Sendable>: Sendable {
-    private enum State {
-        case idle
-        case waiting(UnsafeContinuation<Outcome?, Never>)
-        case over(Outcome?)
+///
+/// SAFETY: The variables are accessed only under the lock; `early` also after the wait has seen `isEnded`.
+@usableFromInline
+package final class Waiter<Outcome: Sendable>: @unchecked Sendable {
+    // The lock holds no value: destroying a Mutex of a generic type would take longer than everything else a wait does.
+    @usableFromInline let lock: Mutex<Void>
+    @exclusivity(unchecked) @usableFromInline var isEnded: Bool
+    /// The suspended task; nil before it is suspended and after it is resumed.
+    @exclusivity(unchecked) @usableFromInline var continuation: UnsafeContinuation<Outcome?, Never>?
+    /// An outcome that came before the task was suspended.
+    @exclusivity(unchecked) @usableFromInline var early: Outcome?
+
+    @inlinable
+    package init() {
+        lock = Mutex(())
+        isEnded = false
+        continuation = nil
+        early = nil
     }
 
-    private let state = Mutex(State.idle)
+    package var isOver: Bool { lock.withLock { _ in isEnded } }
 
-    package init() {}
-
-    package var isOver: Bool {
-        state.withLock { state in
-            if case .over = state { true } else { false }
-        }
-    }
-
+    @inlinable
     package func end(with outcome: Outcome?) {
-        let continuation = state.withLock { state -> UnsafeContinuation<Outcome?, Never>? in
-            switch state {
-            case .idle:
-                state = .over(outcome)
-                return nil
-            case .waiting(let continuation):
-                state = .over(outcome)
-                return continuation
-            case .over: return nil
-            }
+        let waiting = lock.withLock { _ -> UnsafeContinuation<Outcome?, Never>? in
+            guard !isEnded else { return nil }
+            isEnded = true
+            if continuation == nil { early = outcome }
+            return continuation.take()
         }
-        continuation?.resume(returning: outcome)
+        waiting?.resume(returning: outcome)
     }
 
     /// Waits for the outcome. When the task is cancelled, `onCancel` runs first and may still supply one.
+    @inlinable
     @discardableResult
     package func outcome(onCancel: @Sendable () -> Void = {}) async -> Outcome? {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                let early = state.withLock { state -> Outcome?? in
-                    if case .over(let outcome) = state { return .some(outcome) }
-                    state = .waiting(continuation)
-                    return nil
+                let isOver = lock.withLock { _ in
+                    if !isEnded { self.continuation = continuation }
+                    return isEnded
                 }
-                if let early { continuation.resume(returning: early) }
+                if isOver { continuation.resume(returning: early) }
             }
         } onCancel: {
             onCancel()

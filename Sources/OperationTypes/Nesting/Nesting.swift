@@ -16,7 +16,7 @@ package enum Nesting {
     /// Small enough for unoptimized frames on a stack of 512 KiB.
     private static let limit = 64
 
-    private final class Level {
+    private struct Level {
         var depth = 0
         var postponed: [() -> Void] = []
     }
@@ -25,15 +25,19 @@ package enum Nesting {
         var key = pthread_key_t()
         pthread_key_create(&key) { level in
             // `level` is optional on some platforms.
-            if let level = level as UnsafeMutableRawPointer? { Unmanaged<Level>.fromOpaque(level).release() }
+            guard let level = (level as UnsafeMutableRawPointer?)?.assumingMemoryBound(to: Level.self) else { return }
+            level.deinitialize(count: 1)
+            level.deallocate()
         }
         return key
     }()
 
-    private static var level: Level {
-        if let level = pthread_getspecific(key) { return Unmanaged<Level>.fromOpaque(level).takeUnretainedValue() }
-        let level = Level()
-        pthread_setspecific(key, Unmanaged.passRetained(level).toOpaque())
+    /// The level of this thread. It is a pointer because an object would be retained and released in every call.
+    private static var level: UnsafeMutablePointer<Level> {
+        if let level = pthread_getspecific(key) { return level.assumingMemoryBound(to: Level.self) }
+        let level = UnsafeMutablePointer<Level>.allocate(capacity: 1)
+        level.initialize(to: Level())
+        pthread_setspecific(key, level)
         return level
     }
 
@@ -41,37 +45,37 @@ package enum Nesting {
     @usableFromInline
     package static func enter() -> Bool {
         let level = level
-        guard level.depth < limit else { return false }
-        level.depth += 1
+        guard level.pointee.depth < limit else { return false }
+        level.pointee.depth += 1
         return true
     }
 
     @usableFromInline
     package static func leave() {
         let level = level
-        if level.depth == 1, !level.postponed.isEmpty { runPostponed(level) }
-        level.depth -= 1
+        if level.pointee.depth == 1, !level.pointee.postponed.isEmpty { runPostponed(level) }
+        level.pointee.depth -= 1
     }
 
     @usableFromInline
-    package static func postpone(_ work: @escaping () -> Void) { level.postponed.append(work) }
+    package static func postpone(_ work: @escaping () -> Void) { level.pointee.postponed.append(work) }
 
     /// Runs `body`, which may block, as an outermost call. Postponed closures run first, since `body` may wait for
     /// them.
     package static func restart<Value>(_ body: () -> Value) -> Value {
         let level = level
-        let depth = level.depth
-        level.depth = 1
+        let depth = level.pointee.depth
+        level.pointee.depth = 1
         runPostponed(level)
-        level.depth = 0
-        defer { level.depth = depth }
+        level.pointee.depth = 0
+        defer { level.pointee.depth = depth }
         return body()
     }
 
-    private static func runPostponed(_ level: Level) {
-        while !level.postponed.isEmpty {
-            let works = level.postponed
-            level.postponed = []
+    private static func runPostponed(_ level: UnsafeMutablePointer<Level>) {
+        while !level.pointee.postponed.isEmpty {
+            let works = level.pointee.postponed
+            level.pointee.postponed = []
             for work in works { work() }
         }
     }

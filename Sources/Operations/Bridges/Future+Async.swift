@@ -7,12 +7,14 @@ extension Future {
     /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
     ///
     /// - Returns: Nil when the task was cancelled first.
+    @inlinable
     @discardableResult
     public func get() async throws(Error) -> Value? { try await outcome()?.get() }
 
     /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
     ///
     /// - Returns: Nil when the task was cancelled first.
+    @inlinable
     @discardableResult
     public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value? {
         try await outcome(onCancel: source.cancel)?.get()
@@ -22,6 +24,7 @@ extension Future {
 extension Future where Error: CancellationFailure {
     /// Waits for the result without blocking a thread. Cancelling the task ends the wait with `Error.cancelled`; the future's
     /// work continues.
+    @inlinable
     public func get() async throws(Error) -> Value {
         guard let outcome = await outcome() else { throw .cancelled }
         return try outcome.get()
@@ -29,6 +32,7 @@ extension Future where Error: CancellationFailure {
 
     /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait with
     /// `Error.cancelled`.
+    @inlinable
     public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value {
         guard let outcome = await outcome(onCancel: source.cancel) else { throw .cancelled }
         return try outcome.get()
@@ -38,6 +42,7 @@ extension Future where Error: CancellationFailure {
 extension Future where Error == any Swift.Error {
     /// Waits for the result without blocking a thread. Cancelling the task ends the wait with `CancellationError`; the
     /// future's work continues.
+    @inlinable
     public func get() async throws -> Value {
         guard let outcome = await outcome() else { throw CancellationError() }
         return try outcome.get()
@@ -45,6 +50,7 @@ extension Future where Error == any Swift.Error {
 
     /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait with
     /// `CancellationError`.
+    @inlinable
     public func get(cancelling source: CancellationTokenSource) async throws -> Value {
         guard let outcome = await outcome(onCancel: source.cancel) else { throw CancellationError() }
         return try outcome.get()
@@ -66,19 +72,22 @@ extension Future {
         if let result { return result }
         return await withUnsafeContinuation { continuation in
             let claim = Claim("A run of an operation never ends", of: Future.self)
-            unscheduled.receive(for: claim) { result, _, _ in continuation.resume(returning: result) }
+            receive(for: claim) { result, _, _ in continuation.resume(returning: result) }
         }
     }
 
+    @inlinable
     func deliver(to waiter: Waiter<Result>) {
-        let claim = Claim("A task waits until it is cancelled", of: Future.self) { !waiter.isOver }
-        unscheduled.receive(for: claim) { result, _, _ in waiter.end(with: result) }
+        // SAFETY: The target of a handler is the object it was created with.
+        receive(for: waiter) { result, target, _ in unsafeDowncast(target, to: Waiter<Result>.self).end(with: result) }
     }
 
-    private func outcome(onCancel: @Sendable () -> Void = {}) async -> Result? {
+    /// The result, or nil when the task was cancelled before there was one.
+    @inlinable
+    func outcome(onCancel: @Sendable () -> Void = {}) async -> Result? {
         if let result { return result }
-        let waiter = Waiter<Result>()
-        deliver(to: waiter)
-        return await waiter.outcome(onCancel: onCancel)
+        guard case .shared(let settlement) = source else { return nil }
+        await settlement.sleep(onCancel: onCancel)
+        return settlement.result
     }
 }

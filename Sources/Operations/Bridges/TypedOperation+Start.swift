@@ -58,22 +58,29 @@ extension TypedOperation {
     }
 
     /// Starts the operation, as a future of its result.
+    @inlinable
     public func future(
         _ input: Input, attempt: Int = 1, priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
         onProgress: (@Sendable (OperationProgress) -> Void)? = nil
     ) -> Future<Output, Failure> {
-        let promise = Promise<Output, Failure>()
-        guard cancellation.canCancel else {
+        let target = Settlement<Output, Failure>()
+        if cancellation.canCancel {
+            start(
+                input, attempt: attempt, priority: priority, cancellation: cancellation, onProgress: onProgress
+            ) { target.resolve($0) }
+        } else {
             // This run cannot be cancelled, so it needs no source and no registrations.
             let context = OperationContext(attempt: attempt, onProgress: onProgress)
             // The future waits for this task.
-            Task.detached(priority: priority) { promise.resolve(result: await result(input, context)) }
-            return promise.future
+            Task.detached(priority: priority) {
+                do throws(Failure) {
+                    target.resolve(.success(try await run(input, context: context)))
+                } catch {
+                    target.resolve(.failure(error))
+                }
+            }
         }
-        start(
-            input, attempt: attempt, priority: priority, cancellation: cancellation, onProgress: onProgress
-        ) { promise.resolve(result: $0) }
-        return promise.future
+        return Future(.shared(target))
     }
 
     /// The operation with its input, for a queue of Foundation operations; nothing starts before the queue starts it.

@@ -15,10 +15,10 @@ extension Future {
         let target = Settlement<Value, Error>(resolvers: futures.count)
         let remaining = Countdown(futures.count)
         for future in futures {
-            future.unscheduled.receive(for: target) { result, target, chain in
+            future.receive(for: target) { result, target, chain in
                 let isLast = remaining.step()
                 // Another future may still succeed.
-                if case .failure = result, !isLast { return Abandonment.of(target) }
+                if case .failure = result, !isLast { return Abandonment.of(Settlement<Value, Error>.of(target)) }
                 Settlement<Value, Error>.of(target).settle(result, &chain)
             }
         }

@@ -21,7 +21,7 @@ extension Future {
         // cannot be abandoned.
         let target = Settlement<Value, Error>(resolvers: 2)
         let alarm = Alarm()
-        unscheduled.receive(for: target) { result, target, chain in
+        receive(for: target) { result, target, chain in
             alarm.cancel()
             Settlement.of(target).settle(result, &chain)
         }

@@ -8,26 +8,58 @@ protocol Abandonable: AnyObject, Sendable {
     func abandon(_ abandonment: inout Abandonment)
 }
 
+/// An object that waits for a result, with a closure that abandons it.
+///
+/// The caller's compiler specializes the closure for the object's type, which it cannot do for a protocol's method.
+@frozen
+@usableFromInline
+struct Dependent: Sendable {
+    @usableFromInline let object: any AnyObject & Sendable
+    @usableFromInline let abandon: @Sendable (AnyObject, inout Abandonment) -> Void
+
+    @inlinable
+    init<Object: Abandonable>(_ object: Object) {
+        self.object = object
+        // SAFETY: The closure is called only with `object`.
+        abandon = { unsafeDowncast($0, to: Object.self).abandon(&$1) }
+    }
+}
+
 /// Futures that will never be resolved, and the futures derived from them. A loop releases them, since nested releases
 /// of a long chain would overflow the thread's stack.
+@frozen
 @usableFromInline
 struct Abandonment {
-    private var members: [any Abandonable] = []
+    /// The first dependent. Usually it is the only one, so that no array is allocated.
+    @usableFromInline var first: Dependent?
+    @usableFromInline var others: [Dependent]
 
-    @usableFromInline
-    static func of(_ target: AnyObject?) {
+    @inlinable
+    init() {
+        first = nil
+        others = []
+    }
+
+    @inlinable
+    static func of(_ object: some Abandonable) { of(Dependent(object)) }
+
+    @inlinable
+    static func of(_ dependent: Dependent?) {
         var abandonment = Abandonment()
-        abandonment.add(target)
+        abandonment.add(dependent)
         abandonment.release()
     }
 
-    @usableFromInline
-    mutating func add(_ target: AnyObject?) {
-        if let member = target as? any Abandonable { members.append(member) }
+    @inlinable
+    mutating func add(_ dependent: Dependent?) {
+        guard let dependent else { return }
+        if first == nil { first = dependent } else { others.append(dependent) }
     }
 
+    /// Abandons all dependents now or, if calls are nested too deep, before the outermost call on this thread returns.
+    @usableFromInline
     func release() {
-        guard !members.isEmpty else { return }
+        guard first != nil else { return }
         if Nesting.enter() {
             releaseAll()
             Nesting.leave()
@@ -38,6 +70,6 @@ struct Abandonment {
 
     private func releaseAll() {
         var rest = self
-        while let member = rest.members.popLast() { member.abandon(&rest) }
+        while let dependent = rest.others.popLast() ?? rest.first.take() { dependent.abandon(dependent.object, &rest) }
     }
 }

@@ -11,18 +11,34 @@
 final class Claim: Abandonable {
     private let waiting: String
     private let future: Any.Type
-    private let isWaiting: @Sendable () -> Bool
 
     /// - Parameter waiting: The part of the message that names the waiting task or thread.
-    init(_ waiting: String, of future: Any.Type, isWaiting: @escaping @Sendable () -> Bool = { true }) {
+    init(_ waiting: String, of future: Any.Type) {
         self.waiting = waiting
         self.future = future
-        self.isWaiting = isWaiting
     }
 
-    func abandon(_ abandonment: inout Abandonment) {
-        guard isWaiting() else { return }
+    func abandon(_ abandonment: inout Abandonment) { Self.report(waiting, of: "\(future)") }
+
+    static func report(_ waiting: String, of future: String) {
         let message = "FUTURE MISUSE: a promise was released without a result. \(waiting) for \(future).\n"
         message.withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
     }
+}
+
+/// A task that waits for a future.
+extension Waiter: Abandonable {
+    @usableFromInline
+    func abandon(_ abandonment: inout Abandonment) {
+        guard !isOver else { return }
+        Claim.report(
+            "A task waits until it is cancelled", of: (Outcome.self as? any Awaited.Type)?.future ?? "a future")
+    }
+}
+
+/// A result that can name the type of its future.
+private protocol Awaited { static var future: String { get } }
+
+extension Result: Awaited {
+    fileprivate static var future: String { "Future<\(Success.self), \(Failure.self)>" }
 }

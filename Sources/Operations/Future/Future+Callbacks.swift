@@ -36,24 +36,14 @@ extension Future {
     func attach(_ callbacks: Callbacks<Value, Error>) {
         switch source {
         case .known(let result):
-            if scheduler == nil, Scheduler.isInlineHere { return callbacks.runNested(result) }
-            Self.schedule(scheduler ?? Scheduler.default) { callbacks.run(result) }
+            if let place { return place.scheduleNested { callbacks.run(result) } }
+            if Scheduler.isInlineHere { return callbacks.runNested(result) }
+            Place.scheduler(Scheduler.default).scheduleNested { callbacks.run(result) }
         case .shared(let settlement):
-            guard let scheduler else { return settlement.add(callbacks) }
-            if let result = settlement.add(Handler(callbacks, .through(scheduler))) {
-                Self.schedule(scheduler) { callbacks.run(result) }
+            guard let place else { return settlement.add(callbacks) }
+            if let result = settlement.add(Handler(callbacks, .at(place))) {
+                place.scheduleNested { callbacks.run(result) }
             }
-        }
-    }
-
-    /// Runs `work` through `scheduler`, which may run it inline and so nest.
-    @inlinable
-    static func schedule(_ scheduler: @escaping ScheduleWork, _ work: @escaping @Sendable () -> Void) {
-        if Nesting.enter() {
-            scheduler(work)
-            Nesting.leave()
-        } else {
-            Nesting.postpone { scheduler(work) }
         }
     }
 }

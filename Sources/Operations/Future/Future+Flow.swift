@@ -83,6 +83,7 @@ extension Future {
 
 extension Settlement {
     fileprivate func wait() -> Result<Value, Failure> {
+        if let result { return result }
         let done = DispatchSemaphore(value: 0)
         let claim = Claim("A thread is blocked in wait()", of: Future<Value, Failure>.self)
         if let result = add(Handler(target: claim) { _, _, _ in done.signal() }) { return result }

@@ -1,9 +1,10 @@
+import Dispatch
 import OperationTypes
 
 extension Future {
     /// The result, when a transformation can be applied to it here and now.
     @inlinable
-    var transformable: Result? { scheduler == nil ? result : nil }
+    var transformable: Result? { place == nil ? result : nil }
 
     /// Without `observe(on:)`: what runs no code of the caller's needs no place to run it.
     @inlinable
@@ -152,8 +153,18 @@ extension Future {
     func later<NewValue: Sendable, NewError>(
         _ transform: @escaping @Sendable (Result) -> Swift.Result<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
-        if let scheduler { return scheduled(scheduler) { .init(result: transform($0)) } }
         let target = Settlement<NewValue, NewError>()
+        switch place {
+        case .queue(let queue):
+            receive(for: target) { result, target, _ in
+                let target = Settlement<NewValue, NewError>.of(target)
+                queue.async { target.resolve(transform(result)) }
+            }
+            return Future<NewValue, NewError>(.shared(target))
+        case .scheduler(let schedule):
+            return scheduled(schedule) { .init(result: transform($0)) }
+        case nil: break
+        }
         receive(for: target) { result, target, chain in
             Settlement<NewValue, NewError>.of(target).settle(transform(result), &chain)
         }
@@ -165,7 +176,7 @@ extension Future {
     func laterFlat<NewValue: Sendable, NewError>(
         _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
-        if let scheduler { return scheduled(scheduler, transform) }
+        if let place { return scheduled(place.schedule, transform) }
         let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
             transform(result).forward(to: Settlement<NewValue, NewError>.of(target), &chain)
@@ -175,12 +186,12 @@ extension Future {
 
     @inlinable
     func scheduled<NewValue: Sendable, NewError>(
-        _ scheduler: @escaping ScheduleWork, _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
+        _ schedule: @escaping ScheduleWork, _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
     ) -> Future<NewValue, NewError> {
         let target = Settlement<NewValue, NewError>()
         receive(for: target) { result, target, chain in
             let visit = Visit(for: Settlement<NewValue, NewError>.of(target))
-            scheduler { visit.end(with: transform(result)) }
+            schedule { visit.end(with: transform(result)) }
             visit.leave(&chain)
         }
         return Future<NewValue, NewError>(target)
@@ -203,7 +214,7 @@ extension Future {
     /// Runs `resolve` with the result and `target`, now or on the thread that resolves. Until then nothing but the handler
     /// holds the target, which can so be released in a loop.
     @inlinable
-    func receive(for target: AnyObject, _ resolve: @escaping Handler<Value, Error>.Resolve) {
+    func receive(for target: some Abandonable, _ resolve: @escaping Handler<Value, Error>.Resolve) {
         switch source {
         case .known(let result):
             Self.receive(result, target, resolve)
@@ -215,7 +226,9 @@ extension Future {
     }
 
     @inlinable
-    static func receive(_ result: Result, _ target: AnyObject, _ resolve: @escaping Handler<Value, Error>.Resolve) {
+    static func receive(
+        _ result: Result, _ target: some Abandonable, _ resolve: @escaping Handler<Value, Error>.Resolve
+    ) {
         guard Nesting.enter() else {
             return Nesting.postpone { receive(result, target, resolve) }
         }

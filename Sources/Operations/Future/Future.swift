@@ -26,12 +26,12 @@ public struct Future<Value: Sendable, Error: Swift.Error>: Sendable {
 
     @usableFromInline let source: Source
     /// Set by `observe(on:)`.
-    @usableFromInline let scheduler: ScheduleWork?
+    @usableFromInline let place: Place?
 
     @inlinable
-    init(_ source: Source, scheduler: ScheduleWork? = nil) {
+    init(_ source: Source, at place: Place? = nil) {
         self.source = source
-        self.scheduler = scheduler
+        self.place = place
     }
 
     @inlinable
@@ -100,14 +100,13 @@ extension Future {
 extension Future {
     /// The same future, whose callbacks and transformations run on `queue`, always asynchronously. Futures derived from
     /// those are back to the default.
-    public func observe(on queue: DispatchQueue) -> Future {
-        observe(on: Scheduler.async(on: queue))
-    }
+    @inlinable
+    public func observe(on queue: DispatchQueue) -> Future { Future(source, at: Place(queue)) }
 
     /// The same future, whose callbacks and transformations run through `scheduler`. Futures derived from those are back to
     /// the default.
     @inlinable
     public func observe(on scheduler: @escaping ScheduleWork) -> Future {
-        Future(source, scheduler: scheduler)
+        Future(source, at: .scheduler(scheduler))
     }
 }

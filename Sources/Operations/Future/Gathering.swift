@@ -70,7 +70,7 @@ final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
             halves.missing -= 1
             return halves.missing == 0 ? halves.target.take() : nil
         }
-        abandonment.add(target)
+        abandonment.add(target.map(Dependent.init))
     }
 }
 
@@ -142,6 +142,6 @@ final class Gathering<V: Sendable, E: Error>: Abandonable {
             places.isIncomplete = true
             return places.missing == 0 ? places.target.take() : nil
         }
-        abandonment.add(target)
+        abandonment.add(target.map(Dependent.init))
     }
 }

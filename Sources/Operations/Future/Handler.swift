@@ -12,23 +12,21 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline
     typealias Resolve = @Sendable (Result<Value, Failure>, AnyObject, inout Chain) -> Void
 
-    @usableFromInline
-    enum Work: Sendable {
-        /// Runs on the resolving thread with the handler's target.
-        case resolve(Resolve)
-        case call(Callbacks<Value, Failure>, Delivery)
-    }
-
+    /// How callbacks get to the thread that runs them.
+    @frozen
     @usableFromInline
     enum Delivery: Sendable {
         /// Delivery by the default scheduler, in the order of attachment.
         case inOrder(Scheduler.Choice)
-        case through(ScheduleWork)
+        case at(Place)
     }
 
-    @usableFromInline let work: Work
-    /// The object that the work resolves.
-    @usableFromInline var target: AnyObject?
+    /// Runs on the resolving thread, with the handler's target. A handler has either this or callbacks and a delivery.
+    @usableFromInline let resolve: Resolve?
+    @usableFromInline let callbacks: Callbacks<Value, Failure>?
+    @usableFromInline let delivery: Delivery?
+    /// The object that `resolve` resolves.
+    @exclusivity(unchecked) @usableFromInline var target: Dependent?
     /// The next handler that waits for the same result.
     @exclusivity(unchecked) @usableFromInline var next: Handler?
     /// The position among the callbacks that are delivered in order.
@@ -37,9 +35,11 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var following: Handler?
 
     @inlinable
-    init(target: AnyObject, resolve: @escaping Resolve) {
-        work = .resolve(resolve)
-        self.target = target
+    init(target: some Abandonable, resolve: @escaping Resolve) {
+        self.resolve = resolve
+        callbacks = nil
+        delivery = nil
+        self.target = Dependent(target)
         next = nil
         number = 0
         following = nil
@@ -47,7 +47,9 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
 
     @inlinable
     init(_ callbacks: Callbacks<Value, Failure>, _ delivery: Delivery) {
-        work = .call(callbacks, delivery)
+        resolve = nil
+        self.callbacks = callbacks
+        self.delivery = delivery
         target = nil
         next = nil
         number = 0
@@ -99,7 +101,8 @@ struct Callbacks<Value: Sendable, Failure: Error>: Sendable {
 @usableFromInline
 struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
     @usableFromInline var first: Handler<Value, Failure>?
-    @usableFromInline var last: Handler<Value, Failure>?
+    /// SAFETY: While `first` is not nil, the list owns this handler; it is not read otherwise.
+    @usableFromInline unowned(unsafe) var last: Handler<Value, Failure>?
 
     @inlinable
     init() {
@@ -111,16 +114,14 @@ struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
 
     @inlinable
     mutating func append(_ handler: Handler<Value, Failure>) {
-        if let last { last.next = handler } else { first = handler }
+        if first == nil { first = handler } else { last?.next = handler }
         last = handler
     }
 
     @inlinable
     mutating func popFirst() -> Handler<Value, Failure>? {
-        guard let handler = first else { return nil }
-        first = handler.next
-        handler.next = nil
-        if first == nil { last = nil }
+        guard let handler = first.take() else { return nil }
+        first = handler.next.take()
         return handler
     }
 
@@ -166,10 +167,10 @@ struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
         var before: Handler<Value, Failure>?
         var candidate = first
         while let handler = candidate, handler.number <= limit {
-            if case .call(_, .inOrder(let choice)) = handler.work, choice.turn == turn {
-                if let before { before.following = handler.following } else { first = handler.following }
-                if handler.following == nil { last = before }
-                handler.following = nil
+            if case .inOrder(let choice) = handler.delivery, choice.turn == turn {
+                let after = handler.following.take()
+                if after == nil { last = before }
+                if let before { before.following = after } else { first = after }
                 return handler
             }
             before = handler
@@ -179,6 +180,7 @@ struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
     }
 
     /// Forgets all, one after the other.
+    @inlinable
     mutating func removeAll() {
         while let handler = first {
             first = handler.following

@@ -6,42 +6,49 @@ import Synchronization
 /// 1. It changes once from pending to resolved or abandoned.
 /// 2. Handlers are attached while it is pending. Each runs or is released once.
 /// 3. It is abandoned when nothing is left that could resolve it.
+///
+/// SAFETY: The variables are accessed only under the lock, with two exceptions. `known` is written once, under the lock,
+/// before `isResolved` is set there, and is read only after `isResolved` was seen set. `due` and `link` are accessed
+/// only by the thread that set the result.
 @usableFromInline
-final class Settlement<Value: Sendable, Failure: Error>: Sendable {
-    @usableFromInline
-    struct Core: Sendable {
-        @usableFromInline var result: Result<Value, Failure>?
-        /// Handlers that wait for the result; once there is a result, those that have not run yet.
-        @usableFromInline var handlers: HandlerList<Value, Failure>
-        /// Callbacks for a default scheduler that have not run yet, including those attached after the result.
-        @usableFromInline var callbacks: CallbackQueue<Value, Failure>
-        /// Whether a block is queued on the main thread that will deliver every callback it finds.
-        @usableFromInline var isPostedToMain: Bool
-        /// How many promises, or handlers of other settlements, may still resolve this.
-        @usableFromInline var resolvers: Int
-        /// The rest of the chain, below this settlement.
-        @usableFromInline var link: Chain.Link?
-
-        // An explicit initializer can be inlined; default values of properties cannot.
-        @inlinable
-        init(resolvers: Int) {
-            result = nil
-            handlers = HandlerList()
-            callbacks = CallbackQueue()
-            isPostedToMain = false
-            self.resolvers = resolvers
-            link = nil
-        }
-    }
-
-    @usableFromInline let core: Mutex<Core>
-    /// Whether anything waits. It is written under the lock, and usually the only thing `deinit` reads.
+final class Settlement<Value: Sendable, Failure: Error>: @unchecked Sendable {
+    // The lock holds no value: destroying a Mutex of a generic type would take longer than everything else a promise does.
+    @usableFromInline let lock: Mutex<Void>
+    /// Set once, under the lock; read without it.
+    @usableFromInline let isResolved: Atomic<Bool>
+    /// Whether anything waits. Written under the lock; read without it.
     @usableFromInline let isAwaited: Atomic<Bool>
+    /// Whether a block is queued on the main thread that will deliver every callback it finds.
+    @exclusivity(unchecked) @usableFromInline var isPostedToMain: Bool
+    /// How many promises, or handlers of other settlements, may still resolve this.
+    @exclusivity(unchecked) @usableFromInline var resolvers: Int
+    @exclusivity(unchecked) @usableFromInline var known: Result<Value, Failure>?
+    /// Handlers that wait for the result.
+    @exclusivity(unchecked) @usableFromInline var handlers: HandlerList<Value, Failure>
+    /// Callbacks for a default scheduler that have not run yet, including those attached after the result.
+    @exclusivity(unchecked) @usableFromInline var ordered: CallbackQueue<Value, Failure>
+    /// Handlers that have not run yet, once there is a result.
+    @exclusivity(unchecked) @usableFromInline var due: HandlerList<Value, Failure>
+    /// The rest of the chain, below this settlement.
+    @exclusivity(unchecked) @usableFromInline var link: Chain.Link?
+    /// The sleep of the first task that awaits the result; that task needs no handler.
+    @usableFromInline let nap: Nap
+    @exclusivity(unchecked) @usableFromInline var isNapTaken: Bool
 
     @inlinable
     init(resolvers: Int = 1) {
-        core = Mutex(Core(resolvers: resolvers))
+        lock = Mutex(())
+        isResolved = Atomic(false)
         isAwaited = Atomic(false)
+        isPostedToMain = false
+        self.resolvers = resolvers
+        known = nil
+        handlers = HandlerList()
+        ordered = CallbackQueue()
+        due = HandlerList()
+        link = nil
+        nap = Nap()
+        isNapTaken = false
     }
 
     @inlinable
@@ -50,16 +57,18 @@ final class Settlement<Value: Sendable, Failure: Error>: Sendable {
     }
 
     @inlinable
-    var result: Result<Value, Failure>? { core.withLock { $0.result } }
+    var result: Result<Value, Failure>? { isResolved.load(ordering: .acquiring) ? known : nil }
 
-    /// The result, once no callback that is delivered in order is waiting.
+    /// The result, once nothing is waiting for it.
     @inlinable
-    var settled: Result<Value, Failure>? { core.withLock { $0.callbacks.isEmpty ? $0.result : nil } }
+    var settled: Result<Value, Failure>? {
+        isResolved.load(ordering: .acquiring) && !isAwaited.load(ordering: .acquiring) ? known : nil
+    }
 
     var stateDescription: String {
-        core.withLock { core in
-            if let result = core.result { return "resolved: \(result)" }
-            return core.resolvers == 0 ? "abandoned" : "pending, handlers: \(core.handlers.count)"
+        if let result { return "resolved: \(result)" }
+        return lock.withLock { _ in
+            resolvers == 0 ? "abandoned" : "pending, handlers: \(handlers.count)"
         }
     }
 }
@@ -77,15 +86,20 @@ extension Settlement {
     /// Sets the result, unless there is one, and pushes this settlement on the chain if handlers wait for it.
     @inlinable
     func settle(_ result: Result<Value, Failure>, _ chain: inout Chain) {
-        let below = chain.top
-        let hasHandlers = core.withLock { core in
-            guard core.result == nil else { return false }
-            core.result = result
-            guard !core.handlers.isEmpty else { return false }
-            core.link = below
+        var isAsleep = false
+        let isFirst = lock.withLock { _ in
+            guard !isResolved.load(ordering: .relaxed) else { return false }
+            isAsleep = isNapTaken
+            known = result
+            due = handlers
+            handlers = HandlerList()
+            isResolved.store(true, ordering: .releasing)
+            if !due.isEmpty { noteWhetherAwaited() }
             return true
         }
-        guard hasHandlers else { return }
+        if isAsleep { nap.end() }
+        guard isFirst, !due.isEmpty else { return }
+        link = chain.top
         // SAFETY: A chain calls this with the member that was pushed together with it.
         chain.top = Chain.Link(member: self) { unsafeDowncast($0, to: Settlement.self).fireNext(&$1) }
     }
@@ -93,30 +107,14 @@ extension Settlement {
     /// Runs the next handler. Pops this settlement from the chain before the last one.
     @inlinable
     func fireNext(_ chain: inout Chain) {
-        var link: Chain.Link?
-        var isLast = false
-        var result: Result<Value, Failure>?
-        let next = core.withLock { core -> Handler<Value, Failure>? in
-            result = core.result
-            let handler = core.handlers.popFirst()
-            if core.handlers.isEmpty {
-                isLast = true
-                link = core.link
-                core.link = nil
-                noteWhetherAwaited(core)
-            }
-            return handler
-        }
+        let next = due.popFirst()
         // Popping before the last handler runs keeps a long chain from staying in memory while it resolves.
-        if isLast { chain.top = link }
-        guard let next, let result else { return }
-        switch next.work {
-        case .resolve(let resolve):
-            if let target = next.target { resolve(result, target, &chain) }
-        case .call(let callbacks, .through(let schedule)):
-            schedule { callbacks.run(result) }
-        case .call(_, .inOrder(let choice)):
-            announce(number: next.number, choice)
+        if due.isEmpty { chain.top = link.take() }
+        guard let next, let known else { return }
+        switch next.delivery {
+        case nil: if let target = next.target { next.resolve?(known, target.object, &chain) }
+        case .at(let place): place.schedule { next.callbacks?.run(known) }
+        case .inOrder(let choice): announce(number: next.number, choice)
         }
     }
 
@@ -125,25 +123,53 @@ extension Settlement {
     /// - Returns: The result if there already is one; the handler is then not added.
     @inlinable
     func add(_ handler: Handler<Value, Failure>) -> Result<Value, Failure>? {
+        if let result { return result }
         var isAbandoned = false
-        let result = core.withLock { core in
-            if core.result == nil {
-                if core.resolvers == 0 {
-                    isAbandoned = true
-                } else {
-                    core.handlers.append(handler)
-                    isAwaited.store(true, ordering: .relaxed)
-                }
+        let isLate = lock.withLock { _ in
+            if isResolved.load(ordering: .relaxed) { return true }
+            if resolvers == 0 {
+                isAbandoned = true
+            } else {
+                handlers.append(handler)
+                isAwaited.store(true, ordering: .relaxed)
             }
-            return core.result
+            return false
         }
         if isAbandoned { Abandonment.of(handler.target) }
-        return result
+        return isLate ? known : nil
+    }
+
+    /// Suspends the task until there is a result or the task is cancelled. On cancellation, `onCancel` runs before the
+    /// wait ends.
+    @inlinable
+    func sleep(onCancel: @Sendable () -> Void) async {
+        let isFirst = lock.withLock { _ in
+            defer { isNapTaken = true }
+            return !isNapTaken && !isResolved.load(ordering: .relaxed) && resolvers > 0
+        }
+        guard isFirst else { return await sleepBeside(onCancel: onCancel) }
+        await withTaskCancellationHandler {
+            await nap.wait()
+        } onCancel: {
+            onCancel()
+            nap.end()
+        }
+    }
+
+    /// Does what ``sleep(onCancel:)`` does for every task but the first, and for a settlement that was abandoned.
+    @usableFromInline
+    func sleepBeside(onCancel: @Sendable () -> Void) async {
+        let sleeper = Sleeper(for: Future<Value, Failure>.self)
+        // SAFETY: A handler calls this with the target that it was created with.
+        let handler = Handler<Value, Failure>(target: sleeper) { _, target, _ in
+            unsafeDowncast(target, to: Sleeper.self).wake()
+        }
+        if add(handler) == nil { await sleeper.sleep(onCancel: onCancel) }
     }
 
     @inlinable
-    func noteWhetherAwaited(_ core: Core) {
-        isAwaited.store(!core.handlers.isEmpty || !core.callbacks.isEmpty, ordering: .relaxed)
+    func noteWhetherAwaited() {
+        isAwaited.store(!handlers.isEmpty || !ordered.isEmpty, ordering: .relaxed)
     }
 }
 
@@ -154,23 +180,24 @@ extension Settlement {
     @inlinable
     func add(_ callbacks: Callbacks<Value, Failure>) {
         let choice = Scheduler.chosen
-        // The result, if the callbacks can run at once.
-        var known: Result<Value, Failure>?
+        // Whether the callbacks can run at once.
+        var isDue = false
         let isMain = choice.turn == 0 && MainThread.isCurrent
-        let number = core.withLock { core -> Int? in
-            if isMain, core.callbacks.isEmpty, core.result != nil {
-                known = core.result
+        let number = lock.withLock { _ -> Int? in
+            let isResolved = isResolved.load(ordering: .relaxed)
+            if isResolved, isMain, ordered.isEmpty {
+                isDue = true
                 return nil
             }
-            if core.result == nil, core.resolvers == 0 { return nil }
+            if !isResolved, resolvers == 0 { return nil }
             let handler = Handler<Value, Failure>(callbacks, .inOrder(choice))
-            core.callbacks.append(handler)
+            ordered.append(handler)
             isAwaited.store(true, ordering: .relaxed)
-            if core.result != nil { return handler.number }
-            core.handlers.append(handler)
+            if isResolved { return handler.number }
+            handlers.append(handler)
             return nil
         }
-        if let known { callbacks.runNested(known) }
+        if isDue, let known { callbacks.runNested(known) }
         if let number { announce(number: number, choice) }
     }
 
@@ -182,15 +209,15 @@ extension Settlement {
         } else if MainThread.isCurrent {
             deliver(turn: choice.turn, through: number)
         } else {
-            let isFirst = core.withLock { core in
-                // Without callbacks no block is sent, which alone would set this back: a younger one took these along.
-                guard !core.isPostedToMain, !core.callbacks.isEmpty else { return false }
-                core.isPostedToMain = true
+            let isFirst = lock.withLock { _ in
+                // Without callbacks no block is sent, which alone would reset this: a younger one took these along.
+                guard !isPostedToMain, !ordered.isEmpty else { return false }
+                isPostedToMain = true
                 return true
             }
             guard isFirst else { return }
             MainInbox.post {
-                self.core.withLock { $0.isPostedToMain = false }
+                self.lock.withLock { _ in self.isPostedToMain = false }
                 self.deliver(turn: 0, through: .max)
             }
         }
@@ -201,14 +228,12 @@ extension Settlement {
     @inlinable
     func deliver(turn: Int, through limit: Int) {
         while true {
-            var result: Result<Value, Failure>?
-            let next = core.withLock { core in
-                result = core.result
-                defer { noteWhetherAwaited(core) }
-                return core.callbacks.pop(turn: turn, through: limit)
+            let next = lock.withLock { _ in
+                defer { noteWhetherAwaited() }
+                return ordered.pop(turn: turn, through: limit)
             }
-            guard let next, let result, case .call(let callbacks, _) = next.work else { return }
-            callbacks.run(result)
+            guard let next, let result else { return }
+            next.callbacks?.run(result)
             if next.number == limit { return }
         }
     }
@@ -220,37 +245,41 @@ extension Settlement: Abandonable {
     /// Notes that a promise that could have resolved this is gone.
     @inlinable
     func resolverGone() {
-        let isOver = core.withLock { $0.result != nil }
-        if !isOver { Abandonment.of(self) }
+        if !isResolved.load(ordering: .acquiring) { Abandonment.of(self) }
     }
 
     /// Abandons a settlement that is being released, whatever could still have resolved it.
     @usableFromInline
     func abandonAll() {
-        core.withLock { $0.resolvers = 1 }
+        lock.withLock { _ in resolvers = 1 }
         var abandonment = Abandonment()
         abandon(&abandonment)
         abandonment.release()
     }
 
-    @usableFromInline
+    @inlinable
     func abandon(_ abandonment: inout Abandonment) {
-        var (handlers, callbacks) = core.withLock { core in
-            core.resolvers -= 1
-            guard core.resolvers == 0, core.result == nil else {
+        var isAsleep = false
+        var (waiting, callbacks) = lock.withLock { _ in
+            resolvers -= 1
+            guard resolvers == 0, !isResolved.load(ordering: .relaxed) else {
                 return (HandlerList<Value, Failure>(), CallbackQueue<Value, Failure>())
             }
             defer {
-                core.handlers = HandlerList()
-                core.callbacks = CallbackQueue()
+                handlers = HandlerList()
+                ordered = CallbackQueue()
                 isAwaited.store(false, ordering: .relaxed)
             }
-            return (core.handlers, core.callbacks)
+            isAsleep = isNapTaken
+            return (handlers, ordered)
         }
+        if isAsleep { reportSleeper() }
         callbacks.removeAll()
-        while let handler = handlers.popFirst() {
-            abandonment.add(handler.target)
-            handler.target = nil
-        }
+        while let handler = waiting.popFirst() { abandonment.add(handler.target.take()) }
+    }
+
+    @usableFromInline
+    func reportSleeper() {
+        if !nap.isOver { Claim.report("A task waits until it is cancelled", of: "\(Future<Value, Failure>.self)") }
     }
 }

@@ -36,7 +36,9 @@ package enum MainThread {
     }
 
     /// Whether `queue` is the main queue, of which there is no one object on Linux.
-    package static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainQueueMark) != nil }
+    @usableFromInline package static func isServed(by queue: DispatchQueue) -> Bool {
+        queue.getSpecific(key: mainQueueMark) != nil
+    }
 
     /// Set on threads that are known not to be the main thread.
     private static let asked: pthread_key_t = {

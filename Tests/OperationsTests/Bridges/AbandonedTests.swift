@@ -38,6 +38,20 @@ import Testing
         #expect(try await promise.future.get() == 1)
     }
 
+    /// The first task that waits has a place of its own in the promise.
+    @Test func everyTaskThatWaitsForAPromiseIsServed() async throws {
+        for _ in 0..<200 {
+            let promise = Promise<Int, PlainError>()
+            let tasks = (0..<6).map { _ in Task { try await promise.future.get() } }
+            let early = Task { try await promise.future.get() }
+            early.cancel()
+            #expect(try await early.value == nil)
+            let late = Task { try await promise.future.get() }
+            promise.succeed(value: 1)
+            for task in tasks + [late] { #expect(try await task.value == 1) }
+        }
+    }
+
     @Test func cancellingEndsTheWaitForACallbackThatNeverComes() async {
         let forgetful = AdaptedOperation<Void, Int, PlainError>(missingResult: .noResult) { _, _, _ in }
         let task = Task { try await forgetful.value(()) }
@@ -109,6 +123,23 @@ import Testing
         }
         await #expect(processExitsWith: .success) {
             await reportsLeak { Future.zip([$0.future, Future(value: 1)]).map { $0[0] } }
+        }
+    }
+
+    @Test func aTaskThatWaitsBesideAnotherIsReported() async {
+        await #expect(processExitsWith: .success) {
+            let report = Report()
+            var promise: Promise<Int, Failed>? = Promise()
+            guard let future = promise?.future else { return }
+            let first = Task { try await future.get() }
+            first.cancel()
+            _ = await first.result
+            let second = Task { try await future.get() }
+            promise = nil
+            let text = await report.text()
+            precondition(text.contains("A task waits until it is cancelled for Future<Int, Failed>"), text)
+            second.cancel()
+            _ = await second.result
         }
     }
 

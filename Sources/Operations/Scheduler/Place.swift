@@ -1,0 +1,42 @@
+import Dispatch
+import OperationTypes
+
+/// The place where closures run after `observe(on:)`.
+///
+/// A queue is a separate case because the closures of a scheduler for it would cost more than the queue itself.
+@frozen
+@usableFromInline
+enum Place: Sendable {
+    case queue(DispatchQueue)
+    case scheduler(ScheduleWork)
+
+    @inlinable
+    init(_ queue: DispatchQueue) {
+        // A main thread that blocks in a wait takes work out of the inbox, but not out of the main queue.
+        self = MainThread.isServed(by: queue) ? .scheduler(MainInbox.post) : .queue(queue)
+    }
+
+    @inlinable
+    func schedule(_ work: @escaping @Sendable () -> Void) {
+        switch self {
+        case .queue(let queue): queue.async(execute: work)
+        case .scheduler(let schedule): schedule(work)
+        }
+    }
+
+    /// Schedules `work`, which an inline scheduler runs now or, if calls are nested too deep, before the outermost call on
+    /// this thread returns.
+    @inlinable
+    func scheduleNested(_ work: @escaping @Sendable () -> Void) {
+        switch self {
+        case .queue(let queue): queue.async(execute: work)
+        case .scheduler(let schedule):
+            if Nesting.enter() {
+                schedule(work)
+                Nesting.leave()
+            } else {
+                Nesting.postpone { schedule(work) }
+            }
+        }
+    }
+}
