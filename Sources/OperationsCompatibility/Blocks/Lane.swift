@@ -26,6 +26,16 @@ enum Lane: Sendable {
         }
     }
 
+    private static let crews: [DispatchQoS.QoSClass: Crew] = [
+        .userInteractive: Crew(userInteractive), .userInitiated: Crew(userInitiated), .utility: Crew(utility),
+        .background: Crew(background),
+    ]
+
+    /// The threads that run the links of a shared queue.
+    @usableFromInline var crew: Crew? {
+        if case .shared(let qos) = self { Self.crews[qos] } else { nil }
+    }
+
     /// The quality of service that was requested for a block here; for a queue of the caller, that of the queue.
     @usableFromInline var qos: qos_class_t? {
         switch self {

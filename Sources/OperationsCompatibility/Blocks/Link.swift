@@ -34,12 +34,15 @@ final class Link<In: Sendable, Out: Sendable>: Sendable {
     @usableFromInline let lane: Lane
     @usableFromInline let delay: Double?
     @usableFromInline let state: Mutex<State>
+    /// Whether there is an outcome. Written after the outcome; read without the lock.
+    @usableFromInline let isFinished: Atomic<Bool>
 
     @inlinable
     init(_ lane: Lane, after delay: Double?, _ block: @escaping @Sendable (In) throws -> Out) {
         self.lane = lane
         self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
         state = Mutex(State(block))
+        isFinished = Atomic(false)
     }
 
     @inlinable var outcome: Outcome? { state.withLock { $0.outcome } }
@@ -85,6 +88,7 @@ extension Link {
             }
             return (state.followers, state.catchers, state.waits)
         }
+        isFinished.store(true, ordering: .releasing)
         waits.visit { $0.signal() }
         if case .failure(let error) = outcome { catchers.visit { lane.call($0, error) } }
         followers.visit { known.append($0.receive($0.link, outcome)) }
@@ -123,13 +127,14 @@ extension Link {
 
     @inlinable
     func wait(seconds: Double?) -> DispatchTimeoutResult {
-        if outcome != nil { return .success }
+        // Sleeping costs more than most blocks do.
+        for _ in 0..<(lane.crew == nil ? 1 : Crew.looks) where isFinished.load(ordering: .acquiring) { return .success }
         let signal = DispatchSemaphore(value: 0)
-        let isFinished = state.withLock { state in
+        let isLate = state.withLock { state in
             if state.outcome == nil { state.waits.append(signal) }
             return state.outcome != nil
         }
-        if isFinished || Turns.wait(for: signal, seconds: seconds, { outcome != nil }) { return .success }
+        if isLate || Turns.wait(for: signal, seconds: seconds, { outcome != nil }) { return .success }
         state.withLock { $0.waits.remove { $0 === signal } }
         return .timedOut
     }

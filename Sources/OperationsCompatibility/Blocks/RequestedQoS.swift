@@ -10,6 +10,8 @@ import Operations
 #endif
 
 #if !canImport(Darwin)
+    import CDispatch
+
     /// A quality of service, with Darwin's number.
     // swift-format-ignore: TypeNamesShouldBeCapitalized
     public struct qos_class_t: RawRepresentable, Hashable, Sendable {
@@ -22,10 +24,29 @@ import Operations
     public func qos_class_main() -> qos_class_t { qos_class_t(rawValue: 0x31) }
 
     /// The class that ``Async``, ``Apply`` or ``AsyncGroup`` requested for the current block; on the main thread that
-    /// of the main queue; otherwise unspecified. Linux itself has no such classes.
+    /// of the main queue; in other blocks of a global queue that of the queue; otherwise unspecified.
+    ///
+    /// Linux itself has no such classes, and no global queue for `userInteractive`: blocks that were sent to that queue
+    /// directly see `userInitiated`.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_self() -> qos_class_t {
-        RequestedQoS.current ?? (MainThread.isCurrent ? qos_class_main() : DispatchQoS.QoSClass.unspecified.number)
+        if let requested = RequestedQoS.current { return requested }
+        if MainThread.isCurrent { return qos_class_main() }
+        return (DispatchQoS.QoSClass.ofGlobalQueue ?? .unspecified).number
+    }
+
+    extension DispatchQoS.QoSClass {
+        /// The class of the global queue that this thread serves, by the queue's label.
+        fileprivate static var ofGlobalQueue: DispatchQoS.QoSClass? {
+            switch String(cString: dispatch_queue_get_label(nil)) {
+            case "com.apple.root.user-interactive-qos": .userInteractive
+            case "com.apple.root.user-initiated-qos": .userInitiated
+            case "com.apple.root.default-qos": .default
+            case "com.apple.root.utility-qos": .utility
+            case "com.apple.root.background-qos": .background
+            default: nil
+            }
+        }
     }
 #endif
 

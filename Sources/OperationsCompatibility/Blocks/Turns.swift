@@ -32,10 +32,12 @@ struct Turn: Sendable {
         if isSkipped { run() } else { schedule() }
     }
 
-    private func schedule() { lane.run(after: delay, run) }
+    private func schedule() {
+        if delay == nil, let crew = lane.crew { crew.add(self) } else { lane.run(after: delay, run) }
+    }
 
     /// Takes the turn of the link and of those that follow it on the same lane, one after the other in a loop.
-    private func run() {
+    func run() {
         var current: Turn? = self
         while let turn = current {
             current = nil

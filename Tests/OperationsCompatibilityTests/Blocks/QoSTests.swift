@@ -42,6 +42,27 @@ import Testing
         #expect(await onThread { qos_class_self().description } == "Unspecified")
     }
 
+    /// Code written for Darwin uses these names to compare classes, also in blocks of plain queues.
+    @Test func blocksOfAGlobalQueueSeeItsClass() async {
+        let classes: [DispatchQoS.QoSClass] = [.userInitiated, .utility, .background]
+        for qos in classes {
+            let seen = Shared<qos_class_t?>(nil)
+            let done = Signal()
+            DispatchQueue.global(qos: qos).async {
+                seen.value = qos_class_self()
+                done.send()
+            }
+            #expect(await done.wait())
+            #expect(seen.value == qos.rawValue)
+        }
+        #expect(QOS_CLASS_USER_INTERACTIVE == DispatchQoS.QoSClass.userInteractive.rawValue)
+        #expect(QOS_CLASS_USER_INITIATED.description == "User Initiated")
+        #expect(QOS_CLASS_DEFAULT.description == "Default")
+        #expect(QOS_CLASS_UTILITY.description == "Utility")
+        #expect(QOS_CLASS_BACKGROUND.description == "Background")
+        #expect(QOS_CLASS_UNSPECIFIED.description == "Unspecified")
+    }
+
     @Test func descriptions() {
         let classes: [DispatchQoS.QoSClass] = [
             .userInteractive, .userInitiated, .default, .utility, .background, .unspecified,

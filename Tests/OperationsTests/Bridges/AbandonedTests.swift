@@ -38,7 +38,7 @@ import Testing
         #expect(try await promise.future.get() == 1)
     }
 
-    /// The first task that waits has a place of its own in the promise.
+    /// The promise keeps the first waiting task itself, and the others in handlers.
     @Test func everyTaskThatWaitsForAPromiseIsServed() async throws {
         for _ in 0..<200 {
             let promise = Promise<Int, PlainError>()

@@ -1,0 +1,104 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The links that wait for the global queue of one class, and the threads of that queue that run them.
+///
+/// Waking a thread costs more than most blocks do. A thread that finds no link therefore looks for more during some
+/// microseconds before it returns to the queue.
+///
+/// 1. While links wait, a thread is on its way to take one (`isExpected`).
+/// 2. A thread that takes a link while others wait first requests another thread, so that a block may wait for a later
+///    one.
+@usableFromInline
+final class Crew: Sendable {
+    private struct State {
+        var turns: [Turn?] = []
+        /// How many turns at the front were taken.
+        var taken = 0
+        var isExpected = false
+
+        mutating func popFirst() -> Turn? {
+            guard taken < turns.count else { return nil }
+            let turn = turns[taken].take()
+            taken += 1
+            if taken == turns.count {
+                turns.removeAll(keepingCapacity: taken < 1024)
+                taken = 0
+            }
+            return turn
+        }
+    }
+
+    private enum Next {
+        case take(Turn, isOtherNeeded: Bool)
+        case lookOut
+        case leave
+    }
+
+    /// How often a thread looks for a link, or for the end of a link, before it leaves or sleeps. This takes about two
+    /// microseconds, as long as sleeping and being woken. Zero where only one thread can run.
+    @usableFromInline static let looks = ProcessInfo.processInfo.activeProcessorCount > 1 ? 4000 : 0
+
+    private let queue: DispatchQueue
+    private let state = Mutex(State())
+    /// How many links wait. Written under the lock; read without it.
+    private let waiting = Atomic(0)
+
+    init(_ queue: DispatchQueue) { self.queue = queue }
+
+    func add(_ turn: Turn) {
+        let isThreadNeeded = state.withLock { state in
+            state.turns.append(turn)
+            waiting.add(1, ordering: .relaxed)
+            defer { state.isExpected = true }
+            return !state.isExpected
+        }
+        if isThreadNeeded { sendThread() }
+    }
+
+    private func sendThread() { queue.async { self.work() } }
+
+    private func work() {
+        var isExpected = true
+        while true {
+            switch next(isExpected: isExpected) {
+            case .take(let turn, let isOtherNeeded):
+                isExpected = false
+                if isOtherNeeded { sendThread() }
+                turn.run()
+            case .lookOut:
+                isExpected = true
+                guard lookOut() else { return }
+            case .leave: return
+            }
+        }
+    }
+
+    /// - Parameter isExpected: Whether the calling thread is the expected one.
+    private func next(isExpected: Bool) -> Next {
+        state.withLock { state in
+            guard let turn = state.popFirst() else {
+                if state.isExpected, !isExpected { return .leave }
+                state.isExpected = true
+                return .lookOut
+            }
+            waiting.subtract(1, ordering: .relaxed)
+            if isExpected { state.isExpected = false }
+            let isOtherNeeded = state.taken < state.turns.count && !state.isExpected
+            if isOtherNeeded { state.isExpected = true }
+            return .take(turn, isOtherNeeded: isOtherNeeded)
+        }
+    }
+
+    /// Looks for a link for a moment.
+    ///
+    /// - Returns: Whether there is one. If not, the calling thread is no longer expected.
+    private func lookOut() -> Bool {
+        for _ in 0..<Self.looks where waiting.load(ordering: .relaxed) > 0 { return true }
+        return state.withLock { state in
+            state.isExpected = state.taken < state.turns.count
+            return state.isExpected
+        }
+    }
+}
