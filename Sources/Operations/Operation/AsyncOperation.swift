@@ -37,6 +37,12 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     open override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.executing }
     open override var isFinished: Bool { phase.load(ordering: .acquiring) >= Phase.finishedEarly }
 
+    /// Whether `start()` was called. An operation may be finished before that.
+    final var hasStarted: Bool {
+        let phase = phase.load(ordering: .acquiring)
+        return phase != Phase.ready && phase != Phase.finishedEarly
+    }
+
     /// Runs ``main()``, unless the operation was started, cancelled or finished before.
     open override func start() {
         if isCancelled, !runsThoughCancelled, advance(from: Phase.ready, to: Phase.closing) {

@@ -194,9 +194,9 @@ extension LinearOperationQueue {
     private func add(_ operations: [Operation], isBarrier: Bool) {
         var places: [QueueState.Place] = []
         for operation in operations {
-            precondition(
-                !operation.isExecuting && !operation.isFinished,
-                "\(operation) has started, it cannot be added to a queue")
+            let hasStarted =
+                (operation as? AsyncOperation)?.hasStarted ?? (operation.isExecuting || operation.isFinished)
+            precondition(!hasStarted, "\(operation) has started, it cannot be added to a queue")
             let dependencies = operation.dependencies.filter { !$0.isFinished }
             let (place, unknown) = state.withLock { state in
                 let place = state.insert(operation, isBarrier: isBarrier)
