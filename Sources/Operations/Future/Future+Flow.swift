@@ -84,11 +84,24 @@ extension Future {
 extension Settlement {
     fileprivate func wait() -> Result<Value, Failure> {
         if let result { return result }
-        let done = DispatchSemaphore(value: 0)
-        let claim = Claim("A thread is blocked in wait()", of: Future<Value, Failure>.self)
-        if let result = add(Handler(target: claim) { _, _, _ in done.signal() }) { return result }
-        return MainInbox.wait(for: done) { result }
+        let thread = BlockedThread(for: Future<Value, Failure>.self)
+        // SAFETY: A handler calls this with the target that it was created with.
+        let handler = Handler<Value, Failure>(target: thread) { _, target, _ in
+            unsafeDowncast(target, to: BlockedThread.self).done.signal()
+        }
+        if let result = add(handler) { return result }
+        return MainInbox.wait(for: thread.done) { result }
     }
+}
+
+/// A thread that waits for a future.
+private final class BlockedThread: Abandonable {
+    let done = DispatchSemaphore(value: 0)
+    private let future: Any.Type
+
+    init(for future: Any.Type) { self.future = future }
+
+    func abandon(_ abandonment: inout Abandonment) { Claim.report("A thread is blocked in wait()", of: "\(future)") }
 }
 
 extension Future where Value == Void, Error == Never {
