@@ -8,9 +8,10 @@ import Synchronization
 ///
 /// It accepts every `Operation`. Priorities order the ready operations, and are read when an operation becomes ready
 /// and when its turn comes; operations of equal priority keep the order of addition. An operation that is cancelled
-/// while it waits for others starts, and finishes, without them: an ``AsyncOperation`` at once, an operation of another
-/// class within 10 ms while few of them wait, since Foundation on Linux does not report its cancellation. A subclass
-/// that overrides `isReady` is asked at the same intervals.
+/// while it waits for others starts, and finishes, without them: an ``AsyncOperation`` at once. Foundation on Linux does
+/// not report the cancellation of an operation of another class, so the queue looks for it: after 10 ms, then at
+/// intervals of a hundredth of the time that the newest such operation has waited, at most a second. A subclass that
+/// overrides `isReady` is asked at the same intervals. While no such operation waits, the queue does not wake up.
 ///
 /// If the `main()` of an operation continues after its finish, it still occupies the thread and delays the next
 /// operation.
@@ -206,11 +207,11 @@ extension LinearOperationQueue {
             for dependency in unknown { watch(dependency) }
             places.append(place)
         }
-        let isWatchNeeded = state.withLock { state in
+        let check = state.withLock { state in
             for place in places { state.release(place) }
-            return state.foreign.isWatchNeeded()
+            return state.foreign.firstCheck(now: DispatchTime.now().uptimeNanoseconds)
         }
-        if isWatchNeeded { watchCancellations(after: 0) }
+        if let check { schedule(check) }
         employ()
     }
 
@@ -221,16 +222,19 @@ extension LinearOperationQueue {
         dependency.afterFinish { self.dependencyFinished(key) }
     }
 
-    /// Checks repeatedly whether waiting foreign operations were cancelled, as long as any wait. The checks take less
-    /// than a hundredth of a processor.
-    private func watchCancellations(after cost: UInt64) {
-        let wait = max(10_000_000, Int(clamping: cost) * 100)
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(wait)) { [weak self] in
+    /// Checks the foreign operations that wait, when the check is due, and schedules the next check if there is one.
+    private func schedule(_ check: ForeignOperations.Check) {
+        let due = DispatchTime.now() + .nanoseconds(Int(clamping: check.delay))
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: due) { [weak self] in
             guard let self else { return }
             let start = DispatchTime.now().uptimeNanoseconds
-            let isWatchNeeded = state.withLock { $0.expediteCancelledForeign() }
+            let next = state.withLock { state in
+                state.expediteCancelledForeign()
+                let now = DispatchTime.now().uptimeNanoseconds
+                return state.foreign.nextCheck(after: check.number, cost: now - start, now: now)
+            }
             employ()
-            if isWatchNeeded { watchCancellations(after: DispatchTime.now().uptimeNanoseconds - start) }
+            if let next { schedule(next) }
         }
     }
 
@@ -243,11 +247,11 @@ extension LinearOperationQueue {
     func park(_ operation: Operation, _ place: QueueState.Place) {
         let dependencies = operation.dependencies.filter { !$0.isFinished }
         for dependency in state.withLock({ $0.park(place, for: dependencies) }) { watch(dependency) }
-        let isWatchNeeded = state.withLock { state in
+        let check = state.withLock { state in
             state.satisfyOne(place)
-            return state.foreign.isWatchNeeded()
+            return state.foreign.firstCheck(now: DispatchTime.now().uptimeNanoseconds)
         }
-        if isWatchNeeded { watchCancellations(after: 0) }
+        if let check { schedule(check) }
     }
 
     /// An operation of ours has finished.

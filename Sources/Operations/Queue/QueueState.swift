@@ -160,7 +160,7 @@ struct QueueState: Sendable {
         if slot.stage != .held { admitted -= 1 }
         if slot.isBarrier, slot.stage != .held { isBarrierAdmitted = false }
         slots[place.index] = Slot()
-        foreign.remove(place)
+        foreign.forget(place)
         free.append(place.index)
         count -= 1
         if !awaited.isEmpty { dependencyFinished(ObjectIdentifier(operation)) } else { askUnreadyAgain() }
@@ -187,11 +187,9 @@ struct QueueState: Sendable {
         makeReady(place)
     }
 
-    /// - Returns: Whether another check is needed.
-    mutating func expediteCancelledForeign() -> Bool {
+    mutating func expediteCancelledForeign() {
         for place in foreign.places { expedite(place) }
         askUnreadyAgain()
-        return foreign.isNextLookNeeded()
     }
 
     mutating func expediteCancelled() {
@@ -245,31 +243,6 @@ struct QueueState: Sendable {
         slots[place.index].stage = .waiting
         slots[place.index].waiting = 1
         return wait(place, for: dependencies)
-    }
-}
-
-/// Operations that are checked repeatedly, since nothing reports that they were cancelled or have become ready.
-struct ForeignOperations: Sendable {
-    private(set) var places: Set<QueueState.Place> = []
-    private var isWatched = false
-
-    mutating func insert(_ place: QueueState.Place) { places.insert(place) }
-
-    mutating func remove(_ place: QueueState.Place) {
-        if !places.isEmpty { places.remove(place) }
-    }
-
-    /// Whether the caller must start the checks; they then count as started.
-    mutating func isWatchNeeded() -> Bool {
-        guard !isWatched, !places.isEmpty else { return false }
-        isWatched = true
-        return true
-    }
-
-    /// Whether the checks must continue.
-    mutating func isNextLookNeeded() -> Bool {
-        isWatched = !places.isEmpty
-        return isWatched
     }
 }
 

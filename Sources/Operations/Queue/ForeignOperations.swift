@@ -1,0 +1,69 @@
+/// Operations that are checked repeatedly, since nothing reports that they were cancelled or have become ready.
+///
+/// Foundation on Linux calls no code of ours when an operation of a foreign class is cancelled: it tells only the
+/// `OperationQueue` that holds the operation, and that would start it. While no such operation waits, there are no
+/// checks. The first check comes 10 ms after one was added; later checks are a hundredth of the time apart that the
+/// newest has waited, at most a second.
+struct ForeignOperations: Sendable {
+    struct Check: Equatable {
+        /// Nanoseconds until the check.
+        let delay: UInt64
+        let number: Int
+    }
+
+    private static let shortest: UInt64 = 10_000_000
+    private static let longest: UInt64 = 1_000_000_000
+
+    private(set) var places: Set<QueueState.Place> = []
+    /// Operations that were added, also while they are ready and not checked.
+    private var known: Set<QueueState.Place> = []
+    private var hasNew = false
+    /// When the newest operation was added, in nanoseconds.
+    private var since: UInt64 = 0
+    /// When the next check is due, if any.
+    private var due: UInt64?
+    private var number = 0
+
+    mutating func insert(_ place: QueueState.Place) {
+        places.insert(place)
+        if known.insert(place).inserted { hasNew = true }
+    }
+
+    /// Ends the checks of an operation that is ready. It may turn out not to be, and be inserted again.
+    mutating func remove(_ place: QueueState.Place) {
+        if !places.isEmpty { places.remove(place) }
+    }
+
+    /// Ends the checks of an operation that leaves the queue.
+    mutating func forget(_ place: QueueState.Place) {
+        if !known.isEmpty, known.remove(place) != nil { places.remove(place) }
+    }
+
+    /// The check that inserted operations need; nil if none waits, or if a check is due soon enough.
+    mutating func firstCheck(now: UInt64) -> Check? {
+        guard !places.isEmpty else { return nil }
+        if hasNew { since = now }
+        hasNew = false
+        let delay = interval(now)
+        if let due, due <= now + delay { return nil }
+        return check(now: now, after: delay)
+    }
+
+    /// The check that follows check `number`; nil if no operation waits, or if a later check replaced that one.
+    ///
+    /// - Parameter cost: How long the check took, in nanoseconds. Checks take at most a hundredth of a processor.
+    mutating func nextCheck(after number: Int, cost: UInt64, now: UInt64) -> Check? {
+        guard number == self.number else { return nil }
+        due = nil
+        guard !places.isEmpty else { return nil }
+        return check(now: now, after: max(interval(now), cost * 100))
+    }
+
+    private func interval(_ now: UInt64) -> UInt64 { min(max((now - since) / 100, Self.shortest), Self.longest) }
+
+    private mutating func check(now: UInt64, after delay: UInt64) -> Check {
+        number += 1
+        due = now + delay
+        return Check(delay: delay, number: number)
+    }
+}
