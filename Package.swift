@@ -258,7 +258,7 @@ let package = Package(
             ]),
         .target(name: "CWithoutICU", dependencies: ["CLibXML2"]),
         executable("halyardd", ["CWithoutICU", "Daemon"], linking: staticXML),
-        executable("halyard", ["Commands"], linking: staticCPlusPlus),
+        executable("halyard", ["Client", "Commands"], linking: staticCPlusPlus),
 
         // Measuring.
         .target(name: "CBaseline", dependencies: ["CSQLite"]),
@@ -267,7 +267,8 @@ let package = Package(
             "Bench",
             [
                 "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations",
-                "OperationsCompatibility", "OperationTypes", "Runner", "SQLite", "SQLiteStore",
+                "OperationsCompatibility", "OperationTypes", "Runner", "SQLite", "SQLiteStore", "Systemd",
+                .product(name: "Logging", package: "swift-log"),
             ]),
     ]
 )

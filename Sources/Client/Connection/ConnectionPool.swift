@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -5,7 +6,8 @@ import Synchronization
 /// Opens connections, and keeps those that are free for the next exchange.
 final class ConnectionPool: Sendable {
     let path: String
-    /// One thread for all, as long as the process lives: an exchange waits for the daemon, not for the processor.
+    /// One thread for all connections that are opened elsewhere than on an event loop, as long as the process lives: an
+    /// exchange waits for the daemon, not for the processor.
     private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let idle = Mutex<[(connection: Connection, since: NIODeadline)]>([])
 
@@ -25,7 +27,19 @@ final class ConnectionPool: Sendable {
             return fresh ? nil : idle.popLast()?.connection
         }
         if let kept { return (kept, true) }
-        return (try await Connection.open(path: path, on: Self.group), false)
+        return (try await open(), false)
+    }
+
+    /// Tries again while the socket's queue is full: the kernel makes only blocking callers wait.
+    private func open() async throws -> Connection {
+        let giveUpAt = NIODeadline.now() + .seconds(5)
+        while true {
+            do {
+                return try await Connection.open(path: path, on: ThreadLoop.current ?? Self.group)
+            } catch let error as IOError where error.errnoCode == EAGAIN && .now() < giveUpAt {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
     }
 
     func giveBack(_ connection: Connection) {

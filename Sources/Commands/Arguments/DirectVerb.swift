@@ -32,3 +32,18 @@ enum DirectVerb {
         }
     }
 }
+
+extension CommandConfiguration {
+    /// The configuration of a verb that ``DirectVerb`` parses.
+    ///
+    /// It names the program as the verb's parent. Otherwise the parser mistakes the verb for a program and first looks for a
+    /// program's options (`--generate-completion-script`), which takes longer than parsing the verb.
+    static func ofDirectVerb(
+        commandName: String, abstract: String = "", discussion: String = "", shouldDisplay: Bool = true,
+        aliases: [String] = []
+    ) -> CommandConfiguration {
+        CommandConfiguration(
+            commandName: commandName, _superCommandName: "halyard", abstract: abstract, discussion: discussion,
+            shouldDisplay: shouldDisplay, aliases: aliases)
+    }
+}

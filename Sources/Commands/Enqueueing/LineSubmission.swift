@@ -21,6 +21,8 @@ struct LineSubmission {
         var batch = try next(from: &reader, &rest)
         while let current = batch {
             async let answers = answers(to: current)
+            // On a single thread the lines are sent only once this task yields.
+            await Task.yield()
             // Reads and checks the next lines meanwhile, unless that would block: answers to sent lines come first.
             let isReady = !rest.isEmpty || reader.isReady
             let following = isReady ? Swift.Result { try next(from: &reader, &rest) } : nil

@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Cancel: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "cancel", abstract: "Cancel jobs or whole graphs.",
             discussion: """
                 A job that has not started never will; a running one is told, and ends soon. Jobs that wait for a cancelled \

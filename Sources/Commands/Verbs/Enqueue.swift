@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Enqueue: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "enqueue", abstract: "Enqueue a job, a graph, or many from JSON lines.",
             discussion: """
                 Arguments fill the definition's input fields in their order (a graph definition's parameters); field=value \

@@ -6,7 +6,7 @@ extension Halyard {
     struct Graph: Verb {
         enum Format: String, ExpressibleByArgument, CaseIterable { case tree, dot, mermaid, json }
 
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "graph", abstract: "Draw a graph of jobs, or list the graphs.")
 
         @Argument(help: "The graph's number; without it, the newest graphs are listed.", completion: .names(.graphs))

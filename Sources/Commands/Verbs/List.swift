@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct List: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "list", abstract: "List jobs, the newest first.", aliases: ["ls"])
 
         @Option(help: ArgumentHelp("Only jobs in this state; may be repeated.", valueName: "state"))

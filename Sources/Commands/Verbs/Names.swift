@@ -22,7 +22,7 @@ extension Halyard {
             case finishedJobs = "finished-jobs"
         }
 
-        static let configuration = CommandConfiguration(commandName: "names", shouldDisplay: false)
+        static let configuration = CommandConfiguration.ofDirectVerb(commandName: "names", shouldDisplay: false)
         /// A person chooses among those that a screen shows.
         private static let mostNumbers = 100
 

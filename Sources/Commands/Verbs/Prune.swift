@@ -5,7 +5,7 @@ import Jobs
 
 extension Halyard {
     struct Prune: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "prune", abstract: "Delete finished jobs with their results, for good.",
             discussion: """
                 A graph goes as a whole, by its own outcome: failed if a job failed, else cancelled, else skipped, else \

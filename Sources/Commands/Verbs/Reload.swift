@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Reload: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "reload",
             abstract: "Have the daemon read its configuration anew, whole or not at all.")
 

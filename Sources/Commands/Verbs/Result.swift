@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Result: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "result", abstract: "Print what a job came to.",
             discussion: """
                 The value goes to standard output as JSON, a failure to standard error. The exit code tells the outcome: \

@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Retry: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "retry", abstract: "Run a finished job again, as a new job.",
             discussion: """
                 The new job takes the stored results of the old one's dependencies as inputs. Prints its number; the old job \

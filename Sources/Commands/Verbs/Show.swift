@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Show: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "show", abstract: "Show everything about a job: times, attempts, dependencies, result.")
 
         @Argument(

@@ -4,7 +4,7 @@ import SQLiteStore
 
 extension Halyard {
     struct Status: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "status", abstract: "Tell how the daemon is doing.",
             discussion: """
                 The state is running, recovering or draining when the daemon answers, stopped when none runs, and \

@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Upload: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "upload", abstract: "Enqueue the upload of files and folders, one job a file, as one graph.",
             discussion: """
                 Every regular file beneath a folder becomes a job; links, devices and names that are not UTF-8 are left \

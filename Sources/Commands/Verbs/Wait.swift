@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Wait: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "wait", abstract: "Wait until jobs or graphs are final.",
             discussion: """
                 Prints a line for each job that ended, and on standard error why one failed. The exit code tells the outcome: \

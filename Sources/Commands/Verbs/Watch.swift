@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Watch: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "watch", abstract: "Follow a job, a graph or everything, with live progress.",
             discussion: """
                 A job or a graph is followed until it is final, and the exit code tells the outcome as for wait, and standard error \

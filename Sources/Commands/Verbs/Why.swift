@@ -4,7 +4,7 @@ import Jobs
 
 extension Halyard {
     struct Why: Verb {
-        static let configuration = CommandConfiguration(
+        static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "why", abstract: "Tell why a job is not running: which dependency, pause, limit or time.")
 
         @Argument(help: "The job's number.", completion: .names(.openJobs), transform: JobID.read)

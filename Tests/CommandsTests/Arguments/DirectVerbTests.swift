@@ -35,4 +35,13 @@ import Testing
     func everythingElseIsLeftToTheWholeParser(arguments: [String]) {
         #expect(DirectVerb.parse(arguments) == nil)
     }
+
+    /// Otherwise the parser looks for the options of a whole program in each of them first.
+    @Test func noDirectVerbIsTakenForAProgram() throws {
+        for verb in Halyard.configuration.subcommands {
+            let name = try #require(verb.configuration.commandName)
+            guard let direct = DirectVerb.verb(named: name) else { continue }
+            #expect(direct.configuration._superCommandName == "halyard", "\(name)")
+        }
+    }
 }
