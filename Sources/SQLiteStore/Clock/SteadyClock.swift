@@ -18,8 +18,10 @@ struct SteadyClock {
         var skew: Int64
     }
 
-    /// The new skew is written only when it differs by more than this from the stored one.
+    /// The new skew is written only when it differs by more than this from the stored one, unless a wait begins.
     private static let tolerance: Int64 = 500
+    /// The tolerance when a wait begins: both clocks are rounded to milliseconds, so their difference varies by one.
+    private static let rounding: Int64 = 1
 
     private let clock: any StoreClock
     private var row: Row?
@@ -57,13 +59,15 @@ struct SteadyClock {
         now = max(now, row.origin + clock.sinceBoot.milliseconds)
     }
 
-    /// Updates the skew exactly, so that the views show the end of a new wait on the caller's wall clock.
-    mutating func notesWait(now wall: Timestamp) { row?.skew = wall.milliseconds - now }
+    /// Updates the skew, so that the views show the end of a new wait on the caller's wall clock.
+    mutating func notesWait(now wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.rounding) }
 
     /// Updates the skew if the wall clock was set.
-    mutating func notes(wall: Timestamp) {
+    mutating func notes(wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.tolerance) }
+
+    private mutating func adjustSkew(to wall: Timestamp, tolerance: Int64) {
         let skew = wall.milliseconds - now
-        if let row, abs(skew - row.skew) > Self.tolerance { self.row?.skew = skew }
+        if let row, abs(skew - row.skew) > tolerance { self.row?.skew = skew }
     }
 
     /// The row, if it differs from the stored one; the caller writes it in the running transaction.
