@@ -17,7 +17,9 @@ import Testing
     @Test func everyRouteIsInTheDocumentAndTheOtherWayRound() async throws {
         let routes = Set(
             RouteTable(
-                makeControlRouter(control: PartialControl(), limits: ServerLimits(), stop: StopSignal())
+                makeControlRouter(
+                    control: PartialControl(), answers: Answers(limits: ServerLimits(), stop: StopSignal()),
+                    stop: StopSignal())
             ).descriptions)
         let methods: Set = ["get", "put", "post", "patch", "delete"]
         var documented: Set<String> = []

@@ -4,14 +4,13 @@ import HummingbirdCore
 
 /// Every path of the socket. `openapi.json` describes the same ones, which a test compares.
 func makeControlRouter(
-    control: any JobControl, limits: ServerLimits, stop: StopSignal
+    control: any JobControl, answers: Answers, stop: StopSignal
 ) -> Router<ControlContext> {
-    let answers = Answers(limits: limits, stop: stop)
     let router = Router(context: ControlContext.self)
     let routes = router.group("v1")
     JobRoutes(control: control, stop: stop, answers: answers).add(to: routes)
     EnqueueRoutes(control: control).add(to: routes)
-    WatchRoutes(control: control, stop: stop).add(to: routes)
+    WatchRoutes(control: control, memory: answers.memory, stop: stop).add(to: routes)
     GraphRoutes(control: control, answers: answers).add(to: routes)
     QueueRoutes(control: control).add(to: routes)
     DefinitionRoutes(control: control, answers: answers).add(to: routes)

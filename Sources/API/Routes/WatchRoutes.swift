@@ -6,7 +6,11 @@ import Jobs
 /// Streams of events, one JSON line each.
 struct WatchRoutes: Sendable {
     let control: any JobControl
+    let memory: AnswerMemory
     let stop: StopSignal
+
+    /// The memory reserved for events that the caller of a stream has not read yet.
+    private static let streamBytes = 32 << 10
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("events") { request, context in try await watch(.all, request, context) }
@@ -20,8 +24,10 @@ struct WatchRoutes: Sendable {
     private func watch(
         _ scope: WatchScope, _ request: Request, _ context: ControlContext
     ) async throws -> Response {
+        guard let room = memory.take(Self.streamBytes, for: context.user) else { throw AnswerMemory.full }
         let events = try await control.watch(scope)
         return Response.lines { writer in
+            defer { room.release() }
             let lines = EventWriter(writer)
             do {
                 try await untilClosed(request, context, stop, orWhen: { await isFinal(scope) }) {

@@ -1,8 +1,13 @@
+import Control
 import Synchronization
 
 /// The bytes that answers may occupy at once. One user may have at most three quarters of them, so that others always
 /// get some.
+///
+/// Answers of at most ``freeBytes`` do not count: the number of connections bounds them.
 final class AnswerMemory: Sendable {
+    static let freeBytes = 8 << 10
+
     private struct State {
         var used = 0
         var byUser: [UInt32: Int] = [:]
@@ -60,4 +65,7 @@ final class AnswerMemory: Sendable {
             state.byUser[user] = rest > 0 ? rest : nil
         }
     }
+
+    static let full = ControlProblem(
+        .unavailable, "Other callers are still reading large answers. Try again in a moment, or request less at once.")
 }

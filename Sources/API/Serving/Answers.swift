@@ -8,14 +8,14 @@ import NIOCore
 ///
 /// - A listing is produced in pieces, each when the caller has read the previous one. Only one piece is produced at a
 ///   time, in the order of the requests, so listings occupy at most one processor however many callers there are.
-/// - An answer that is produced as a whole, such as a job with its result, occupies memory until its bytes are written,
-///   and does not wait behind listings.
+/// - An answer that is produced as a whole, such as a job with its result, does not wait behind listings. Like every other
+///   answer of known length, it counts until its bytes are written; ``ControlResponder`` sees to that.
 /// - A caller that reads nothing for ``ServerLimits/reading`` is disconnected.
 final class Answers: Sendable {
     private let turns = Turns(1)
     private let wholeTurns = Turns(2)
     private let background = BackgroundExecutor(named: "halyard-answers")
-    private let memory: AnswerMemory
+    let memory: AnswerMemory
     private let limits: ServerLimits
     private let stop: StopSignal
 
@@ -42,31 +42,22 @@ final class Answers: Sendable {
     func answer(
         _ context: ControlContext, type: String, _ read: @escaping @Sendable () async throws -> [UInt8]
     ) async throws -> Response {
-        let bytes = try await inTurn(of: wholeTurns, context, read)
-        guard bytes.count > Self.pieceBytes else { return Response(bytes, type: type) }
-        guard let hold = memory.take(bytes.count, for: context.user) else { throw Self.busy }
-        return Response(
-            status: .ok, headers: [.contentType: type],
-            body: ResponseBody(contentLength: bytes.count) { [self] writer in
-                try await write(bytes, to: &writer, context)
-                try await writer.finish(nil)
-                hold.release()
-                FreedMemory.returnToSystemSoon()
-            })
+        Response(try await inTurn(of: wholeTurns, context, read), type: type)
     }
 
     // MARK: Listings
 
     func answer(_ context: ControlContext, _ pieces: Pieces) async throws -> Response {
         // Reserves two pieces: one waits for the caller while the next is produced.
-        guard let hold = memory.take(2 * Self.pieceBytes, for: context.user) else { throw Self.busy }
+        guard let hold = memory.take(2 * Self.pieceBytes, for: context.user) else { throw AnswerMemory.full }
         let first = try await inTurn(of: turns, context, pieces.next)
         guard let rest = first.rest else { return Response(first.bytes, type: "application/json") }
         let large = try large(first, context)
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: ResponseBody { [self] writer in
-                try await write(first.bytes, to: &writer, context)
+                var writer = PacedWriter(writer, on: context.channel, limit: limits.reading)
+                try await writer.write(ByteBuffer(bytes: first.bytes))
                 large?.release()
                 var rest: Pieces? = rest
                 while let pieces = rest {
@@ -77,7 +68,7 @@ final class Answers: Sendable {
                         piece = try await withTaskExecutorPreference(background) { try await pieces.next() }
                     }
                     let large = try self.large(piece, context)
-                    try await write(piece.bytes, to: &writer, context)
+                    try await writer.write(ByteBuffer(bytes: piece.bytes))
                     large?.release()
                     rest = piece.rest
                 }
@@ -89,7 +80,7 @@ final class Answers: Sendable {
     /// Reserves extra memory for a piece with a large input. If there is none, the answer ends early.
     private func large(_ piece: Pieces.Piece, _ context: ControlContext) throws -> AnswerMemory.Hold? {
         guard piece.bytes.count > 2 * Self.pieceBytes else { return nil }
-        guard let hold = memory.take(piece.bytes.count, for: context.user) else { throw Self.busy }
+        guard let hold = memory.take(piece.bytes.count, for: context.user) else { throw AnswerMemory.full }
         return hold
     }
 
@@ -109,26 +100,6 @@ final class Answers: Sendable {
         guard let value = value ?? nil else { throw ControlProblem.stopping }
         return value
     }
-
-    /// Writes the bytes as fast as the caller reads; closes the connection if the caller reads nothing.
-    private func write(
-        _ bytes: [UInt8], to writer: inout any ResponseBodyWriter, _ context: ControlContext
-    ) async throws {
-        for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
-            let channel = context.channel
-            let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limits.reading)) {
-                channel.close(promise: nil)
-            }
-            defer { deadline.cancel() }
-            let part = bytes[start..<min(start + Self.pieceBytes, bytes.count)]
-            try await writer.write(ByteBuffer(bytes: part))
-            // The writer waits for the caller only after the event loop has handled the previous part.
-            try await channel.eventLoop.submit {}.get()
-        }
-    }
-
-    private static let busy = ControlProblem(
-        .unavailable, "Other callers are still reading large answers. Try again in a moment, or request less at once.")
 }
 
 extension Response {

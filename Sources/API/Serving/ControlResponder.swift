@@ -8,7 +8,7 @@ import NIOCore
 /// Answers one request: finds its route, turns what goes wrong into a problem, and ends a connection whose request was
 /// not read whole.
 struct ControlResponder: Sendable {
-    private let answers: Answers
+    private let replies: Replies
     private let limits: ServerLimits
     /// For bodies of more than 1 MiB, from their first byte beyond it until they are carried out.
     private let bigBodies = Permits(2)
@@ -17,7 +17,9 @@ struct ControlResponder: Sendable {
     private let isAllowed: ControlServer.PeerCheck
     private let databaseHeader: String?
 
-    private enum Answers {
+    private let memory: AnswerMemory
+
+    private enum Replies {
         case routes(RouterResponder<ControlContext>, RouteTable)
         /// One answer for every request, for a daemon that cannot start.
         case problem(ControlProblem)
@@ -25,7 +27,8 @@ struct ControlResponder: Sendable {
 
     /// Answers every request with one problem.
     init(refusing problem: ControlProblem, limits: ServerLimits, logger: Logger) {
-        answers = .problem(problem)
+        replies = .problem(problem)
+        memory = AnswerMemory(limits.answerBytes)
         self.limits = limits
         deadlines = BodyDeadlines(limits.body)
         self.logger = logger
@@ -37,8 +40,10 @@ struct ControlResponder: Sendable {
         control: any JobControl, limits: ServerLimits, stop: StopSignal, logger: Logger,
         isAllowed: @escaping ControlServer.PeerCheck
     ) {
-        let router = makeControlRouter(control: control, limits: limits, stop: stop)
-        answers = .routes(router.buildResponder(), RouteTable(router))
+        let answers = Answers(limits: limits, stop: stop)
+        let router = makeControlRouter(control: control, answers: answers, stop: stop)
+        replies = .routes(router.buildResponder(), RouteTable(router))
+        memory = answers.memory
         self.limits = limits
         deadlines = BodyDeadlines(limits.body)
         self.logger = logger
@@ -69,6 +74,11 @@ struct ControlResponder: Sendable {
         body.letGo()
         if !body.hasEnded, !body.isReadWithAnswer { response.headers[.connection] = "close" }
         if request.method == .head { response = response.createHeadResponse() }
+        let room = takeRoom(for: &response, to: peer, channel)
+        defer {
+            room?.release()
+            if room != nil, (response.body.contentLength ?? 0) > Self.largeBytes { FreedMemory.returnToSystemSoon() }
+        }
         logger.debug(
             "request",
             metadata: [
@@ -84,7 +94,7 @@ struct ControlResponder: Sendable {
     }
 
     private var refusal: ControlProblem? {
-        if case .problem(let problem) = answers { problem } else { nil }
+        if case .problem(let problem) = replies { problem } else { nil }
     }
 
     private static func refusal(of peer: PeerCredentials) -> ControlProblem {
@@ -92,8 +102,25 @@ struct ControlResponder: Sendable {
             .permission, "User \(peer.uid) may not use this socket.")
     }
 
+    /// Reserves memory for an answer of known length; if there is none, replaces it with a refusal.
+    private func takeRoom(
+        for response: inout Response, to peer: PeerCredentials, _ channel: any Channel
+    ) -> AnswerMemory.Hold? {
+        guard let length = response.body.contentLength, length > AnswerMemory.freeBytes else { return nil }
+        guard let room = memory.take(length, for: peer.uid) else {
+            let connection = response.headers[.connection]
+            response = AnswerMemory.full.response
+            response.headers[.connection] = connection
+            return nil
+        }
+        response = response.paced(on: channel, limit: limits.reading)
+        return room
+    }
+
+    private static let largeBytes = 64 << 10
+
     private func response(to request: Request, in context: ControlContext) async -> Response {
-        guard case .routes(let router, let routes) = answers else { return ControlProblem.stopping.response }
+        guard case .routes(let router, let routes) = replies else { return ControlProblem.stopping.response }
         do {
             let response = try await router.respond(to: request, context: context)
             return context.endpointPath == "NotFound" ? routes.unknown(request) : response

@@ -118,6 +118,10 @@ public struct ControlServer: Service {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // Beyond this, writing waits for the caller, so that an unread answer keeps its memory reserved.
+            .childChannelOption(
+                .writeBufferWaterMark, value: .init(low: AnswerMemory.freeBytes / 2, high: AnswerMemory.freeBytes)
+            )
             .bind(socket.descriptor) { channel in
                 connections.add(channel)
                 return PeerCredentials.read(from: channel).flatMap { peer in

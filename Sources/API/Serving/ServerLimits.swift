@@ -13,7 +13,7 @@ public struct ServerLimits: Sendable, Hashable {
     public var stall: Duration
     /// How long a caller may pause while reading a large answer.
     public var reading: Duration
-    /// The memory, in bytes, that large answers to all callers together may occupy.
+    /// The memory, in bytes, that answers of more than 8 KiB and streams of events may occupy for all callers together.
     public var answerBytes: Int
     /// How long a peer may stay after the last answer of its connection.
     public var linger: Duration

@@ -10,6 +10,7 @@ public final class StoreControl: JobControl {
     let now: @Sendable () -> Timestamp
     let currentCatalog: CurrentCatalog
     let spoolUsers: SpoolUsers?
+    private let watchBudget = WatchBudget()
     /// Held from the check of a change of definitions or queues until it is written, so that what was checked still holds.
     private let changing = Turns(1)
     /// Held from the planning of very many jobs until they are written. A request of few bytes may come to a hundred
@@ -122,7 +123,8 @@ public final class StoreControl: JobControl {
     public func watch(
         _ scope: WatchScope
     ) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
-        let watch = Watch(scope: scope, store: store, observeProgress: daemon?.observeProgress)
+        let watch = Watch(
+            scope: scope, store: store, budget: watchBudget, observeProgress: daemon?.observeProgress)
         switch scope {
         case .job(let id): _ = try await record(id)
         case .graph(let id):

@@ -25,11 +25,12 @@ actor Watch {
 
     init(
         scope: WatchScope, store: any JobStore,
+        budget: WatchBudget = WatchBudget(),
         observeProgress: (@Sendable (WatchScope, @escaping DaemonHooks.ProgressObserver) -> StoreObservation)?
     ) {
         self.scope = scope
         self.store = store
-        let mailbox = WatchMailbox(scope: scope)
+        let mailbox = WatchMailbox(scope: scope, budget: budget)
         self.mailbox = mailbox
         // 1.
         observations =
@@ -58,9 +59,9 @@ actor Watch {
 
     /// Reads the next page of what there is. All jobs at once have no end, so there only what runs is told.
     private func list(after last: JobID?) async throws(StoreError) {
-        var filter = JobFilter(after: last, order: .oldestFirst, limit: 1000)
-        // Held until the reader takes it, for each of many readers.
-        filter.pageBytes = 64 << 10
+        // A page is held until the reader takes it, for each of many readers.
+        var filter = JobFilter(after: last, order: .oldestFirst, limit: 64)
+        filter.pageBytes = 8 << 10
         switch scope {
         case .job(let id):
             if let job = try await store.job(id) { tell(job) }

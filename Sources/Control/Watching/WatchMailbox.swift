@@ -21,6 +21,9 @@ final class WatchMailbox: Sendable {
         var hasOverflowed = false
         var reader: CheckedContinuation<Item?, Never>?
 
+        /// The number of kept items, including taken jobs that are not removed yet.
+        var size: Int { jobs.count + progress.count }
+
         /// Drops all changes, since the reader reads everything again; none are kept until it takes the overflow.
         mutating func overflow() {
             jobs = []
@@ -52,12 +55,19 @@ final class WatchMailbox: Sendable {
 
     private let scope: WatchScope
     private let capacity: Int
+    private let budget: WatchBudget
     private let state = Mutex(State())
 
-    init(scope: WatchScope, capacity: Int = 10_000) {
+    /// - Parameters:
+    ///   - capacity: The most changes that are held in the scope of all jobs.
+    ///   - budget: Shared with the mailboxes of other watchers.
+    init(scope: WatchScope, capacity: Int = 10_000, budget: WatchBudget = WatchBudget()) {
         self.scope = scope
         self.capacity = capacity
+        self.budget = budget
     }
+
+    deinit { budget.add(-held) }
 
     func add(_ change: StoreChange) {
         guard case .jobs(let changes) = change else { return }
@@ -71,7 +81,7 @@ final class WatchMailbox: Sendable {
     func add(_ progress: OperationProgress, of job: JobID) { deliver { $0.progress[job] = progress } }
 
     /// The number of kept items, including taken jobs that are not removed yet.
-    var held: Int { state.withLock { $0.jobs.count + $0.progress.count } }
+    var held: Int { state.withLock(\.size) }
 
     private func isInScope(_ change: JobChange) -> Bool {
         switch scope {
@@ -84,9 +94,12 @@ final class WatchMailbox: Sendable {
     private func deliver(_ change: (inout State) -> Void) {
         let (reader, item) = state.withLock { state in
             if state.hasOverflowed { return (CheckedContinuation<Item?, Never>?.none, Item?.none) }
+            let before = state.size
+            defer { budget.add(state.size - before) }
             change(&state)
-            // A graph is told whole at its end, so it may always be as large as it is.
-            if scope == .all, state.pending.count + state.progress.count > capacity { state.overflow() }
+            // A graph is told whole at its end, so it may be as large as it is, unless all watchers together hold too much.
+            let isFull = scope == .all && state.pending.count + state.progress.count > capacity
+            if isFull || !budget.hasRoom(for: state.size - before) { state.overflow() }
             guard let reader = state.reader.take() else { return (CheckedContinuation<Item?, Never>?.none, Item?.none) }
             return (reader, state.take())
         }
@@ -99,6 +112,8 @@ final class WatchMailbox: Sendable {
             await withCheckedContinuation { reader in
                 let answer = state.withLock { state -> Item?? in
                     if Task.isCancelled { return .some(nil) }
+                    let before = state.size
+                    defer { budget.add(state.size - before) }
                     if let item = state.take() { return item }
                     state.reader = reader
                     return .none

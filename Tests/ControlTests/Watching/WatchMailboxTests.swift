@@ -83,4 +83,21 @@ import Testing
         mailbox.add(changes([1]))
         #expect(await mailbox.next() == .job(JobID(1)))
     }
+
+    @Test func mailboxesShareWhatTheyMayHold() async {
+        let budget = WatchBudget(10)
+        let first = WatchMailbox(scope: .graph(GraphID(7)), budget: budget)
+        var second: WatchMailbox? = WatchMailbox(scope: .graph(GraphID(7)), budget: budget)
+        first.add(changes([1, 2, 3, 4, 5, 6, 7, 8], graph: 7))
+        second?.add(changes([1, 2, 3], graph: 7))
+        #expect(await second?.next() == .overflow)
+        // What it dropped is room for others.
+        second?.add(changes([1, 2], graph: 7))
+        second = nil
+        first.add(changes([9, 10], graph: 7))
+        #expect(first.held == 10)
+        for id in 1...10 as ClosedRange<Int64> { #expect(await first.next() == .job(JobID(id))) }
+        first.add(changes([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], graph: 7))
+        #expect(await first.next() == .job(JobID(1)))
+    }
 }
