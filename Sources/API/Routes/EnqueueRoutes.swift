@@ -69,14 +69,17 @@ struct EnqueueRoutes: Sendable {
     private func enqueueLines(_ body: BodyReader) -> Response {
         body.willBeReadWithAnswer()
         return .lines { writer in
-            let lines = ParsedLines(body.chunks)
-            var batch = try await lines.next()
-            while let parsed = batch {
-                async let next = lines.next()
-                let answer = await answer(parsed)
-                try await writer.write(ByteBuffer(bytes: answer.bytes))
-                if !answer.canGoOn { return }
-                batch = try await next
+            // Reading and planning many lines would hold up the other callers of the connection's event loop.
+            try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                let lines = ParsedLines(body.chunks)
+                var batch = try await lines.next()
+                while let parsed = batch {
+                    async let next = lines.next()
+                    let answer = await answer(parsed)
+                    try await writer.write(ByteBuffer(bytes: answer.bytes))
+                    if !answer.canGoOn { return }
+                    batch = try await next
+                }
             }
         }
     }

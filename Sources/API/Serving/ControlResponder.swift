@@ -120,6 +120,11 @@ struct ControlResponder: Sendable {
     private static let largeBytes = 64 << 10
 
     private func response(to request: Request, in context: ControlContext) async -> Response {
+        if request.isBrief { return await reply(to: request, in: context) }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { await reply(to: request, in: context) }
+    }
+
+    private func reply(to request: Request, in context: ControlContext) async -> Response {
         guard case .routes(let router, let routes) = replies else { return ControlProblem.stopping.response }
         do {
             let response = try await router.respond(to: request, context: context)
@@ -132,6 +137,19 @@ struct ControlResponder: Sendable {
             logger.error("a request failed: \(error)", metadata: ["path": "\(request.uri.path)"])
             return ControlProblem(.internal, "The request failed as only a defect can make it. Please report it.")
                 .response
+        }
+    }
+}
+
+extension Request {
+    /// Whether the connection's event loop may carry it out: it reads, or enqueues little. Routes that read much and plans of
+    /// many jobs choose other executors themselves.
+    fileprivate var isBrief: Bool {
+        switch method {
+        case .get, .head: true
+        case .post:
+            uri.path == "/v1/jobs" && headers[.contentLength].flatMap { Int($0) }.map { $0 <= 16 << 10 } ?? false
+        default: false
         }
     }
 }

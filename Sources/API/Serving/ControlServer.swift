@@ -92,6 +92,8 @@ public struct ControlServer: Service {
             self.http = http
         }
 
+        var executor: EventLoopExecutor { EventLoopExecutor(channel.channel.eventLoop) }
+
         func serve(logger: Logger) async {
             await http.handle(value: channel, logger: logger)
         }
@@ -161,7 +163,7 @@ public struct ControlServer: Service {
             try await listener.executeThenClose { accepted in
                 for try await one in accepted {
                     one.take(from: gate)
-                    tasks.addTask { await one.serve(logger: logger) }
+                    tasks.addTask(executorPreference: one.executor) { await one.serve(logger: logger) }
                 }
             }
         } catch {
