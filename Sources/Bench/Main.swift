@@ -19,11 +19,13 @@ struct Main {
         var report = Report()
         switch CommandLine.arguments.dropFirst().first ?? "engine" {
         case "engine":
-            report.add(try await measureLifeOfAJob())
+            for row in try await measureLifeOfAJob() { report.add(row) }
             for row in try await measureStartLatency() { report.add(row) }
             report.add(try await measureGraphOfAThousand())
             report.add(try await measureFlatClaims())
             for row in try measureProcesses() { report.add(row) }
+            for row in try measureLoneEnqueue() { report.add(row) }
+            report.add(try await measureLines())
         case "callers":
             for row in try measureCallers() { report.add(row) }
         case "operations":

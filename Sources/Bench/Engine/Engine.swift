@@ -14,14 +14,16 @@ struct Engine {
     private let runner: JobRunner
     private let running: Task<Void, any Error>
 
+    static let silent = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
+
     /// - Parameter slots: How many jobs may run at once, over all and in the queue.
-    init(at path: String, slots: Int) async throws {
+    init(at path: String, slots: Int, logger: Logger = silent) async throws {
         (lock, store, definition) = try await openNoOpStore(at: path, limit: slots)
         let starts = StartTimes()
         self.starts = starts
         let runner = JobRunner(
             store: store, kinds: try KindRegistry([NoOp { starts.note($0, $1) }]),
-            settings: RunnerSettings(slots: slots), logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() },
+            settings: RunnerSettings(slots: slots), logger: logger,
             planChild: { (_) throws(JobFailure) in
                 throw JobFailure(code: "none", message: "a no-op enqueues nothing")
             })

@@ -48,13 +48,21 @@ enum Program {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        // Threads of libdispatch block most signals, and a program inherits that.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] =
             ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { strdup("\($0.key)=\($0.value)") } + [
                 nil
             ]
         defer { for pointer in argv + envp { free(pointer) } }
-        let code = posix_spawn(&pid, path, &actions, nil, &argv, &envp)
+        let code = posix_spawn(&pid, path, &actions, &attributes, &argv, &envp)
         guard code == 0 else { throw BenchError("cannot start \(path): \(String(cString: strerror(code)))") }
         return pid
     }

@@ -1,0 +1,72 @@
+import Foundation
+import Jobs
+import Runner
+import SQLite
+import SQLiteStore
+
+/// `halyard enqueue --lines` with 100,000 lines through the daemon, against a plain loop over SQLite that inserts as many jobs
+/// into the same schema, 1,000 in a transaction.
+func measureLines() async throws -> Row {
+    let count = 100_000
+    let scratch = try Scratch()
+    let lines = scratch.file("lines.jsonl")
+    // Scheduled far ahead, so that nothing runs beside the measurement.
+    let text = (0..<count).map {
+        #"{"definition":"unfurl","input":{"url":"https://example.com/\#($0)"},"in_ms":36000000}"# + "\n"
+    }.joined()
+    try text.write(toFile: lines, atomically: true, encoding: .utf8)
+    var ours: [Double] = []
+    var baseline: [Double] = []
+    for _ in 0..<3 {
+        let folder = try Scratch()
+        let daemon = try DaemonProcess(in: folder.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")
+        defer { daemon.stop() }
+        let milliseconds = try Program.milliseconds(
+            Program.sibling("halyard"), ["enqueue", "--lines", lines], environment: daemon.environment)
+        ours.append(Double(count) / milliseconds * 1000)
+        baseline.append(Double(count) / (try await insertJobs(count, in: folder.file("plain.db"))))
+    }
+    let ratio = ours.median / baseline.median
+    return Row(
+        name: "halyard enqueue --lines", ratio: ratio, ours: ours.median, baseline: baseline.median, unit: "jobs/s",
+        limit: "≥ 0.2", holds: ratio >= 0.2)
+}
+
+/// - Returns: Seconds.
+private func insertJobs(_ count: Int, in path: String) async throws -> Double {
+    let (lock, store, definition) = try await openNoOpStore(at: path, limit: 16)
+    let now = SystemWallClock().now.milliseconds
+    await store.close()
+    lock.release()
+    let connection = try Connection(path: path, access: .readWrite)
+    try connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8000")
+    let begin = connection.prepare("BEGIN IMMEDIATE")
+    let commit = connection.prepare("COMMIT")
+    let job = connection.prepare(
+        """
+        INSERT INTO job (id, state, queue_id, priority, definition_id, attempt, tries, rescues, dependencies, pending,
+                         enqueued_ms, due_ms, steady_ms)
+        VALUES (?1, 1, 1, 0, ?2, 0, 0, 0, 0, 0, ?3, ?4, ?4)
+        """)
+    let input = connection.prepare("INSERT INTO job_input (job_id, input) VALUES (?1, ?2)")
+    let tally = connection.prepare("UPDATE tally SET scheduled = scheduled + ?1 WHERE queue_id = 1")
+    try connection.checkPreparations()
+    let start = ContinuousClock.now
+    for first in stride(from: 1, through: count, by: 1000) {
+        try begin.run()
+        for id in first..<first + 1000 {
+            job.bind(1, id)
+            job.bind(2, definition.rawValue)
+            job.bind(3, now)
+            job.bind(4, now + 36_000_000)
+            try job.run()
+            input.bind(1, id)
+            try input.bind(2, #"{"url":"https://example.com/\#(id)"}"#)
+            try input.run()
+        }
+        tally.bind(1, 1000)
+        try tally.run()
+        try commit.run()
+    }
+    return (ContinuousClock.now - start) / .seconds(1)
+}
