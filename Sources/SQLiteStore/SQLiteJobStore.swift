@@ -112,6 +112,20 @@ public final class SQLiteJobStore: JobStore {
     /// (`fs.inotify.max_user_instances`).
     public var isWatchingFiles: Bool { writing?.isWatching ?? false }
 
+    /// Frees the pages of the database that are kept in memory only to be fast; later reads bring them back.
+    ///
+    /// - Returns: How many bytes were freed.
+    public func releaseMemory() async -> Int {
+        var bytes = 0
+        for lane in [reading, listing] {
+            // A store that was closed keeps none.
+            bytes += (try? await lane.perform { (reader) throws(SQLiteError) in reader.releaseMemory() }) ?? 0
+        }
+        // Nor does one that is closed to writers.
+        bytes += (try? await write { (writer) throws(SQLiteError) in writer.connection.releaseMemory() }) ?? 0
+        return bytes
+    }
+
     func write<Value: Sendable>(
         weight: Int = 1, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {

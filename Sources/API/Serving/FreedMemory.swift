@@ -4,11 +4,11 @@ import Synchronization
 
 /// Returns memory to the system after a request that needed much of it. The allocator keeps all memory below a block
 /// still in use, so one large graph would otherwise enlarge the daemon for good.
-enum FreedMemory {
+public enum FreedMemory {
     private static let isPlanned = Atomic(false)
 
     /// Returns memory a second from now, once for all calls until then.
-    static func returnToSystemSoon() {
+    public static func returnToSystemSoon() {
         guard isPlanned.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else { return }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(1)) {
             isPlanned.store(false, ordering: .relaxed)

@@ -83,6 +83,7 @@ public struct DaemonCommand: ParsableCommand {
         var surroundings = DaemonSurroundings()
         surroundings.notifier = Notifier(service.notifySocket) { logger.warning("\($0)") }
         surroundings.watchdogInterval = service.watchdogInterval
+        surroundings.memoryPressure = service.memoryPressureWatch.map { ($0, service.memoryPressureSetting) }
         surroundings.handlesSignals = true
         surroundings.logThreshold = threshold
         surroundings.logger = logger

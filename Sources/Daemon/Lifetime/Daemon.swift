@@ -147,6 +147,9 @@ public enum Daemon {
                     waitUntilReady: { await runner.waitUntilReady() },
                     proveProgress: { await runner.proveProgress() }, whatHangs: { runner.snapshot.whatHangs }))
         }
+        if let watched = surroundings.memoryPressure {
+            services.append(MemoryService(watched: watched, store: store, logger: logger))
+        }
         if let signals {
             services.append(
                 SignalService(

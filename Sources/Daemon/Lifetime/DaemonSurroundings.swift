@@ -11,6 +11,8 @@ public struct DaemonSurroundings: Sendable {
     public var kinds: [any Kind] = []
     /// The longest time between two watchdog messages to the service manager; nil if it expects none.
     public var watchdogInterval: Duration?
+    /// The file that reports memory pressure, as systemd names it; nil if systemd names none.
+    public var memoryPressure: (path: String, setting: String?)?
     /// The control socket, if the service manager opened it. Otherwise the daemon binds its own.
     public var socket: PassedSocket?
     /// The sources for a reload; nil if a reload reads only definitions.

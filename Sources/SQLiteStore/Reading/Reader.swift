@@ -18,6 +18,8 @@ final class Reader {
     /// Read last: but for its problem a revision never changes.
     var knownDefinitions: [DefinitionID: StoredDefinition] = [:]
 
+    func releaseMemory() -> Int { connection.releaseMemory() }
+
     init(_ connection: Connection, clock storeClock: any StoreClock) throws(SQLiteError) {
         self.connection = connection
         self.storeClock = storeClock

@@ -15,6 +15,9 @@ public struct ServiceEnvironment: Sendable, Hashable {
     public var configurationDirectory: String?
     /// Where `LoadCredential=` puts secrets.
     public var credentialsDirectory: String?
+    /// What ``MemoryPressure`` watches; nil where the manager does not offer it.
+    public var memoryPressureWatch: String?
+    public var memoryPressureSetting: String?
 
     public init() {}
 
@@ -40,13 +43,15 @@ public struct ServiceEnvironment: Sendable, Hashable {
         runtimeDirectory = directory("RUNTIME_DIRECTORY")
         configurationDirectory = directory("CONFIGURATION_DIRECTORY")
         credentialsDirectory = value("CREDENTIALS_DIRECTORY")
+        memoryPressureWatch = value("MEMORY_PRESSURE_WATCH")
+        memoryPressureSetting = value("MEMORY_PRESSURE_WRITE")
     }
 
     /// The variables for this process alone. With them, a child process could send messages to the manager in the name
     /// of this process or find its secrets.
     public static let privateVariables = [
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
-        "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY",
+        "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY", "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
     ]
 
     /// Reads the environment and removes ``privateVariables`` from it.
@@ -56,7 +61,8 @@ public struct ServiceEnvironment: Sendable, Hashable {
     public static func take() -> ServiceEnvironment {
         let names = [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "INVOCATION_ID", "STATE_DIRECTORY",
-            "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY", "CREDENTIALS_DIRECTORY",
+            "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY", "CREDENTIALS_DIRECTORY", "MEMORY_PRESSURE_WATCH",
+            "MEMORY_PRESSURE_WRITE",
         ]
         var variables: [String: String] = [:]
         for name in names {

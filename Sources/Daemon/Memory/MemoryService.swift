@@ -1,0 +1,31 @@
+import API
+import Jobs
+import Logging
+import SQLiteStore
+import ServiceLifecycle
+import Systemd
+
+/// Frees the store's caches when memory runs short. Without pressure it never wakes (P10).
+struct MemoryService: Service {
+    /// As systemd names it in the environment.
+    let watched: (path: String, setting: String?)
+    let store: SQLiteJobStore
+    let logger: Logger
+
+    func run() async throws {
+        let bell = Wakeups()
+        let pressure = MemoryPressure(path: watched.path, setting: watched.setting) { bell.wake() }
+        guard let pressure else {
+            logger.debug("memory pressure is not watched: \(watched.path) cannot be opened or is /dev/null")
+            return try await gracefulShutdown()
+        }
+        defer { pressure.end() }
+        await cancelWhenGracefulShutdown {
+            for await _ in bell.stream {
+                let bytes = await store.releaseMemory()
+                FreedMemory.returnToSystemSoon()
+                logger.debug("memory is short: freed \(bytes / 1024) KiB of caches")
+            }
+        }
+    }
+}
