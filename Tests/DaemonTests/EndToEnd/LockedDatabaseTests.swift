@@ -24,7 +24,9 @@ import Testing
             await daemon.errors.first(containing: "the database cannot be written now")
             await holder.stop()
             let from = bed.notifications.heard.all.count
-            while try await bed.halyard("enqueue", "visit", "\(bed.server.site)/page/1").status != .exited(0) {}
+            while try await bed.halyard("enqueue", "visit", "\(bed.server.site)/page/1").status != .exited(0),
+                !Task.isCancelled
+            {}
             await daemon.errors.first(containing: "the database can be written again")
             #expect(await bed.notifications.heard.first(from: from) { !$0.contains("cannot write") } != nil)
             #expect(daemon.errors.all.filter { $0.contains("cannot be written now") }.count == 1)

@@ -88,17 +88,7 @@ final class TestBed: Sendable {
         let from = notifications.heard.all.count
         let daemon = try launch(arguments, environment: environment)
         do {
-            // Either it is ready, or it ended and the test learns why.
-            let ready = await withTaskGroup(of: Bool.self) { group in
-                group.addTask { await self.notifications.heard.first(from: from) { $0 == "READY=1" } != nil }
-                group.addTask {
-                    _ = await daemon.waitForEnd()
-                    return false
-                }
-                defer { group.cancelAll() }
-                return await group.next() ?? false
-            }
-            try #require(ready, "the daemon did not become ready: \(daemon.errors.text)")
+            try await waitUntilReady(daemon, from: from)
             let value = try await body(daemon)
             await daemon.stop()
             return value
@@ -106,6 +96,21 @@ final class TestBed: Sendable {
             await daemon.stop()
             throw error
         }
+    }
+
+    /// - Parameter from: How many notifications were heard before it was launched.
+    func waitUntilReady(_ daemon: ChildProcess, from: Int = 0) async throws {
+        // Either it is ready, or it ended and the test learns why.
+        let ready = await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.notifications.heard.first(from: from) { $0 == "READY=1" } != nil }
+            group.addTask {
+                _ = await daemon.waitForEnd()
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+        try #require(ready, "the daemon did not become ready: \(daemon.errors.text)")
     }
 
     // MARK: The command line
