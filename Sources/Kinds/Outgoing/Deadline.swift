@@ -22,25 +22,22 @@ func withLimit<T: Sendable>(
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
 ) async throws(KindFailure) -> T {
     let overrun = Overrun()
-    // Awaited below, whatever happens.
-    let task = Task {
-        await Overrun.$current.withValue(overrun) { () async -> Result<T, KindFailure> in
-            do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
-        }
-    }
+    let cut = Cut()
     let alarm = Alarm.set(after: left()) {
         let left = left()
         if left > .zero { return max(left, .milliseconds(10)) }
         // Recorded before the work notices the cancellation.
         overrun.happened(failure())
-        task.cancel()
+        cut.cancel()
         return nil
     }
-    let result = await withTaskCancellationHandler {
-        await task.value
-    } onCancel: {
-        task.cancel()
+    // A child of its own, so that it can be cancelled without the caller. It runs where the caller runs.
+    async let outcome = cut.ending {
+        await Overrun.$current.withValue(overrun) { () async -> Result<T, KindFailure> in
+            do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
+        }
     }
+    let result = await outcome
     alarm.cancel()
     return try overrun.judge(result)
 }
@@ -72,6 +69,48 @@ func withLimit<T: Sendable>(
         return await group.next() ?? nil
     }
     return try overrun.judge(result ?? .failure(.cancelled))
+}
+
+/// Cancels the task of some work from elsewhere.
+private final class Cut: Sendable {
+    private enum State {
+        case notBegun
+        // SAFETY: used under the lock only, and `ending` takes it out before the task ends.
+        case running(UnsafeCurrentTask)
+        case over
+        case cancelled
+    }
+
+    private struct Held: @unchecked Sendable {
+        // SAFETY: as above; cancelling a task from another one is allowed while it lives.
+        var state = State.notBegun
+    }
+
+    private let held = Mutex(Held())
+
+    /// Runs `work`, which ``cancel()`` ends early.
+    func ending<T: Sendable>(_ work: @Sendable () async -> T) async -> T {
+        let isCancelled = withUnsafeCurrentTask { task in
+            held.withLock { held in
+                if case .cancelled = held.state { return true }
+                if let task { held.state = .running(task) }
+                return false
+            }
+        }
+        if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+        defer { held.withLock { $0.state = .over } }
+        return await work()
+    }
+
+    func cancel() {
+        held.withLock { held in
+            switch held.state {
+            case .notBegun: held.state = .cancelled
+            case .running(let task): task.cancel()
+            case .over, .cancelled: break
+            }
+        }
+    }
 }
 
 /// Why work was cancelled, when that was for a limit of ours: what is cancelled cannot tell by itself.

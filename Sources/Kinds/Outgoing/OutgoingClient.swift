@@ -3,6 +3,7 @@ import Jobs
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Synchronization
 
 /// The one way out: every request that Halyard sends goes through here.
 ///
@@ -19,6 +20,8 @@ public final class OutgoingClient: Sendable {
     private let connector: Connector
     private let gate: HostGate
     private let strictHosts = StrictHosts()
+    private let executors: [LoopExecutor]
+    private let lastExecutor = Atomic(0)
 
     public convenience init(
         _ configuration: OutgoingConfiguration = OutgoingConfiguration(),
@@ -59,6 +62,13 @@ public final class OutgoingClient: Sendable {
             configuration: configuration, group: group, roots: TrustRoots(extraFile: configuration.certificateFile),
             pool: pool, lookUp: find)
         gate = HostGate(limits: configuration.host)
+        executors = group.makeIterator().map(LoopExecutor.init)
+    }
+
+    /// Where a task that only sends small requests runs best: exchanges that it begins there use connections of that loop.
+    var executor: LoopExecutor {
+        executors[
+            Int(truncatingIfNeeded: lastExecutor.wrappingAdd(1, ordering: .relaxed).newValue & .max) % executors.count]
     }
 
     /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.

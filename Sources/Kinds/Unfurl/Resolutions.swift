@@ -46,8 +46,9 @@ final class Resolutions: Sendable {
         self.now = now
     }
 
+    /// - Parameter executor: Where it is resolved, if it is not known and nobody resolves it yet.
     func answer(
-        _ key: Key, resolve: @escaping @Sendable (Stopwatch) async -> Answer
+        _ key: Key, on executor: (any TaskExecutor)? = nil, resolve: @escaping @Sendable (Stopwatch) async -> Answer
     ) async throws(KindFailure) -> Unfurl.Output {
         if let known = kept(key) { return try known.get() }
         let waiter = state.withLock { state in
@@ -71,7 +72,7 @@ final class Resolutions: Sendable {
                     return (false, begun)
                 }
                 if isCancelled { continuation.resume(returning: .failure(.cancelled)) }
-                if let begun { begin(begun, key, resolve) }
+                if let begun { begin(begun, key, on: executor, resolve) }
             }
         } onCancel: {
             leave(key, waiter)
@@ -82,10 +83,13 @@ final class Resolutions: Sendable {
 
     /// Creates the task outside of the lock. Binding a task-local value locks the running task's record, which a thread that
     /// cancels this task holds while it calls ``leave(_:_:)`` and waits for the lock of the state.
-    private func begin(_ flight: Flight, _ key: Key, _ resolve: @escaping @Sendable (Stopwatch) async -> Answer) {
+    private func begin(
+        _ flight: Flight, _ key: Key, on executor: (any TaskExecutor)?,
+        _ resolve: @escaping @Sendable (Stopwatch) async -> Answer
+    ) {
         // The task resolves the link for all waiting callers. It is cancelled when the last of them is.
         let task = ConnectionLog.$current.withValue(flight.connections) {
-            Task { self.land(key, flight.id, await resolve(flight.stopwatch)) }
+            Task(executorPreference: executor) { self.land(key, flight.id, await resolve(flight.stopwatch)) }
         }
         let isWanted = state.withLock { state in
             guard state.flights[key]?.id == flight.id else { return false }

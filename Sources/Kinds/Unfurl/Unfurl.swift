@@ -42,7 +42,7 @@ public struct Unfurl: Kind {
         return try await withDeadline(
             timeout, failure: Self.late(start, crowded: resolutions.crowdedPlace(of: key), after: timeout)
         ) { () async throws(KindFailure) in
-            try await resolutions.answer(key) { stopwatch in
+            try await resolutions.answer(key, on: client.executor) { stopwatch in
                 let chain = UnfurlChain(
                     client: client, configuration: configuration, documents: documents, limit: limit,
                     readsPage: key.readsPage, context: context, stopwatch: stopwatch)

@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 import Testing
 
@@ -114,5 +115,33 @@ import Testing
             }
         }
         #expect(failure?.reason == .timeout)
+    }
+
+    /// Otherwise each hop of a chain would change threads twice more.
+    @Test func workUnderALimitStaysOnTheLoopOfItsCaller() async throws {
+        try await withClient { client in
+            let executor = client.executor
+            let stays = await Task(executorPreference: executor) {
+                try? await withDeadline(.seconds(600), failure: .cancelled) { () async throws(KindFailure) in
+                    await Task.yield()
+                    return executor.loop.inEventLoop
+                }
+            }.value
+            #expect(stays == true)
+        }
+    }
+
+    @Test func workThatIsCancelledBeforeItBeginsLearnsOfIt() async {
+        let ended = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await failure { () async throws(KindFailure) in
+                try await withDeadline(.seconds(600), failure: .timeout("it", after: .zero, at: nil)) {
+                    () async throws(KindFailure) in
+                    #expect(Task.isCancelled)
+                    throw .cancelled
+                }
+            }
+        }.value
+        #expect(ended?.reason == .cancelled)
     }
 }

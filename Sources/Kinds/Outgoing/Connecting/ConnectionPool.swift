@@ -29,11 +29,13 @@ final class ConnectionPool: Sendable {
 
     init(maxPlaces: Int) { self.maxPlaces = maxPlaces }
 
-    /// Takes the most recently used connection to one of the addresses.
+    /// Takes the most recently used connection to one of the addresses. Those of the caller's event loop go first.
     func take(_ place: Connection.Place, _ addresses: [IPAddress]) -> Connection? {
         state.withLock { state in
             guard let connections = state.idle[place]?.connections,
-                let index = connections.lastIndex(where: { addresses.contains($0.address) })
+                let index = connections.lastIndex(where: {
+                    $0.channel.eventLoop.inEventLoop && addresses.contains($0.address)
+                }) ?? connections.lastIndex(where: { addresses.contains($0.address) })
             else { return nil }
             if connections.count == 1 {
                 state.idle[place] = nil

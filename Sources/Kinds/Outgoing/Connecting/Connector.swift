@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import NIOSSL
 
 /// Opens connections: to an address of the server or to the proxy, through the proxy, and with TLS.
@@ -37,7 +38,7 @@ struct Connector: Sendable {
     func open(
         _ place: Connection.Place, _ addresses: [IPAddress], keepingCertificatesIn chain: PeerChain? = nil
     ) async throws -> Opened {
-        let loop = group.next()
+        let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
         if let proxy = configuration.proxy {
             guard let address = addresses.first else { throw Failed(tried: [], cause: ConnectionProblem.refused) }
             let secret = try configuration.proxySecret()
