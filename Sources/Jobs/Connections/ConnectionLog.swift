@@ -79,12 +79,6 @@ public final class ConnectionLog: Sendable {
     /// The records as a JSON array; nil when there is none.
     public var json: JSONText? {
         if state.withLock(\.first.isEmpty) { return nil }
-        var bytes: [UInt8] = []
-        for record in records {
-            bytes.append(UInt8(ascii: bytes.isEmpty ? "[" : ","))
-            record.appendJSON(to: &bytes)
-        }
-        bytes.append(UInt8(ascii: "]"))
-        return JSONText(trusted: bytes)
+        return JSONWriter.text { $0.array(records) { record, writer in record.write(to: &writer) } }
     }
 }

@@ -74,50 +74,27 @@ extension ConnectionRecord {
         array?.elements?.compactMap(ConnectionRecord.init(json:)) ?? []
     }
 
-    public var json: JSONText {
-        var bytes: [UInt8] = []
-        appendJSON(to: &bytes)
-        return JSONText(trusted: bytes)
-    }
+    public var json: JSONText { JSONWriter.text { write(to: &$0) } }
 
     /// The runner's only loop writes them, so no text is made of each field.
-    func appendJSON(to bytes: inout [UInt8]) {
-        func begin(_ name: StaticString) {
-            bytes.append(UInt8(ascii: ","))
-            bytes.append(UInt8(ascii: "\""))
-            bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-            bytes.append(UInt8(ascii: "\""))
-            bytes.append(UInt8(ascii: ":"))
+    func write(to writer: inout JSONWriter) {
+        writer.object {
+            $0.field("number", Int64(number))
+            $0.field("method", method)
+            $0.field("origin", origin)
+            $0.field("address", address)
+            $0.field("proxy", proxy)
+            $0.field("protocol", protocolName)
+            $0.field("tls", tls)
+            $0.field("reused", isReused)
+            $0.field("started_at", startedAt.iso8601)
+            $0.field("connect_ms", connectMs)
+            $0.field("first_byte_ms", firstByteMs)
+            $0.field("total_ms", totalMs)
+            $0.field("sent_bytes", sentBytes)
+            $0.field("received_bytes", receivedBytes)
+            $0.field("status", status.map(Int64.init))
+            $0.field("failure", failure)
         }
-        func add(_ name: StaticString, _ value: String?) {
-            guard let value else { return }
-            begin(name)
-            bytes.append(contentsOf: JSONText(string: value).bytes)
-        }
-        func add(_ name: StaticString, _ value: Int64?) {
-            guard let value else { return }
-            begin(name)
-            bytes.append(contentsOf: String(value).utf8)
-        }
-        bytes.append(contentsOf: "{\"number\":\(number)".utf8)
-        add("method", method)
-        add("origin", origin)
-        add("address", address)
-        add("proxy", proxy)
-        add("protocol", protocolName)
-        add("tls", tls)
-        if let isReused {
-            begin("reused")
-            bytes.append(contentsOf: (isReused ? "true" : "false").utf8)
-        }
-        add("started_at", startedAt.iso8601)
-        add("connect_ms", connectMs)
-        add("first_byte_ms", firstByteMs)
-        add("total_ms", totalMs)
-        add("sent_bytes", sentBytes)
-        add("received_bytes", receivedBytes)
-        add("status", status.map(Int64.init))
-        add("failure", failure)
-        bytes.append(UInt8(ascii: "}"))
     }
 }

@@ -23,6 +23,7 @@ enum PayloadCoding {
 
     static func encode(_ value: some Encodable) throws -> JSONText {
         if let written = value as? JSONText { return written }
+        if let value = value as? any JSONWritten { return value.json }
         return JSONText(trusted: Array(try encoder.encode(value)))
     }
 

@@ -9,11 +9,26 @@ extension Timestamp {
             days -= 1
         }
         let date = CivilDate(daysSince1970: days)
-        let sign = (0...9999).contains(date.year) ? "" : (date.year < 0 ? "-" : "+")
-        let year = padded(abs(date.year), 4)
-        let time =
-            "\(padded(rest / 3_600_000, 2)):\(padded(rest / 60_000 % 60, 2)):\(padded(rest / 1000 % 60, 2))"
-        return "\(sign)\(year)-\(padded(date.month, 2))-\(padded(date.day, 2))T\(time).\(padded(rest % 1000, 3))Z"
+        // A sign, nine digits for the year, and 20 more bytes.
+        return String(unsafeUninitializedCapacity: 30) { text in
+            var writer = DigitWriter(text: text)
+            if !(0...9999).contains(date.year) { writer.write(date.year < 0 ? "-" : "+") }
+            writer.write(abs(date.year), width: 4)
+            writer.write("-")
+            writer.write(date.month, width: 2)
+            writer.write("-")
+            writer.write(date.day, width: 2)
+            writer.write("T")
+            writer.write(rest / 3_600_000, width: 2)
+            writer.write(":")
+            writer.write(rest / 60_000 % 60, width: 2)
+            writer.write(":")
+            writer.write(rest / 1000 % 60, width: 2)
+            writer.write(".")
+            writer.write(rest % 1000, width: 3)
+            writer.write("Z")
+            return writer.count
+        }
     }
 
     /// Reads a moment by RFC 3339: date, `T` or a space, time, an optional fraction of a second (cut to milliseconds), and `Z` or
@@ -131,7 +146,31 @@ private struct DigitReader {
     mutating func skip(_ count: Int) { at += count }
 }
 
-private func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+private struct DigitWriter {
+    let text: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(text: UnsafeMutableBufferPointer<UInt8>) { self.text = text }
+
+    mutating func write(_ character: Unicode.Scalar) {
+        text[count] = UInt8(ascii: character)
+        count += 1
+    }
+
+    /// - Parameter width: Fewer digits are filled up with zeros.
+    mutating func write(_ number: Int64, width: Int) {
+        var digits = width
+        var limit: Int64 = 1
+        for _ in 0..<width { limit *= 10 }
+        while number >= limit {
+            digits += 1
+            limit *= 10
+        }
+        var rest = number
+        for place in (count..<count + digits).reversed() {
+            text[place] = UInt8(0x30 + rest % 10)
+            rest /= 10
+        }
+        count += digits
+    }
 }

@@ -39,11 +39,29 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .v4(let value):
-            "\(value >> 24).\(value >> 16 & 0xFF).\(value >> 8 & 0xFF).\(value & 0xFF)"
+        case .v4(let value): Self.dotted(value)
         case .v6(let high, let low):
             IPv6Text.format(
                 (0..<8).map { UInt16(truncatingIfNeeded: ($0 < 4 ? high : low) >> UInt64(48 - 16 * ($0 % 4))) })
+        }
+    }
+
+    /// Interpolation would allocate, and each request writes its address several times.
+    private static func dotted(_ value: UInt32) -> String {
+        String(unsafeUninitializedCapacity: 15) { text in
+            var count = 0
+            func write(_ byte: UInt8) {
+                text[count] = byte
+                count += 1
+            }
+            for shift in [24, 16, 8, 0] {
+                if count > 0 { write(UInt8(ascii: ".")) }
+                let octet = UInt8(truncatingIfNeeded: value >> shift)
+                if octet >= 100 { write(0x30 + octet / 100) }
+                if octet >= 10 { write(0x30 + octet / 10 % 10) }
+                write(0x30 + octet % 10)
+            }
+            return count
         }
     }
 }

@@ -30,6 +30,7 @@ enum PercentEncoding {
     /// Path or query as RFC 3986 allows them: what the URL standard leaves raw (`|`, `^`, a stray `%`, …) is encoded too,
     /// since the client's own parser knows only that syntax.
     static func strict(_ text: String) -> String {
+        if text.utf8.allSatisfy(isStrict) { return text }
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -38,11 +39,15 @@ enum PercentEncoding {
                 if byte == UInt8(ascii: "%") {
                     at + 2 < bytes.count && hexDigit(bytes[at + 1]) != nil && hexDigit(bytes[at + 2]) != nil
                 } else {
-                    isAlphanumeric(byte) || "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
+                    isStrict(byte)
                 }
             if isSound { output.append(byte) } else { appendEncoded(byte, to: &output) }
         }
         return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func isStrict(_ byte: UInt8) -> Bool {
+        isAlphanumeric(byte) || "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
     }
 
     private static func appendEncoded(_ byte: UInt8, to output: inout [UInt8]) {

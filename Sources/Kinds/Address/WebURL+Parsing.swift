@@ -125,9 +125,13 @@ extension WebURL {
         var rest = path
         if let first = rest.first, isSlash(first) { rest = rest.dropFirst() }
         let parts = rest.split(omittingEmptySubsequences: false, whereSeparator: isSlash)
+        func dots(_ part: ArraySlice<UInt8>) -> String {
+            guard part.count <= 6, part.first == UInt8(ascii: ".") || part.first == UInt8(ascii: "%") else { return "" }
+            return String(decoding: part, as: UTF8.self).lowercased().replacingEncodedDots
+        }
         for (index, part) in parts.enumerated() {
             let isLast = index == parts.count - 1
-            switch String(decoding: part, as: UTF8.self).lowercased().replacingEncodedDots {
+            switch dots(part) {
             case ".":
                 if isLast { segments.append([]) }
             case "..":

@@ -27,11 +27,29 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
     public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
-    public var origin: String { "\(scheme.rawValue)://\(host)" + (explicitPort.map { ":\($0)" } ?? "") }
+    public var origin: String {
+        var text = scheme.rawValue
+        text += "://"
+        text += host.description
+        if let explicitPort {
+            text += ":"
+            text += String(explicitPort)
+        }
+        return text
+    }
 
-    public var description: String { withoutFragment + (fragment.map { "#" + $0 } ?? "") }
+    public var description: String { fragment.map { withoutFragment + "#" + $0 } ?? withoutFragment }
 
-    public var withoutFragment: String { origin + path + (query.map { "?" + $0 } ?? "") }
+    public var withoutFragment: String {
+        var text = origin
+        text.reserveCapacity(text.utf8.count + path.utf8.count + (query.map { $0.utf8.count + 1 } ?? 0))
+        text += path
+        if let query {
+            text += "?"
+            text += query
+        }
+        return text
+    }
 
     /// For messages and logs: a query may hold a signature or a token, so it is not shown.
     public var redacted: String { origin + path + (query == nil ? "" : "?…") }
@@ -43,7 +61,10 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Path and query for the request line, in the stricter syntax of RFC 3986.
-    var requestTarget: String { PercentEncoding.strict(path) + (query.map { "?" + PercentEncoding.strict($0) } ?? "") }
+    var requestTarget: String {
+        let path = PercentEncoding.strict(path)
+        return query.map { path + "?" + PercentEncoding.strict($0) } ?? path
+    }
 }
 
 /// Why some text is not an address that can be fetched.

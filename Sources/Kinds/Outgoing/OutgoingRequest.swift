@@ -32,10 +32,7 @@ extension OutgoingRequest {
 
     /// Whether every recipient parses the header in the same way (RFC 9110, 5.5).
     private static func isSound(_ name: String, _ value: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) && byte >= 0x41
-                    || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            } && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+        !name.isEmpty && name.utf8.allSatisfy(FieldName.isToken)
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }

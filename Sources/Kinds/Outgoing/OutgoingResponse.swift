@@ -18,7 +18,12 @@ struct OutgoingResponse: Sendable {
     init(_ head: HTTPResponseHead, of exchange: Exchange, url: WebURL, duration: Duration, limits: OutgoingLimits) {
         status = Int(head.status.code)
         headers = head.headers
-        version = head.version.major > 1 ? "\(head.version.major)" : "\(head.version.major).\(head.version.minor)"
+        version =
+            switch (head.version.major, head.version.minor) {
+            case (1, 1): "1.1"
+            case (...1, let minor): "\(head.version.major).\(minor)"
+            case (let major, _): "\(major)"
+            }
         self.url = url
         address = exchange.connection.address
         self.duration = duration

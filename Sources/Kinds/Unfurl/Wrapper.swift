@@ -51,11 +51,16 @@ enum Wrapper {
         ("outgoing.prod.webservices.mozgcp.net", "/", .parameter("url")),
     ]
 
+    /// The hosts of our rules; of nearly every address the host is none of them.
+    private static let hosts = Set(rules.lazy.map(\.host).filter { !$0.hasPrefix("*.") })
+    private static let parents = Array(Set(rules.lazy.map(\.host).filter { $0.hasPrefix("*.") }.map { $0.dropFirst() }))
+
     /// - Parameter extra: The administrator's rules, before ours.
     /// - Returns: The address inside; nil when this is no wrapper or holds nothing that can be followed.
     static func target(of url: WebURL, also extra: [WrapperRule] = []) -> WebURL? {
         let host = url.host.lookupName
         let bare = host.hasPrefix("www.") ? String(host.dropFirst(4)) : host
+        if extra.isEmpty, !hosts.contains(bare), !parents.contains(where: host.hasSuffix) { return nil }
         let own = extra.map { (host: $0.host, path: $0.path, rule: Rule.parameter($0.parameter)) }
         for (name, path, rule) in own + rules where url.path.hasPrefix(path) {
             let isHost = name.hasPrefix("*.") ? host.hasSuffix(name.dropFirst()) : bare == name

@@ -41,7 +41,10 @@ final class HostGate: Sendable {
     func pass<T>(
         _ url: WebURL, isGentle: Bool, stopwatch: Stopwatch? = nil, _ body: () async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
-        let key = "\(url.host.lookupName):\(url.port)"
+        var name = url.host.lookupName
+        name += ":"
+        name += String(url.port)
+        let key = name
         if let wait = state.withLock({ $0.hosts[key]?.breaker.admit(now: now, limits: limits) ?? nil }) {
             throw KindFailure(
                 .connectFailed,

@@ -98,15 +98,8 @@ struct AnswerHead {
 
     private static func name(_ bytes: ArraySlice<UInt8>) -> String? {
         let name = trimmed(bytes)
-        guard !name.isEmpty, name.allSatisfy(isToken) else { return nil }
+        guard !name.isEmpty, name.allSatisfy(FieldName.isToken) else { return nil }
         return String(decoding: name, as: UTF8.self)
-    }
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 
     /// A value as text: UTF-8 if it is valid, otherwise Latin-1. In an address, bytes that are not UTF-8 are

@@ -24,9 +24,10 @@ struct TraceStart: Sendable {
     /// The entry for one address, with the start time of the request. Nil when no record is kept.
     func at(_ address: IPAddress) -> ConnectionTrace? {
         guard let log, let startedAt else { return nil }
-        let place = if case .v6 = address { "[\(address)]" } else { "\(address)" }
-        let entry = log.begin(
-            method: method, origin: origin, address: "\(place):\(port)", proxy: proxy, startedAt: startedAt)
+        var place = if case .v6 = address { "[\(address)]" } else { address.description }
+        place += ":"
+        place += String(port)
+        let entry = log.begin(method: method, origin: origin, address: place, proxy: proxy, startedAt: startedAt)
         return ConnectionTrace(entry: entry, start: start)
     }
 }
@@ -53,7 +54,7 @@ struct ConnectionTrace: Sendable {
         let elapsed = elapsedMs
         entry.update {
             $0.status = Int(head.status.code)
-            $0.protocolName = "\(head.version)"
+            $0.protocolName = head.version == .http1_1 ? "HTTP/1.1" : "\(head.version)"
             $0.firstByteMs = elapsed
             $0.totalMs = elapsed
         }
