@@ -1,8 +1,8 @@
 import Foundation
 import Kinds
 
-/// `halyard-bench [engine|callers|operations|kinds]`; exit status 1: a limit was missed, 64: unknown argument, 70: a
-/// measurement failed.
+/// `halyard-bench [engine|callers|operations|kinds|upload|unfurl|enrich]`; exit status 1: a limit was missed, 64: unknown
+/// argument, 70: a measurement failed.
 @main
 struct Main {
     static func main() async {
@@ -31,11 +31,15 @@ struct Main {
         case "operations":
             for row in await measureOperations() { report.add(row) }
         case "kinds":
-            for row in try await measureKinds() { report.add(row) }
-        case let other:
-            FileHandle.standardError.write(
-                Data("halyard-bench: no bench \"\(other)\"; there are: engine, callers, operations, kinds\n".utf8))
-            exit(64)
+            for part in KindsBench.allCases { for row in try await part.measure() { report.add(row) } }
+        case let word:
+            guard let part = KindsBench(rawValue: word) else {
+                let known = "engine, callers, operations, kinds, upload, unfurl, enrich"
+                FileHandle.standardError.write(
+                    Data("halyard-bench: no bench \"\(word)\"; there are: \(known)\n".utf8))
+                exit(64)
+            }
+            for row in try await part.measure() { report.add(row) }
         }
         try report.print()
         exit(report.rows.allSatisfy(\.holds) ? 0 : 1)

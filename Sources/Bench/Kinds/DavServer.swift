@@ -1,6 +1,7 @@
 import Foundation
 
-/// nginx on loopback, its files in memory: takes PUT beneath `/inbox/`, and redirects `/1` four times before it answers.
+/// nginx on loopback, its files in memory: takes PUT beneath `/inbox/`, and redirects `/1` four times before it answers with
+/// some text, `/p1` before it answers with a page.
 struct DavServer {
     let folder: String
     let port: UInt16
@@ -37,13 +38,21 @@ struct DavServer {
                 location = /3 { return 307 /4$is_args$args; }
                 location = /4 { return 308 /5$is_args$args; }
                 location = /5 { default_type text/plain; return 200 "there"; }
+                location = /p1 { return 301 /p2$is_args$args; }
+                location = /p2 { return 302 /p3$is_args$args; }
+                location = /p3 { return 307 /p4$is_args$args; }
+                location = /p4 { return 308 /p5$is_args$args; }
+                location = /p5 {
+                    default_type text/html;
+                    return 200 "<!doctype html><title>There</title><link rel=canonical href=/there><p>You are there.";
+                }
                 location /inbox/ { dav_methods PUT; create_full_put_path on; client_max_body_size 0; }
             }
         }
         """
     }
 
-    static func with(_ body: (DavServer) async throws -> Void) async throws {
+    static func with<Value>(_ body: (DavServer) async throws -> Value) async throws -> Value {
         let scratch = try Scratch(in: "/dev/shm")
         let server = DavServer(folder: scratch.path, port: try freePort(), tlsPort: try freePort())
         _ = try Program.milliseconds(
@@ -65,7 +74,7 @@ struct DavServer {
             nginx.waitUntilExit()
         }
         try server.awaitStart()
-        try await body(server)
+        return try await body(server)
     }
 
     /// Waits until it accepts connections, for at most ten seconds.

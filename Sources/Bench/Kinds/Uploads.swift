@@ -12,8 +12,9 @@ func measureUploads(to server: DavServer) throws -> [Row] {
     let (small, middle, large) = (scratch.file("64MiB"), scratch.file("256MiB"), scratch.file("1GiB"))
     try makeFile(small, mebibytes: 64)
     try makeFile(middle, mebibytes: 256)
-    var rows = try bench.compare(middle, at: server.site, name: "upload jobs")
-    rows += try bench.compare(middle, at: server.tlsSite, name: "upload jobs over TLS")
+    // Without TLS, the digest alone takes about twice what curl takes to send.
+    var rows = try bench.compare(middle, at: server.site, name: "upload jobs", timesCurl: nil)
+    rows += try bench.compare(middle, at: server.tlsSite, name: "upload jobs over TLS", timesCurl: 2)
     try makeFile(large, mebibytes: 1024)
     let peaks = try [small, large].map { try bench.peakMegabytes($0) }
     let growth = peaks[1] / peaks[0]
@@ -43,7 +44,8 @@ private struct UploadBench {
         return try body(UploadDaemon(daemon: daemon, lines: scratch.file("jobs.jsonl")))
     }
 
-    func compare(_ file: String, at site: String, name: String) throws -> [Row] {
+    /// - Parameter timesCurl: The most processor time, in that of curl alone; nil for no limit.
+    func compare(_ file: String, at site: String, name: String, timesCurl: Double?) throws -> [Row] {
         let addresses = [String](repeating: site + "/inbox/turn", count: Self.copies)
         let curl =
             ["--silent", "--fail", "--http1.1", "--cacert", server.certificate]
@@ -73,17 +75,21 @@ private struct UploadBench {
         // A receipt contains the SHA-256 of the content, which curl does not compute.
         let both = curlsProcessor.median + digests.median
         let fair = processor.median / both
+        let digestShare = digests.median / curlsProcessor.median
         return [
             Row(
                 name: "\(name), against curl -T", ratio: speed, ours: ours.median, baseline: curls.median, unit: "MB/s",
                 limit: "≥ 0.95", holds: speed >= 0.95),
             Row(
                 name: "\(name), processor time against curl and openssl dgst -sha256", ratio: fair,
-                ours: processor.median, baseline: both, unit: "s/GiB", limit: "≤ 1.25", holds: fair <= 1.25),
+                ours: processor.median, baseline: both, unit: "s/GiB", limit: "≤ 1.1", holds: fair <= 1.1),
+            Row(
+                name: "openssl dgst -sha256 of the same file, processor time against curl", ratio: digestShare,
+                ours: digests.median, baseline: curlsProcessor.median, unit: "s/GiB", limit: "-", holds: true),
             Row(
                 name: "\(name), processor time against curl, which takes no digest", ratio: alone,
-                ours: processor.median,
-                baseline: curlsProcessor.median, unit: "s/GiB", limit: "-", holds: true),
+                ours: processor.median, baseline: curlsProcessor.median, unit: "s/GiB",
+                limit: timesCurl.map { "≤ \($0)" } ?? "-", holds: timesCurl.map { alone <= $0 } ?? true),
         ]
     }
 
