@@ -110,7 +110,7 @@ import Testing
             outgoing.host.sparesNobody = true
             try await withClient(outgoing) { client in
                 var configuration = UnfurlConfiguration()
-                configuration.hopTimeout = .milliseconds(600)
+                configuration.hopTimeout = .seconds(2)
                 let unfurl = Unfurl(client: client, configuration: configuration)
                 // Takes the only place for twice the limit of a hop: by HEAD, and by GET.
                 let slow = Task {
