@@ -241,7 +241,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CCrashMark", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner", "SQLiteStore", "Systemd",
+                "API", "CCrashMark", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner",
+                "SQLiteStore", "Systemd",
                 "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
