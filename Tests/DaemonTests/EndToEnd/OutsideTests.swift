@@ -334,7 +334,7 @@ import Testing
             #expect(first.last?.hasPrefix("job 1 (visit): succeeded in ") == true)
             try await bed.enqueue("visit", "http://127.0.0.1:1/hidden")
             try await bed.enqueue("visit", "\(bed.server.site)/page/hidden", "--after", "2")
-            let retried = await story(of: 2, until: "tried again")
+            let retried = await story(of: 2, until: "trying again")
             #expect(retried.dropLast() == ["job 2: enqueued; it is ready", "job 2 (visit): attempt 1 started"])
             let reason = "job 2 (visit): attempt 1 failed; trying again in 1h: "
             #expect(
