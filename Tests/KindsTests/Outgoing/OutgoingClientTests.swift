@@ -1,5 +1,6 @@
 import NIOHTTP1
 import OperationTypes
+import Synchronization
 import Testing
 
 @testable import Kinds
@@ -63,6 +64,24 @@ import Testing
             try await withClient { client in
                 for _ in 0..<20 { _ = try await get(server.origin, client) }
                 #expect(server.connections == 1)
+            }
+        }
+    }
+
+    /// Some servers send the body of an answer to HEAD all the same, when the next request is already on its way.
+    @Test func bytesOfTheLastAnswerAreNotTakenForTheNext() async throws {
+        let count = Mutex(0)
+        try await LoopbackServer.with { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return number == 2 ? .raw(Array("<p>late".utf8), closes: false) : .respond(200)
+        } _: { server in
+            try await withClient { client in
+                for _ in 0..<2 { #expect(try await get(server.origin, client).status == 200) }
+                #expect(server.connections == 2)
+                #expect(server.requests.count == 3)
             }
         }
     }
