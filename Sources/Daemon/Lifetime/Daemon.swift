@@ -50,7 +50,10 @@ public enum Daemon {
         defer { lock.release() }
         let lastEnd = lock.lastEnd
         if surroundings.handlesSignals { lock.marksCrashes() }
-        for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
+        // The file of another program keeps its mode. Opening it fails below and says why.
+        if (try? SQLiteJobStore.checkHeader(ofDatabaseAt: configuration.database)) != nil {
+            for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
+        }
         try configuration.makeFolders()
         let ending = HangGuard(notifier: notifier, logger: surroundings.logger, onHang: surroundings.onHang)
         defer { ending.ended() }

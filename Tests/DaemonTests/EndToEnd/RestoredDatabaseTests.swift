@@ -28,4 +28,17 @@ import Testing
             #expect(try await bed.ask("SELECT count(*) FROM job") == "1")
         }
     }
+
+    /// A mistyped path may name the database of another program.
+    @Test(.timeLimit(.minutes(2))) func aForeignDatabaseKeepsItsMode() async throws {
+        let bed = try TestBed()
+        _ = try await ChildProcess.run("sqlite3", [bed.database, "CREATE TABLE song (title)"])
+        try #require(chmod(bed.database, 0o644) == 0)
+        let daemon = try bed.spawn(
+            binary("halyardd"), ["--config", bed.configuration], environment: ["SWIFT_BACKTRACE": "enable=no"])
+        #expect(await daemon.waitForEnd() == .exited(78))
+        #expect(daemon.errors.text.contains("another program"), "\(daemon.errors.text)")
+        var status = stat()
+        #expect(stat(bed.database, &status) == 0 && status.st_mode & 0o7777 == 0o644)
+    }
 }
