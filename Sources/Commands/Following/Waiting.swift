@@ -25,6 +25,8 @@ struct Waiting: Sendable {
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
         guard session.isDaemon else { return try await withoutDaemon(work) }
+        // A short time might pass before the first look. Where this look fails, the watch meets the same trouble.
+        if timeout != nil, let jobs = try? await jobs(of: work), let code = try await codeOfFinal(jobs) { return code }
         let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
         try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(follower.states)
@@ -46,13 +48,26 @@ struct Waiting: Sendable {
 
     /// Nothing will change, so that only what is final can be told.
     private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
-        var jobs: [JobRecord] = []
-        for piece in work { jobs += try await self.jobs(of: piece) }
-        if jobs.contains(where: { !$0.state.isFinal }) { try session.requireDaemon("Waiting for an open job") }
+        if let code = try await codeOfFinal(try await jobs(of: work)) { return code }
+        try session.requireDaemon("Waiting for an open job")
+        return .jobOpen
+    }
+
+    /// Prints how the jobs ended, if all are final.
+    ///
+    /// - Returns: Nil if a job is open; nothing is printed then.
+    private func codeOfFinal(_ jobs: [JobRecord]) async throws -> ExitCode? {
+        guard jobs.allSatisfy(\.state.isFinal) else { return nil }
         try tell(jobs)
         let states = Dictionary(jobs.map { ($0.id, $0.state) }, uniquingKeysWith: { $1 })
-        try await FailureNotes(session: session, surroundings: surroundings).tell(states)
+        try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(states)
         return ExitCode(states: states.values)
+    }
+
+    private func jobs(of work: [WorkArgument]) async throws -> [JobRecord] {
+        var jobs: [JobRecord] = []
+        for piece in work { jobs += try await self.jobs(of: piece) }
+        return jobs
     }
 
     private func jobs(of work: WorkArgument) async throws -> [JobRecord] {

@@ -74,6 +74,17 @@ import Testing
         }
     }
 
+    @Test func noTimeIsEnoughToSeeWhatIsFinal() async throws {
+        let shop = try await Workshop()
+        try await RunningDaemon.with(shop) { _ in
+            _ = try await shop.run("enqueue", "unfurl", "http://a/")
+            _ = try await shop.run("cancel", "1")
+            let run = try await shop.run("wait", "1", "--timeout", "0s")
+            #expect(run.code == ExitCode(states: [JobState.cancelled]))
+            #expect(run.output == "1  unfurl  ⊘ cancelled\n")
+        }
+    }
+
     @Test func watchingShowsProgress() async throws {
         let shop = try await Workshop()
         try await RunningDaemon.with(shop) { daemon in
