@@ -137,7 +137,9 @@ struct ConfigurationObstacles: Sendable, Hashable {
         guard errno == ENOENT else {
             return add(key, "nothing can be made in \(parent)", errno, remedy: "name another path")
         }
-        if path != usual { doubts.append("\(key): there is no folder \(parent); make it, or let the service manager make it") }
+        if path != usual {
+            doubts.append("\(key): there is no folder \(parent); make it, or let the service manager make it")
+        }
     }
 }
 
