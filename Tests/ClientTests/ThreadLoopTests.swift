@@ -29,7 +29,7 @@ import Testing
                 }
             }.start()
             // The loop ends the process.
-            while true { sleep(60) }
+            while true { pause() }
         }
     }
 }

@@ -13,7 +13,8 @@ public enum ThreadLoop {
             // Nobody awaits it, since `body` ends the process.
             Task(executorPreference: executor) { await body() }
         }
-        fatalError("the loop ended before the program")
+        // No code shuts this loop down.
+        preconditionFailure("the event loop of the main thread was shut down")
     }
 
     /// The calling thread's event loop; nil if it is not one.
