@@ -5,7 +5,7 @@ import SQLite
 extension SQLiteJobStore {
     enum StagingAnswer {
         case answered(EnqueueOutcome)
-        /// To be accepted or discarded.
+        /// The caller accepts or discards this graph.
         case begun(StagedGraph)
     }
 
@@ -208,7 +208,7 @@ struct StagedGraph: Sendable {
     let staging: Writer.Staging
     let summary: GraphSummary
 
-    /// What follows its acceptance.
+    /// The long work that begins when the graph is accepted.
     var work: LongWork { .writing(staging.graph) }
 }
 

@@ -91,7 +91,7 @@ public struct CrashTrials: Sendable {
         return underWay.values.map(\.endsAt).min()
     }
 
-    /// What people are told of the trials.
+    /// A summary of the trials for people.
     public struct Report: Sendable, Hashable {
         /// Jobs that run apart from others, in order.
         public var running: [JobID]

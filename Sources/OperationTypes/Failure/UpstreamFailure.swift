@@ -1,7 +1,7 @@
 /// A failure type that can wrap the failure of the operation that should have supplied the input.
 ///
-/// With such a type, an operation in a chain fails with the cause when the previous operation fails, although their
-/// failure types differ.
+/// If the previous operation in a chain fails, an operation with such a failure type fails with that cause, although the
+/// two failure types differ.
 public protocol UpstreamFailure: Error {
     /// - Parameter error: The failure of the previous operation.
     static func upstream(_ error: any Error) -> Self

@@ -51,7 +51,7 @@ struct ScheduleRule {
         // Each skipped time has a longer interval than all skipped before it together, so the loop is short.
         while let time = next, time <= after {
             if sinceLast + (time - now) >= halfInterval(from: time) {
-                // With this `after`, repeated planning returns the same time.
+                // This `after` makes repeated planning return the same time.
                 return Plan(after: Timestamp(milliseconds: time.milliseconds - 1), nextAt: time)
             }
             next = times.next(after: time)

@@ -64,8 +64,8 @@ extension Writer {
             for (level, head) in heads.enumerated() {
                 guard let head else { continue }
                 let priority = claiming.ready[level].priority.aged(readySince: head.readySince, now: now, step: ageing)
-                // Of two jobs of equal priority, the one that has been ready longer goes first. Without ageing, a lower
-                // level never has an equal priority here.
+                // If two jobs have equal priority, the one that has been ready longer goes first. Without ageing, a
+                // lower level never has an equal priority here.
                 if let found = best, !isBetter(priority, head, than: found) { continue }
                 best = (level, priority, head)
             }

@@ -3,7 +3,7 @@ import SQLite
 /// Replaces a table by a new one with the same rows. This is how columns and constraints are changed in SQLite: create,
 /// copy, drop, rename.
 ///
-/// With foreign keys on, the drop would delete every row that refers to the old table.
+/// The drop would delete every row that refers to the old table if foreign keys were on.
 /// ``Connection/migrate(path:through:)`` switches them off, and checks them before the commit.
 struct TableRebuild: Sendable {
     let table: String

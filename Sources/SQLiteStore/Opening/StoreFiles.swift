@@ -62,7 +62,7 @@ final class StoreFiles: Sendable {
     var logPath: String { named[1].path }
     var paths: [String] { named.map(\.path) }
 
-    /// What was lost, as of the last look.
+    /// The loss that the last look found.
     var lost: Loss? { seen.withLock(\.self) }
 
     /// Compares each name with its file, and remembers what it finds.

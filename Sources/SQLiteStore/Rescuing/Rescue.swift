@@ -66,7 +66,7 @@ extension Writer {
     }
 }
 
-/// What ran beside a job when the process ended.
+/// The other code that was running when the process ended.
 private struct Company {
     var others: Int
     /// Code of attempts that were given up (``JobStore/noteAbandoned(_:)``).
@@ -112,7 +112,7 @@ extension Writer.EndedAttempt {
         switch end {
         case .unrelated(let reason):
             self.init(.interrupted, JobFailure(code: JobFailure.Code.interrupted, message: reason + " while it ran."))
-        // With what ``RescueStatements/crashesSQL`` reads.
+        // ``RescueStatements/crashesSQL`` counts crashes by the fields of this detail.
         case .crashed(let cause):
             let word = cause.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
             self.init(

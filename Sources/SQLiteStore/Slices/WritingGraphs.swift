@@ -80,7 +80,7 @@ extension Writer {
         try writing.insertPart.run()
     }
 
-    /// What keeps it from being accepted, e.g. a key that was used meanwhile; nil when nothing does.
+    /// The reason why the graph cannot be accepted, such as a key that was used meanwhile. Nil if it can be accepted.
     func obstacle(to staged: StagedGraph) throws(SQLiteError) -> EnqueueOutcome? {
         if let outcome = try answer(to: staged.summary) { return outcome }
         // The number of a removed queue may be that of another one now.

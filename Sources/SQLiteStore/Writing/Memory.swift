@@ -84,7 +84,7 @@ struct AcceptedGraph {
     let isGraph: Bool
 }
 
-/// What the writer knows and no row says. It is empty at a start; a rollback restores its value at the begin of the
+/// Facts that the writer keeps in memory only. A start begins without any; a rollback restores those from before the
 /// transaction.
 struct Unstored {
     /// Graphs whose parts are being stored. The set is empty at a start, so the start deletes the parts of unaccepted

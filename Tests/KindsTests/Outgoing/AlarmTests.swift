@@ -110,6 +110,7 @@ import Testing
                 }, failure: .timeout("it", after: .zero, at: nil)
             ) { () async throws(KindFailure) in
                 await asked.wait()
+                // Returns when the task is cancelled.
                 try? await Task.sleep(for: .seconds(600))
                 throw .cancelled
             }
