@@ -47,8 +47,8 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
     static func begin<O: Sendable>(
         _ lane: Lane, _ after: Double?, _ block: @escaping @Sendable () throws -> O
     ) -> AsyncBlock<Void, O> {
-        let link = Link<Void, O>(lane, after: after, block)
-        link.receive(.success(())).begin()
+        let link = Link<Void, O>(lane, after: after, .first(block))
+        link.begin()
         return AsyncBlock<Void, O>(link: link)
     }
 
@@ -56,7 +56,7 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
     func chain<O: Sendable>(
         _ lane: Lane, _ after: Double?, _ block: @escaping @Sendable (Out) throws -> O
     ) -> AsyncBlock<Out, O> {
-        let next = Link<Out, O>(lane, after: after, block)
+        let next = Link<Out, O>(lane, after: after, .next(block))
         link.follow(next)
         return AsyncBlock<Out, O>(link: next)
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// The links that wait for the global queue of one class, and the threads of that queue that run them.
 ///
 /// Waking a thread costs more than most blocks do. A thread that finds no link therefore looks for more during some
-/// microseconds before it returns to the queue.
+/// microseconds before it relinks to the queue.
 ///
 /// 1. While links wait, a thread is on its way to take one (`isExpected`).
 /// 2. A thread that takes a link while others wait first requests another thread, so that a block may wait for a later
@@ -13,25 +13,25 @@ import Synchronization
 @usableFromInline
 final class Crew: Sendable {
     private struct State {
-        var turns: [Turn?] = []
-        /// How many turns at the front were taken.
+        var links: [AnyLink?] = []
+        /// How many links at the front were taken.
         var taken = 0
         var isExpected = false
 
-        mutating func popFirst() -> Turn? {
-            guard taken < turns.count else { return nil }
-            let turn = turns[taken].take()
+        mutating func popFirst() -> AnyLink? {
+            guard taken < links.count else { return nil }
+            let link = links[taken].take()
             taken += 1
-            if taken == turns.count {
-                turns.removeAll(keepingCapacity: taken < 1024)
+            if taken == links.count {
+                links.removeAll(keepingCapacity: taken < 1024)
                 taken = 0
             }
-            return turn
+            return link
         }
     }
 
     private enum Next {
-        case take(Turn, isOtherNeeded: Bool)
+        case take(AnyLink, isOtherNeeded: Bool)
         case lookOut
         case leave
     }
@@ -45,11 +45,27 @@ final class Crew: Sendable {
     /// How many links wait. Written under the lock; read without it.
     private let waiting = Atomic(0)
 
-    init(_ queue: DispatchQueue) { self.queue = queue }
+    private init(_ qos: DispatchQoS.QoSClass) { queue = .global(qos: qos) }
 
-    func add(_ turn: Turn) {
+    private static let userInteractive = Crew(.userInteractive)
+    private static let userInitiated = Crew(.userInitiated)
+    private static let utility = Crew(.utility)
+    private static let background = Crew(.background)
+    private static let `default` = Crew(.default)
+
+    static func of(_ qos: DispatchQoS.QoSClass) -> Crew {
+        switch qos {
+        case .userInteractive: userInteractive
+        case .userInitiated: userInitiated
+        case .utility: utility
+        case .background: background
+        default: `default`
+        }
+    }
+
+    func add(_ link: AnyLink) {
         let isThreadNeeded = state.withLock { state in
-            state.turns.append(turn)
+            state.links.append(link)
             waiting.add(1, ordering: .relaxed)
             defer { state.isExpected = true }
             return !state.isExpected
@@ -63,10 +79,10 @@ final class Crew: Sendable {
         var isExpected = true
         while true {
             switch next(isExpected: isExpected) {
-            case .take(let turn, let isOtherNeeded):
+            case .take(let link, let isOtherNeeded):
                 isExpected = false
                 if isOtherNeeded { sendThread() }
-                turn.run()
+                link.run()
             case .lookOut:
                 isExpected = true
                 guard lookOut() else { return }
@@ -78,26 +94,26 @@ final class Crew: Sendable {
     /// - Parameter isExpected: Whether the calling thread is the expected one.
     private func next(isExpected: Bool) -> Next {
         state.withLock { state in
-            guard let turn = state.popFirst() else {
+            guard let link = state.popFirst() else {
                 if state.isExpected, !isExpected { return .leave }
                 state.isExpected = true
                 return .lookOut
             }
             waiting.subtract(1, ordering: .relaxed)
             if isExpected { state.isExpected = false }
-            let isOtherNeeded = state.taken < state.turns.count && !state.isExpected
+            let isOtherNeeded = state.taken < state.links.count && !state.isExpected
             if isOtherNeeded { state.isExpected = true }
-            return .take(turn, isOtherNeeded: isOtherNeeded)
+            return .take(link, isOtherNeeded: isOtherNeeded)
         }
     }
 
     /// Looks for a link for a moment.
     ///
-    /// - Returns: Whether there is one. If not, the calling thread is no longer expected.
+    /// - Relinks: Whether there is one. If not, the calling thread is no longer expected.
     private func lookOut() -> Bool {
         for _ in 0..<Self.looks where waiting.load(ordering: .relaxed) > 0 { return true }
         return state.withLock { state in
-            state.isExpected = state.taken < state.turns.count
+            state.isExpected = state.taken < state.links.count
             return state.isExpected
         }
     }

@@ -26,18 +26,12 @@ enum Lane: Sendable {
         }
     }
 
-    private static let crews: [DispatchQoS.QoSClass: Crew] = [
-        .userInteractive: Crew(userInteractive), .userInitiated: Crew(userInitiated), .utility: Crew(utility),
-        .background: Crew(background),
-    ]
-
-    /// The threads that run the links of a shared queue.
-    @usableFromInline var crew: Crew? {
-        if case .shared(let qos) = self { Self.crews[qos] } else { nil }
+    @usableFromInline var isShared: Bool {
+        if case .shared = self { true } else { false }
     }
 
     /// The quality of service that was requested for a block here; for a queue of the caller, that of the queue.
-    @usableFromInline var qos: qos_class_t? {
+    var qos: qos_class_t? {
         switch self {
         case .main: qos_class_main()
         case .shared(let qos): qos.number

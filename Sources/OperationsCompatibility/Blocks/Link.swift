@@ -6,136 +6,167 @@ import Synchronization
 /// 1. A link waits for its input, then for its turn, then runs, then is finished; it never goes back.
 /// 2. A link that is cancelled before it runs finishes as cancelled when its turn comes.
 /// 3. A link whose predecessor failed or was cancelled finishes with that error at once.
+///
+/// SAFETY: The variables are accessed under the lock, with two exceptions. Only the thread that finishes the previous
+/// link, and after it the thread that runs this one, access `input`, `isSkipped` and, until `isFinished` is set, `value`
+/// and `error`. After `isFinished` is set, no variable changes but the lists, which belong to the thread that set it.
 @usableFromInline
-final class Link<In: Sendable, Out: Sendable>: Sendable {
+final class Link<In: Sendable, Out: Sendable>: AnyLink, @unchecked Sendable {
     @usableFromInline typealias Outcome = Result<Out, any Error>
 
+    /// A block as its caller passed it: to convert one into the other would allocate memory.
     @usableFromInline
-    struct State: Sendable {
-        /// Nil once the link runs or can no longer run, so that its captures are released.
-        @usableFromInline var block: (@Sendable (In) throws -> Out)?
-        @usableFromInline var input: Result<In, any Error>?
-        @usableFromInline var outcome: Outcome?
-        @usableFromInline var followers: Few<Follower<Out>>
-        @usableFromInline var catchers: Few<@Sendable (any Error) -> Void>
-        @usableFromInline var waits: Few<DispatchSemaphore>
-
-        @inlinable
-        init(_ block: @escaping @Sendable (In) throws -> Out) {
-            self.block = block
-            input = nil
-            outcome = nil
-            followers = Few()
-            catchers = Few()
-            waits = Few()
-        }
+    enum Block: Sendable {
+        case first(@Sendable () throws -> Out)
+        case next(@Sendable (In) throws -> Out)
     }
 
-    @usableFromInline let lane: Lane
-    @usableFromInline let delay: Double?
-    @usableFromInline let state: Mutex<State>
-    /// Whether there is an outcome. Written after the outcome; read without the lock.
+    // The lock holds no value: destroying a Mutex of a generic type would take longer than everything else a link does.
+    @usableFromInline let lock: Mutex<Void>
+    /// Set once, under the lock; read without it.
     @usableFromInline let isFinished: Atomic<Bool>
+    /// Nil once the link runs or can no longer run, so that its captures are released.
+    @exclusivity(unchecked) @usableFromInline var block: Block?
+    @exclusivity(unchecked) @usableFromInline var input: Slot
+    @exclusivity(unchecked) @usableFromInline var value: Slot
+    /// The error of the previous link, or the link's own.
+    @exclusivity(unchecked) @usableFromInline var error: (any Error)?
+    /// Whether any of the lists has an element.
+    @exclusivity(unchecked) @usableFromInline var isAwaited: Bool
+    @exclusivity(unchecked) @usableFromInline var followers: Few<Follower<Out>>
+    @exclusivity(unchecked) @usableFromInline var catchers: Few<@Sendable (any Error) -> Void>
+    @exclusivity(unchecked) @usableFromInline var waits: Few<DispatchSemaphore>
 
     @inlinable
-    init(_ lane: Lane, after delay: Double?, _ block: @escaping @Sendable (In) throws -> Out) {
-        self.lane = lane
-        self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
-        state = Mutex(State(block))
+    init(_ lane: Lane, after delay: Double?, _ block: Block) {
+        lock = Mutex(())
         isFinished = Atomic(false)
+        self.block = block
+        input = Slot()
+        value = Slot()
+        error = nil
+        isAwaited = false
+        followers = Few()
+        catchers = Few()
+        waits = Few()
+        // SAFETY: A link passes itself to the closure that it was created with.
+        super.init(lane, after: delay) { unsafeDowncast($0, to: Link.self).take(&$1) }
     }
 
-    @inlinable var outcome: Outcome? { state.withLock { $0.outcome } }
+    @inlinable
+    deinit {
+        input.clear(In.self)
+        value.clear(Out.self)
+    }
+
+    @inlinable var outcome: Outcome? {
+        guard isFinished.load(ordering: .acquiring) else { return nil }
+        if let error { return .failure(error) }
+        return value.value(Out.self).map { .success($0) }
+    }
 }
 
 // MARK: - Running
 
 extension Link {
     @inlinable
-    func receive(_ input: Result<In, any Error>) -> Turn {
-        let isSkipped = state.withLock { state in
-            state.input = input
-            if case .failure = input { return true }
-            return state.block == nil && delay == nil
+    func receive(_ input: Result<In, any Error>) {
+        switch input {
+        case .success(let value):
+            self.input.set(value)
+            isSkipped = delay == nil && lock.withLock { _ in if case nil = block { true } else { false } }
+        case .failure(let error):
+            self.error = error
+            isSkipped = true
         }
-        // SAFETY: A turn calls this with the link it was created with.
-        return Turn(self, lane, after: delay, isSkipped: isSkipped) { unsafeDowncast($0, to: Link.self).take(&$1) }
     }
 
     /// Runs the block, or skips it.
     @inlinable
-    func take(_ known: inout Turns) {
-        let (input, block) = state.withLock { state in (state.input.take(), state.block.take()) }
-        switch (input, block) {
-        case (.failure(let error)?, _): finish(.failure(error), &known)
-        case (.success(let value)?, let block?):
-            let outer = RequestedQoS.enter(lane.qos)
-            let outcome = Outcome { try block(value) }
+    func take(_ known: inout Known) {
+        let block = lock.withLock { _ in self.block.take() }
+        if error == nil {
+            let outer = RequestedQoS.enter(lane)
+            do {
+                switch block {
+                case .first(let block)?: value.set(try block())
+                case .next(let block)?: if let input = input.value(In.self) { value.set(try block(input)) }
+                case nil: throw CancellationError()
+                }
+            } catch { self.error = error }
             RequestedQoS.leave(to: outer)
-            finish(outcome, &known)
-        default: finish(.failure(CancellationError()), &known)
+            input.clear(In.self)
         }
+        finish(&known)
     }
 
     @inlinable
-    func finish(_ outcome: Outcome, _ known: inout Turns) {
-        let (followers, catchers, waits) = state.withLock { state in
-            defer {
-                state.outcome = outcome
-                state.followers = Few()
-                state.catchers = Few()
-                state.waits = Few()
-            }
-            return (state.followers, state.catchers, state.waits)
+    func finish(_ known: inout Known) {
+        let isAwaited = lock.withLock { _ in
+            isFinished.store(true, ordering: .releasing)
+            return self.isAwaited
         }
-        isFinished.store(true, ordering: .releasing)
+        guard isAwaited, let outcome else { return }
         waits.visit { $0.signal() }
-        if case .failure(let error) = outcome { catchers.visit { lane.call($0, error) } }
-        followers.visit { known.append($0.receive($0.link, outcome)) }
+        if let error { catchers.visit { lane.call($0, error) } }
+        followers.visit {
+            $0.receive($0.link, outcome)
+            known.append($0.link)
+        }
+        waits = Few()
+        catchers = Few()
+        followers = Few()
     }
 }
 
 // MARK: - Attaching
 
 extension Link {
+    /// Adds an element to a list, unless the link has finished.
+    @inlinable
+    func attach(_ append: () -> Void) -> Bool {
+        lock.withLock { _ in
+            guard !isFinished.load(ordering: .relaxed) else { return false }
+            isAwaited = true
+            append()
+            return true
+        }
+    }
+
     @inlinable
     func follow<Next>(_ next: Link<Out, Next>) {
         // SAFETY: A follower is called with the link it was created with.
         let follower = Follower<Out>(link: next) { unsafeDowncast($0, to: Link<Out, Next>.self).receive($1) }
-        let outcome = state.withLock { state -> Outcome? in
-            if state.outcome == nil { state.followers.append(follower) }
-            return state.outcome
+        if !attach({ followers.append(follower) }), let outcome {
+            next.receive(outcome)
+            next.begin()
         }
-        if let outcome { next.receive(outcome).begin() }
     }
 
     @inlinable
     func `catch`(_ catcher: @escaping @Sendable (any Error) -> Void) {
-        let outcome = state.withLock { state -> Outcome? in
-            if state.outcome == nil { state.catchers.append(catcher) }
-            return state.outcome
-        }
-        if case .failure(let error)? = outcome { lane.call(catcher, error) }
+        if !attach({ catchers.append(catcher) }), let error { lane.call(catcher, error) }
     }
 
     /// Keeps the block from running, if it has not begun, and releases it.
     @inlinable
     func cancel() {
-        let block = state.withLock { state in state.block.take() }
+        let block = lock.withLock { _ in self.block.take() }
         withExtendedLifetime(block) {}
     }
 
     @inlinable
     func wait(seconds: Double?) -> DispatchTimeoutResult {
         // Sleeping costs more than most blocks do.
-        for _ in 0..<(lane.crew == nil ? 1 : Crew.looks) where isFinished.load(ordering: .acquiring) { return .success }
+        for _ in 0..<(lane.isShared ? Crew.looks : 1) where isFinished.load(ordering: .acquiring) { return .success }
         let signal = DispatchSemaphore(value: 0)
-        let isLate = state.withLock { state in
-            if state.outcome == nil { state.waits.append(signal) }
-            return state.outcome != nil
+        let isLate = !attach { waits.append(signal) }
+        if isLate || Known.wait(for: signal, seconds: seconds, { isFinished.load(ordering: .acquiring) }) {
+            return .success
         }
-        if isLate || Turns.wait(for: signal, seconds: seconds, { outcome != nil }) { return .success }
-        state.withLock { $0.waits.remove { $0 === signal } }
+        lock.withLock { _ in
+            if !isFinished.load(ordering: .relaxed) { waits.remove { $0 === signal } }
+        }
         return .timedOut
     }
 }

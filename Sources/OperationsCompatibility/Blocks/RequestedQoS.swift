@@ -90,27 +90,42 @@ extension DispatchQoS.QoSClass {
 /// The quality of service that was requested for the block on this thread.
 @usableFromInline
 enum RequestedQoS {
+    /// Holds the number of a class, or the queue that the block was sent to, which is asked for its class only on
+    /// request.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)
         return key
     }()
 
+    /// Numbers of classes are below, addresses of queues are above.
+    private static let lowestAddress: UInt = 4096
+
     static var current: qos_class_t? {
-        pthread_getspecific(key).map { qos_class_t(rawValue: UInt32(UInt(bitPattern: $0))) }
+        guard let value = pthread_getspecific(key) else { return nil }
+        let bits = UInt(bitPattern: value)
+        guard bits >= lowestAddress else { return qos_class_t(rawValue: UInt32(bits)) }
+        // SAFETY: The link that runs on this thread holds the queue.
+        return Unmanaged<DispatchQueue>.fromOpaque(value).takeUnretainedValue().requestedQoS
     }
 
     static func with<Value>(_ qos: qos_class_t?, _ body: () -> Value) -> Value {
-        let outer = enter(qos)
+        let outer = enter(qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
         defer { leave(to: outer) }
         return body()
     }
 
+    /// - Parameter lane: The lane of the block; the caller holds it until ``leave(to:)``.
     /// - Returns: The previous value, for ``leave(to:)``.
     @usableFromInline
-    static func enter(_ qos: qos_class_t?) -> UnsafeMutableRawPointer? {
+    static func enter(_ lane: Lane) -> UnsafeMutableRawPointer? {
+        if case .custom(let queue) = lane { return enter(Unmanaged.passUnretained(queue).toOpaque()) }
+        return enter(lane.qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
+    }
+
+    private static func enter(_ value: UnsafeRawPointer?) -> UnsafeMutableRawPointer? {
         let outer = pthread_getspecific(key)
-        pthread_setspecific(key, qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
+        pthread_setspecific(key, value)
         return outer
     }
 

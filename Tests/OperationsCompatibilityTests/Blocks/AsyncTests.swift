@@ -22,6 +22,34 @@ import Testing
         #expect(log.all == ["1", "2", "3"])
     }
 
+    @Test func valuesOfEveryLayoutArePassedOnAndReleased() async {
+        struct Wide: Sendable, Equatable {
+            var numbers = (0, 1, 2, 3)
+            static func == (one: Wide, other: Wide) -> Bool { one.numbers == other.numbers }
+        }
+        struct Watcher: Sendable { weak let canary: Canary? }
+        let released = Signal()
+        let watched = Canary {}
+        var block: AsyncBlock<Watcher, Canary>? = Async.background { 7 as UInt8 }.background { number -> Wide in
+            #expect(number == 7)
+            return Wide()
+        }.utility { wide -> String? in
+            #expect(wide == Wide())
+            return nil
+        }.utility { text -> Watcher in
+            #expect(text == nil)
+            return Watcher(canary: watched)
+        }.background { watcher -> Canary in
+            #expect(watcher.canary === watched)
+            return Canary { released.send() }
+        }
+        block?.wait()
+        #expect(block?.output != nil)
+        block = nil
+        // A thread may hold the last link a moment longer.
+        #expect(await released.wait())
+    }
+
     @Test @MainActor func mainIsAsynchronousEvenOnMain() {
         let isDone = Shared(false)
         let block = Async.main { isDone.value = true }

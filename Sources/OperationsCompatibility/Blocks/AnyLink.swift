@@ -1,52 +1,51 @@
 import Dispatch
 import Operations
 
-/// The turn of a link whose input is known.
+/// The part of a link that does not depend on its types.
 ///
-/// It calls the link through a closure that is specialized for its types; a method of the class would not be
-/// specialized.
+/// SAFETY: `isSkipped` is accessed by one thread after the other; see ``Link``.
 @usableFromInline
-struct Turn: Sendable {
-    private let link: any AnyObject & Sendable
-    private let lane: Lane
-    private let delay: Double?
+class AnyLink: @unchecked Sendable {
+    @usableFromInline let lane: Lane
+    @usableFromInline let delay: Double?
     /// Whether the link can only be skipped, here and now.
-    fileprivate let isSkipped: Bool
-    private let take: @Sendable (AnyObject, inout Turns) -> Void
+    @exclusivity(unchecked) @usableFromInline final var isSkipped = false
+    /// Runs the block of the link, or skips it, and adds the links whose input is now known. The caller's compiler
+    /// specializes a closure for the link's types, which it cannot do for a method.
+    private let take: @Sendable (AnyLink, inout Known) -> Void
 
-    /// - Parameter take: Runs the block, or skips it, and adds the links whose input is now known.
     @usableFromInline
-    init(
-        _ link: any AnyObject & Sendable, _ lane: Lane, after delay: Double?, isSkipped: Bool,
-        take: @escaping @Sendable (AnyObject, inout Turns) -> Void
-    ) {
-        self.link = link
+    init(_ lane: Lane, after delay: Double?, take: @escaping @Sendable (AnyLink, inout Known) -> Void) {
         self.lane = lane
-        self.delay = delay
-        self.isSkipped = isSkipped
+        self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
         self.take = take
     }
 
+    /// Starts the link, whose input is known.
     @usableFromInline
-    func begin() {
+    final func begin() {
         if isSkipped { run() } else { schedule() }
     }
 
-    private func schedule() {
-        if delay == nil, let crew = lane.crew { crew.add(self) } else { lane.run(after: delay, run) }
+    private final func schedule() {
+        switch (delay, lane) {
+        case (nil, .shared(let qos)): Crew.of(qos).add(self)
+        case (nil, .custom(let queue)): queue.async { self.run() }
+        default: lane.run(after: delay) { self.run() }
+        }
     }
 
     /// Takes the turn of the link and of those that follow it on the same lane, one after the other in a loop.
-    func run() {
-        var current: Turn? = self
-        while let turn = current {
+    final func run() {
+        var current: AnyLink? = self
+        while let link = current {
             current = nil
-            var known = Turns()
-            turn.take(turn.link, &known)
+            var known = Known()
+            link.take(link, &known)
             while let next = known.pop() {
                 if next.isSkipped {
-                    next.take(next.link, &known)
-                } else if current == nil, next.delay == nil, next.lane.continues(turn.lane) {
+                    next.take(next, &known)
+                } else if current == nil, next.delay == nil, next.lane.continues(link.lane) {
                     current = next
                 } else {
                     next.schedule()
@@ -56,18 +55,18 @@ struct Turn: Sendable {
     }
 }
 
-/// Links whose turn it is. Usually there is one, which needs no array.
+/// Links whose input is known. Usually there is one, which needs no array.
 @usableFromInline
-struct Turns {
-    private var first: Turn?
-    private var others: [Turn] = []
+struct Known {
+    private var first: AnyLink?
+    private var others: [AnyLink] = []
 
     @usableFromInline
-    mutating func append(_ turn: Turn) {
-        if first == nil { first = turn } else { others.append(turn) }
+    mutating func append(_ link: AnyLink) {
+        if first == nil { first = link } else { others.append(link) }
     }
 
-    fileprivate mutating func pop() -> Turn? { others.popLast() ?? first.take() }
+    fileprivate mutating func pop() -> AnyLink? { others.popLast() ?? first.take() }
 
     /// Blocks until `isDone` returns true or the timeout has passed. The code that completes the work must signal
     /// `signal`.
@@ -82,14 +81,12 @@ struct Turns {
 @frozen
 @usableFromInline
 struct Follower<In: Sendable>: Sendable {
-    @usableFromInline let link: any AnyObject & Sendable
+    @usableFromInline let link: AnyLink
     /// Receives the link, and the input or the error.
-    @usableFromInline let receive: @Sendable (AnyObject, Result<In, any Error>) -> Turn
+    @usableFromInline let receive: @Sendable (AnyLink, Result<In, any Error>) -> Void
 
     @inlinable
-    init(
-        link: any AnyObject & Sendable, receive: @escaping @Sendable (AnyObject, Result<In, any Error>) -> Turn
-    ) {
+    init(link: AnyLink, receive: @escaping @Sendable (AnyLink, Result<In, any Error>) -> Void) {
         self.link = link
         self.receive = receive
     }
