@@ -35,7 +35,8 @@ func measureQueues() async -> [Row] {
             }
         }
     }.rows(to: .queue, nanoseconds: 24477 / 2, allocations: 25 / 2)
-    rows += await Comparison("blocks of Async, none awaited, each", .gathered(1000)) {
+    // A bare block of a queue is 0.4 of what the published code takes, so 1.25 of that is half.
+    let unawaited = await Comparison("blocks of Async, none awaited, each", .gathered(1000)) {
         let remaining = Remaining(count)
         return Cost.of(count) {
             for value in 0..<count {
@@ -46,14 +47,16 @@ func measureQueues() async -> [Row] {
             }
             remaining.wait()
         }
-    }.rows(to: .queue, nanoseconds: 1058 / 2, allocations: 9 / 2)
+    }
+    rows += [unawaited.row(to: .queue, ratio: 1.25), unawaited.row(to: .queue, allocations: 9 / 2)]
     let serial = DispatchQueue(label: "bench.async")
-    rows += await Comparison("blocks of Async on a serial queue, none awaited, each", .gathered(1000)) {
+    let ordered = await Comparison("blocks of Async on a serial queue, none awaited, each", .gathered(1000)) {
         Cost.of(count) {
             for value in 0..<count { Async.custom(queue: serial) { keep(value) } }
             serial.sync {}
         }
-    }.rows(to: .queue, nanoseconds: 1280 / 2, allocations: 8 / 2)
+    }
+    rows += [ordered.row(to: .queue, ratio: 1.5), ordered.row(to: .queue, allocations: 8 / 2)]
     return rows
 }
 
