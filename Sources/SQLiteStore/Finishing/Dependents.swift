@@ -94,27 +94,60 @@ extension Writer {
         _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) {
         settling.nameOf.bind(1, parent.rawValue)
-        let name = try settling.nameOf.step() ? settling.nameOf.string(0) : ""
+        let isKnown = try settling.nameOf.step()
+        let parent = Culprit(job: parent, name: isKnown ? settling.nameOf.string(0) : "", outcome: outcome)
+        var first = parent
+        // A skipped parent names the job that began it.
+        if isKnown, outcome == .skipped, let job = settling.nameOf.optionalInteger(1),
+            let outcome = Outcome(name: settling.nameOf.string(3))
+        {
+            first = Culprit(job: JobID(job), name: settling.nameOf.string(2), outcome: outcome)
+        }
         settling.nameOf.reset()
-        try recordResult(job, attempt: 0, .skipped, .dependency(parent, name: name, outcome), now: now)
+        try recordResult(job, attempt: 0, .skipped, .dependency(parent, first: first), now: now)
     }
 }
 
 private let finishedCondition = Int64(DependencyCondition.finished.rawValue)
 
+/// A job because of which others were skipped.
+private struct Culprit {
+    var job: JobID
+    var name: String
+    var outcome: Outcome
+
+    var verb: String {
+        switch outcome {
+        case .cancelled: "was cancelled"
+        case .skipped: "was skipped"
+        default: "failed"
+        }
+    }
+
+    var json: JSONText {
+        var object = JSONObject()
+        object["job"] = JSONText(trusted: Array("\(job)".utf8))
+        object["name"] = JSONText(string: name)
+        object["outcome"] = JSONText(string: outcome.name)
+        return object.text
+    }
+}
+
 extension JobFailure {
-    static func dependency(_ job: JobID, name: String, _ outcome: Outcome) -> JobFailure {
-        let (code, verb) =
-            switch outcome {
-            case .cancelled: (Code.dependencyCancelled, "was cancelled")
-            case .skipped: (Code.dependencySkipped, "was skipped")
-            default: (Code.dependencyFailed, "failed")
+    /// - Parameter first: The job that began it: the dependency itself, unless that was skipped because of another job.
+    fileprivate static func dependency(_ dependency: Culprit, first: Culprit) -> JobFailure {
+        let code =
+            switch dependency.outcome {
+            case .cancelled: Code.dependencyCancelled
+            case .skipped: Code.dependencySkipped
+            default: Code.dependencyFailed
             }
+        let cause = first.job == dependency.job ? "" : ", because job \(first.job) (\(first.name)) \(first.verb)"
         return JobFailure(
             code: code,
             message:
-                "Its dependency, job \(job) (\(name)), \(verb). See why with \"halyard show \(job)\"; then retry that job."
-        )
+                "Its dependency, job \(dependency.job) (\(dependency.name)), \(dependency.verb)\(cause). See why with \"halyard show \(first.job)\"; run them again with \"halyard retry --dependents \(first.job)\".",
+            detail: first.json)
     }
 }
 
@@ -156,10 +189,13 @@ struct SettleStatements: ~Copyable {
         AND    state = 0
         """
     static let nameOfSQL: StaticString = """
-        SELECT coalesce(job.node, definition.name)
-        FROM   job
-        JOIN   definition ON definition.id = job.definition_id
-        WHERE  job.id = :job
+        SELECT    coalesce(job.node, definition.name),
+                  json_extract(result.detail, '$.job'), json_extract(result.detail, '$.name'),
+                  json_extract(result.detail, '$.outcome')
+        FROM      job
+        JOIN      definition ON definition.id = job.definition_id
+        LEFT JOIN result ON result.job_id = job.id AND result.outcome = 7
+        WHERE     job.id = :job
         """
 
     let dependents: Statement
