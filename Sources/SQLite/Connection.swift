@@ -6,6 +6,8 @@ import CSQLite
 public final class Connection {
     public enum Access: Sendable {
         case readOnly
+        /// Reads a file that nothing writes to meanwhile, without a lock, a log or any other file.
+        case readOnlyAlone
         case readWrite
         case readWriteCreate
     }
@@ -22,12 +24,14 @@ public final class Connection {
         let flags =
             switch access {
             case .readOnly: SQLITE_OPEN_READONLY
+            case .readOnlyAlone: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             case .readWrite: SQLITE_OPEN_READWRITE
             case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
         var opened: OpaquePointer?
         // NOMUTEX: no lock inside SQLite, since one thread at a time uses a connection.
-        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let name = access == .readOnlyAlone ? Self.aloneURI(of: path) : path
+        let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let opened else {
             let error = SQLiteError(
                 code: code, message: opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory")
@@ -37,6 +41,17 @@ public final class Connection {
         handle = opened
         walPagesCell = .allocate(capacity: 1)
         walPagesCell.initialize(to: 0)
+    }
+
+    private static func aloneURI(of path: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        let escaped = path.utf8.map { byte -> String in
+            let isPlain =
+                byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "?")
+                && byte != UInt8(ascii: "#")
+            return isPlain ? String(UnicodeScalar(byte)) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+        }
+        return "file:" + escaped.joined() + "?immutable=1"
     }
 
     deinit {

@@ -115,13 +115,14 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
-    /// Checks only the beginning of the database; the start checks the rest.
+    /// Checks the database as the start does, as far as nothing has to be changed for it.
     private mutating func lookAtDatabase(_ path: String) {
         do throws(StoreOpenError) {
-            try SQLiteJobStore.checkHeader(ofDatabaseAt: path)
+            try SQLiteJobStore.check(databaseAt: path)
         } catch {
             switch error {
-            case .missingFile: return
+            // Surroundings are looked at below.
+            case .missingFile, .missingDirectory: return
             case .unreadableFile:
                 // Else the folder is told.
                 guard access(folder(of: path), X_OK) == 0 else { return }
@@ -137,8 +138,13 @@ struct ConfigurationObstacles: Sendable, Hashable {
         guard errno == ENOENT else {
             return add(key, "nothing can be made in \(parent)", errno, remedy: "name another path")
         }
-        if path != usual {
+        if path == usual { return }
+        if isMadeByServiceManager(parent) {
             doubts.append("\(key): there is no folder \(parent); make it, or let the service manager make it")
+        } else if key == "database" {
+            add(key, StoreOpenError.missingDirectory(path: parent))
+        } else {
+            errors.append("\(key): there is no folder \(parent). Create it, or set another path for the \(key).")
         }
     }
 }
@@ -149,6 +155,13 @@ func mayPass(_ code: Int32) -> Bool {
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EILSEQ, EFBIG: false
     default: true
     }
+}
+
+/// Whether a service's `StateDirectory=` or `RuntimeDirectory=` may create the folder.
+private func isMadeByServiceManager(_ folder: String) -> Bool {
+    let home = getenv("HOME").map { String(cString: $0) + "/.local/state" }
+    let state = getenv("XDG_STATE_HOME").map { String(cString: $0) }
+    return (["/var/lib", "/run"] + [home, state].compactMap(\.self)).contains { folder.hasPrefix($0 + "/") }
 }
 
 /// Returns the number of a group, or nil if there is none of that name.

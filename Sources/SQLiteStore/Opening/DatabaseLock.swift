@@ -46,6 +46,17 @@ public final class DatabaseLock: Sendable {
     /// - Parameter blocking: Whether to hold this thread until the lock is free.
     static func take(forDatabaseAt path: String, blocking: Bool) throws(StoreOpenError) -> DatabaseLock {
         let location = try DatabaseLocation(path)
+        // Another program's file gets no lock file next to it.
+        if access(location.lockPath, F_OK) != 0 {
+            do throws(StoreOpenError) {
+                try SQLiteJobStore.checkHeader(ofDatabaseAt: location.path)
+            } catch {
+                switch error {
+                case .foreignDatabase, .notADatabase, .notARegularFile, .emptyFile: throw error
+                default: break  // Opening the database says more.
+                }
+            }
+        }
         let descriptor = Glibc.open(location.lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             let code = errno

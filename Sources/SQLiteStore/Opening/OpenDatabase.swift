@@ -26,7 +26,7 @@ extension DatabaseLocation {
         return 0
     }
 
-    private var hasLog: Bool {
+    var hasLog: Bool {
         var status = stat()
         return stat(path + "-wal", &status) == 0 && status.st_size > 0
     }
@@ -89,7 +89,7 @@ extension DatabaseLocation {
 
     /// Hints that the kernel should drop the file's cached pages. The descriptor stays open, since closing it would
     /// drop the locks of this process's other connections; a process does this at most once or twice.
-    private func forgetCache(of file: String) {
+    func forgetCache(of file: String) {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         if descriptor >= 0 { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
     }
@@ -108,7 +108,7 @@ extension DatabaseLocation {
     }
 
     /// SQLite would replay a log that another database left into the new one.
-    private func refuseStrayLog() throws(StoreOpenError) {
+    func refuseStrayLog() throws(StoreOpenError) {
         for log in [path + "-wal", path + "-journal"] {
             var status = stat()
             if stat(log, &status) == 0, status.st_size > 0 { throw .strayLog(path: log) }
