@@ -26,7 +26,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     var meaning: String {
         switch self {
         case .success: "Done; every job waited for succeeded."
-        case .jobFailed: "A job failed (wait, result, enqueue --wait)."
+        case .jobFailed: "A job failed (wait, watch, result, and each verb with --wait)."
         case .jobCancelled: "A job was cancelled."
         case .jobSkipped: "A job was skipped, because a dependency did not meet its condition."
         case .jobOpen: "A job is still open (the time ran out, or result was asked too early)."
@@ -67,7 +67,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
                 .keyReused, .tooLarge, .unmetDependency:
                 .data
             case .unknownDefinition, .unknownQueue, .notFound: .noInput
-            case .invalidDefinitions: .configuration
+            case .invalidDefinitions, .invalidConfiguration: .configuration
             case .conflict, .unavailable: .temporary
             case .unknownOutcome, .storage: .inputOutput
             case .noDaemon: .unavailable

@@ -23,6 +23,8 @@ enum WaitText {
         case .queuePaused(let queue): "queue \(queue) is paused; go on with: halyard queues resume \(queue)"
         case .queueLimit(let queue, let running, let limit):
             "queue \(queue) runs \(AmountText.count(running, "job")) of at most \(limit); change it with: halyard queues set \(queue) --limit N"
+        case .slots(let running, let limit):
+            "the daemon runs \(AmountText.count(running, "job")) of at most \(limit) in all queues together; change it with slots in its configuration"
         case .turn(let queue, let ready):
             ready == 0
                 ? "starts as soon as the daemon comes to it"

@@ -13,13 +13,7 @@ extension Halyard {
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .reading, in: surroundings) { session in
                 try session.requireDaemon("Reloading")
-                do throws(ControlProblem) {
-                    try await session.control.reload()
-                } catch {
-                    // The request is empty; what is wrong is the configuration.
-                    let exit = error.code == .invalidRequest ? .configuration : ExitCode(error.code)
-                    throw CommandFailure(exit, error.message, details: error.details)
-                }
+                try await session.control.reload()
                 if common.json {
                     var answer = JSONObject()
                     answer["reloaded"] = JSONText(boolean: true)

@@ -42,6 +42,7 @@ extension ControlProblem.Code {
         case .unknownQueue: "There is no such queue"
         case .notFound: "There is no such thing"
         case .invalidDefinitions: "The definitions are wrong"
+        case .invalidConfiguration: "The configuration is wrong"
         case .keyReused: "The key belongs to another request"
         case .conflict: "The present state does not allow it"
         case .inUse: "Something else names it"

@@ -29,6 +29,7 @@ extension WaitExplanation.Reason: WireObjectValue {
             self = .queueLimit(
                 queue: try fields.required("queue"), running: try fields.required("running"),
                 limit: try fields.required("limit"))
+        case "slots": self = .slots(running: try fields.required("running"), limit: try fields.required("limit"))
         case "turn": self = .turn(queue: try fields.required("queue"), ready: try fields.required("ready"))
         case "trial": self = .trial(of: try fields.required("jobs"), until: try fields.required("until"))
         case "no_daemon": self = .noDaemon
@@ -61,6 +62,10 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .queueLimit(let queue, let running, let limit):
             object.add("type", "queue_limit")
             object.add("queue", queue)
+            object.add("running", running)
+            object.add("limit", limit)
+        case .slots(let running, let limit):
+            object.add("type", "slots")
             object.add("running", running)
             object.add("limit", limit)
         case .turn(let queue, let ready):

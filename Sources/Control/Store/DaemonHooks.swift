@@ -10,12 +10,29 @@ public struct DaemonHooks: Sendable {
         public var pid: Int32
         public var startedAt: Timestamp
         public var problems: [String]
+        /// Nil until the daemon runs jobs.
+        public var slots: Slots?
 
-        public init(state: StatusReport.State, pid: Int32, startedAt: Timestamp, problems: [String] = []) {
+        public init(
+            state: StatusReport.State, pid: Int32, startedAt: Timestamp, problems: [String] = [], slots: Slots? = nil
+        ) {
             self.state = state
             self.pid = pid
             self.startedAt = startedAt
             self.problems = problems
+            self.slots = slots
+        }
+    }
+
+    /// The limit of all queues together.
+    public struct Slots: Sendable, Hashable {
+        /// The number of running attempts, including those that were given up and have not returned.
+        public var used: Int
+        public var limit: Int
+
+        public init(used: Int, limit: Int) {
+            self.used = used
+            self.limit = limit
         }
     }
 

@@ -31,7 +31,7 @@ extension StoreControl {
             }
         }
         if let queue = try await store.queues().first(where: { $0.settings.name == job.queue }) {
-            reasons += Self.reasons(job, queue)
+            reasons += Self.reasons(job, queue, await daemon?.condition().slots)
         }
         if job.state == .ready { reasons += try await trial(of: job) }
         if daemon == nil { reasons.append(.noDaemon) }
@@ -65,14 +65,20 @@ extension StoreControl {
 
     static let maxNamedDependencies = 100
 
-    private static func reasons(_ job: JobRecord, _ queue: QueueRecord) -> [WaitExplanation.Reason] {
+    private static func reasons(
+        _ job: JobRecord, _ queue: QueueRecord, _ slots: DaemonHooks.Slots?
+    ) -> [WaitExplanation.Reason] {
         let name = queue.settings.name
         if queue.pausedAt != nil { return [.queuePaused(queue: name)] }
         guard job.state == .ready else { return [] }
+        var reasons: [WaitExplanation.Reason] = []
         let running = queue.counts[.running]
         if running >= queue.settings.limit {
-            return [.queueLimit(queue: name, running: running, limit: queue.settings.limit)]
+            reasons.append(.queueLimit(queue: name, running: running, limit: queue.settings.limit))
         }
-        return [.turn(queue: name, ready: queue.counts[.ready] - 1)]
+        if let slots, slots.used >= slots.limit {
+            reasons.append(.slots(running: slots.used, limit: slots.limit))
+        }
+        return reasons.isEmpty ? [.turn(queue: name, ready: queue.counts[.ready] - 1)] : reasons
     }
 }

@@ -50,7 +50,7 @@ extension ControlProblem {
         }
     }
 
-    static func noJob(_ id: JobID) -> ControlProblem {
+    package static func noJob(_ id: JobID) -> ControlProblem {
         ControlProblem(
             .notFound, "There is no job \(id); it may have been pruned. \"halyard list\" shows what there is.")
     }

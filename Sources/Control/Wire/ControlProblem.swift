@@ -16,6 +16,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case unknownQueue = "unknown-queue"
         case notFound = "not-found"
         case invalidDefinitions = "invalid-definitions"
+        /// The daemon's configuration; the message says what is wrong with it.
+        case invalidConfiguration = "invalid-configuration"
         /// The key was used for another request.
         case keyReused = "key-reused"
         /// The job's state does not allow it.
@@ -55,7 +57,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,
             .unknownQueue,
             .notFound,
-            .invalidDefinitions, .keyReused, .conflict, .inUse, .unmetDependency, .tooLarge:
+            .invalidDefinitions, .invalidConfiguration, .keyReused, .conflict, .inUse, .unmetDependency, .tooLarge:
             true
         case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
         }
@@ -70,7 +72,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .methodNotAllowed: 405
         case .conflict, .inUse, .unmetDependency: 409
         case .tooLarge: 413
-        case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .keyReused: 422
+        case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .invalidConfiguration, .keyReused:
+            422
         case .internal, .storage, .unknownOutcome: 500
         case .unavailable, .noDaemon: 503
         }

@@ -53,6 +53,8 @@ public struct WaitExplanation: Sendable, Hashable {
         case retry(until: Timestamp, afterCode: String)
         case queuePaused(queue: String)
         case queueLimit(queue: String, running: Int64, limit: Int)
+        /// The daemon runs as many jobs as it may in all queues together, its `slots`.
+        case slots(running: Int, limit: Int)
         /// The job waits for its turn: at most `ready` other ready jobs of the queue are before it.
         case turn(queue: String, ready: Int64)
         /// These jobs run apart from all others until then, since they were running in several crashes. Others, the job in

@@ -65,20 +65,22 @@ actor Reloader {
             next = try DaemonConfiguration.load(sources)
         } catch {
             throw ControlProblem(
-                .invalidRequest, "The configuration is refused; correct it, then reload again.", details: error.problems
+                .invalidConfiguration, "The configuration is refused; correct it, then reload again.",
+                details: error.problems
             )
         }
         let old = live.value
         let fixed = Setting.all.filter { !$0.isLive && !$0.isSame(old, next) }.map(\.key)
         guard fixed.isEmpty else {
             throw ControlProblem(
-                .invalidRequest,
+                .invalidConfiguration,
                 "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or set it back.")
         }
         let obstacles = ConfigurationObstacles(next, for: .reload).errors
         guard obstacles.isEmpty else {
             throw ControlProblem(
-                .invalidRequest, "The configuration is refused; correct it, then reload again.", details: obstacles)
+                .invalidConfiguration, "The configuration is refused; correct it, then reload again.",
+                details: obstacles)
         }
         return next
     }

@@ -27,7 +27,8 @@ import Testing
         let reasons: [WaitExplanation.Reason] = [
             .dependency(Samples.detail.dependencies[1]), .time(until: now + .seconds(3600)),
             .retry(until: now + .seconds(30), afterCode: "http_status"), .queuePaused(queue: "slow"),
-            .queueLimit(queue: "slow", running: 1, limit: 1), .turn(queue: "default", ready: 1200),
+            .queueLimit(queue: "slow", running: 1, limit: 1), .slots(running: 256, limit: 256),
+            .turn(queue: "default", ready: 1200),
             .trial(of: [JobID(4)], until: now + .seconds(30)),
             .trial(of: [JobID(4), JobID(5)], until: now + .seconds(30)),
             .trial(of: [JobID(41)], until: now + .seconds(30)), .noDaemon,

@@ -102,7 +102,8 @@ enum Samples {
     static let reasons: [WaitExplanation.Reason] = [
         .dependency(neighbour), .moreDependencies(3), .time(until: moment),
         .retry(until: moment, afterCode: "http_status"),
-        .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .turn(queue: "net", ready: 9),
+        .queuePaused(queue: "net"), .queueLimit(queue: "net", running: 4, limit: 4), .slots(running: 8, limit: 8),
+        .turn(queue: "net", ready: 9),
         .trial(of: [JobID(3), JobID(4)], until: moment), .noDaemon, .running(attempt: 2, since: moment),
         .final(.skipped, JobFailure(code: "dependency_failed", message: "It failed.")),
         .final(.succeeded, nil), .unmet(neighbour, nil),
