@@ -46,6 +46,14 @@ public final class SocketControl: JobControl {
     /// A daemon that restarts may close the connection before it answers. A repeatable call is then sent again; if
     /// systemd holds the socket open, it waits for the next daemon.
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
+        let head = call.head
+        let size = head.uri.utf8.count
+        guard size <= Call.maxAddressBytes else {
+            throw ControlProblem(
+                .tooLarge,
+                "The names and values of the request have \(size) bytes; at most \(Call.maxAddressBytes) fit. Shorten them."
+            )
+        }
         let giveUpAt = NIODeadline.now() + TimeAmount(timeout + call.extraTime)
         var lost = 0
         var loss: (any Error)?
@@ -61,7 +69,7 @@ public final class SocketControl: JobControl {
             }
             let deadline = connection.setDeadline(at: giveUpAt)
             defer { deadline.cancel() }
-            connection.send(call.head, body: call.body)
+            connection.send(head, body: call.body)
             do {
                 return try await readAnswer(on: connection)
             } catch {

@@ -14,6 +14,8 @@ struct Halyard: ParsableCommand {
             and shapes stay as they are from release to release. With --json an error is an RFC 9457 problem, one line of \
             JSON on standard error; other lines there begin with "halyard: ".
 
+            A script that completes words for bash, zsh or fish: halyard --generate-completion-script SHELL
+
             EXIT CODES
             \(ExitCode.table)
             """,

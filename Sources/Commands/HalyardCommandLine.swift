@@ -32,7 +32,8 @@ public enum HalyardCommandLine {
             return try tell(error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
-        // What the parser brings along: help, and a bare `halyard`.
+        // What the parser brings along: help, and a bare `halyard`. It finds the `h` of help in `-photo.jpg`, too.
+        if !UnknownWord.asksForHelp(arguments), let failure = UnknownWord.option(in: arguments) { throw failure }
         do {
             var command = command
             try command.run()
@@ -49,7 +50,7 @@ public enum HalyardCommandLine {
             if asJSON { throw CommandFailure(.usage, Halyard.message(for: error)) }
             // Lines are ours; what was typed stands within them.
             for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
-                try surroundings.errors.line(StyledText(line))
+                try surroundings.errors.line(StyledText(String(line).withShortWords))
             }
             try surroundings.errors.flush()
             return .usage
@@ -72,8 +73,8 @@ public enum HalyardCommandLine {
             if asJSON, !failure.message.isEmpty {
                 try surroundings.errors.json(failure.problem.json)
             } else if !failure.message.isEmpty {
-                try surroundings.errors.line("\("halyard:", .red) \(failure.message)")
-                for detail in failure.details { try surroundings.errors.line("  \(detail)") }
+                try surroundings.errors.line("\("halyard:", .red) \(failure.message.withShortWords)")
+                for detail in failure.details { try surroundings.errors.line("  \(detail.withShortWords)") }
             }
             try surroundings.errors.flush()
         } catch {

@@ -290,6 +290,21 @@ import Testing
         }
     }
 
+    @Test func aVeryLongNameIsRefusedBeforeItIsSent() async throws {
+        try await TestServer.with { server in
+            let name = String(repeating: "a", count: 100_000)
+            let verbs: [@Sendable () async throws -> Void] = [
+                { try await server.client.removeQueue(name) }, { try await server.client.removeDefinition(name) },
+                { try await server.client.removeSchedule(name) },
+                { _ = try await server.client.retry(JobID(1), dependents: false, key: name) },
+            ]
+            for verb in verbs {
+                let problem = await #expect(throws: ControlProblem.self) { try await verb() }
+                #expect(problem?.code == .tooLarge)
+            }
+        }
+    }
+
     /// Who follows a job looks there when the daemon has gone.
     @Test func everyAnswerNamesTheDatabase() async throws {
         try await TestServer.with { server in

@@ -44,6 +44,16 @@ import Testing
         ["result", "graph:3"], ["enqueue", "a", "--after", "graph:3"], ["why", "x"],
         ["upload", "a", "--to", "https://h/", "--set", "file=b"],
         ["upload", "a", "--to", "https://h/", "--set", "to=https://g/"],
+        // An h in a mistyped word is no request for help.
+        ["enqueue", "upload", "-photo.jpg"], ["upload", "-photo.jpg", "--to", "https://h/"],
+        ["enqueue", "upload", "--input", "-photo.jpg"], ["enqueue", "upload", "-foto.jpg"],
+        ["definitions", "apply", "-h.yaml"], ["list", "-ha"], ["show", "-5h"], ["queues", "-hs"], ["prune", "-yh"],
+        ["-photo"],
+        ["show", "abc"], ["cancel", "abc"], ["wait", "graph:abc"], ["watch", "abc"], ["graph", "abc"],
+        ["list", "--graph", "abc"], ["list", "--limit", "abc"], ["enqueue", "a", "--priority", "hgih"],
+        ["queues", "set", "", "--limit", "3"], ["queues", "pause", ""], ["definitions", "show", ""],
+        ["schedules", "run", ""], ["enqueue", ""], ["list", "--queue", ""],
+        ["enqueue", "--lines", "-", "--key", "k"],
     ])
     func aWrongLineIsAUsageErrorWithItsRemedy(arguments: [String]) async throws {
         let output = Capture()
@@ -53,6 +63,35 @@ import Testing
         #expect(output.text.isEmpty)
         let name = arguments.joined(separator: "-").filter { $0.isASCII && ($0.isLetter || $0 == "-") }
         try Golden.expect(errors.text, "usage/\(name).txt")
+    }
+
+    @Test(arguments: [
+        ["list", "-h"], ["list", "--help"], ["list", "-help"], ["help", "list"], ["list", "--bogus", "-h"], ["--help"],
+        [],
+    ])
+    func helpThatIsAskedForIsData(arguments: [String]) async {
+        let output = Capture()
+        let code = await HalyardCommandLine.run(arguments, in: .captured(output: output, errors: Capture()))
+        #expect(code == .success)
+        #expect(output.text.hasPrefix("OVERVIEW: "))
+    }
+
+    /// A name that nothing can have is refused before anything is sent, and is not repeated whole.
+    @Test(arguments: [
+        ["enqueue"], ["enqueue", "unfurl", "--queue"], ["show"], ["queues", "pause"],
+        ["queues", "set", "--limit", "2"],
+        ["queues", "set", "--create"], ["queues", "remove"], ["definitions", "show"], ["definitions", "remove"],
+        ["schedules", "show"], ["schedules", "pause"], ["schedules", "run"], ["schedules", "remove"],
+        ["list", "--queue"], ["list", "--kind"], ["list", "--definition"], ["list", "--graph"], ["result"], ["graph"],
+        ["prune", "--older-than"], ["enqueue", "unfurl", "--at"],
+    ])
+    func aVeryLongNameIsAUsageError(arguments: [String]) async {
+        let errors = Capture()
+        let name = String(repeating: "a", count: 100_000)
+        let code = await HalyardCommandLine.run(
+            arguments + [name], in: .captured(output: Capture(), errors: errors))
+        #expect(code == .usage)
+        #expect(errors.text.utf8.count < 2000)
     }
 
     @Test func theVersionIsData() async {

@@ -18,6 +18,9 @@ struct Call: Sendable {
     /// The time that the daemon may take in addition to the usual limit.
     var extraTime = Duration.zero
 
+    /// The longest path with its query. The daemon's HTTP parser refuses a head of more than 80 KiB without a reason.
+    static let maxAddressBytes = 64 << 10
+
     init(_ method: HTTPMethod, _ segments: String...) {
         self.method = method
         path = "/v1" + segments.map { "/" + percentEncoded($0) }.joined()

@@ -20,12 +20,17 @@ extension JobID {
     }
 }
 
-extension GraphID: ExpressibleByArgument {
+extension GraphID {
     /// `7` or `graph:7`.
-    public init?(argument: String) {
+    init?(argument: String) {
         let digits = argument.hasPrefix("graph:") ? argument.dropFirst(6) : argument[...]
         guard let number = Int64(digits), number > 0 else { return nil }
         self.init(number)
+    }
+
+    @Sendable static func read(_ text: String) throws -> GraphID {
+        if let id = GraphID(argument: text) { return id }
+        throw UnreadableArgument(description: "give a graph's number, such as 7")
     }
 }
 
@@ -100,7 +105,7 @@ struct AfterArgument: Hashable {
 }
 
 /// A job (`41`) or a whole graph (`graph:7`).
-enum WorkArgument: ExpressibleByArgument, Hashable {
+enum WorkArgument: Hashable {
     case job(JobID)
     case graph(GraphID)
 
@@ -112,6 +117,11 @@ enum WorkArgument: ExpressibleByArgument, Hashable {
             guard let id = JobID(argument: argument) else { return nil }
             self = .job(id)
         }
+    }
+
+    @Sendable static func read(_ text: String) throws -> WorkArgument {
+        if let work = WorkArgument(argument: text) { return work }
+        throw UnreadableArgument(description: "give a job's number, such as 41, or a graph's as graph:7")
     }
 
     /// As it is typed.

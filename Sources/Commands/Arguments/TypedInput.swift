@@ -5,6 +5,8 @@ struct TypedInput {
     private let base: JSONObject?
     private var positional: [String] = []
     private var named: [(name: String, value: String)] = []
+    /// Arguments that are read as `field=value`.
+    private var pairs: [String: String] = [:]
 
     /// - Parameters:
     ///   - assignments: From `--set field=value`.
@@ -20,6 +22,7 @@ struct TypedInput {
         for text in arguments {
             if let pair = Self.split(text), Self.isName(pair.name) {
                 named.append(pair)
+                pairs[pair.name] = text
             } else {
                 positional.append(text)
             }
@@ -47,9 +50,13 @@ struct TypedInput {
 
     private func failure(_ problem: RequestProblem, _ name: String) -> CommandFailure {
         switch problem {
-        case .unknownDefinition: CommandFailure(.noInput, problem, see: "halyard definitions list")
-        case .refusedDefinition: CommandFailure(.configuration, problem, see: "halyard definitions show \(name)")
-        default: CommandFailure(.data, problem, see: "halyard definitions show \(name)")
+        case .unknownDefinition: return CommandFailure(.noInput, problem, see: "halyard definitions list")
+        case .refusedDefinition: return CommandFailure(.configuration, problem, see: "halyard definitions show \(name)")
+        case .badInput(.unknownField(let field, _), _), .unknownParameter(let field, _, _):
+            var failure = CommandFailure(.data, problem, see: "halyard definitions show \(name)")
+            if let text = pairs[field] { failure.details.append("If \(text) is a file, write ./\(text)") }
+            return failure
+        default: return CommandFailure(.data, problem, see: "halyard definitions show \(name)")
         }
     }
 

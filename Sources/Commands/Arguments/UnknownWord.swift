@@ -19,18 +19,29 @@ enum UnknownWord {
             place.command = standard
             place.path += " " + standard._commandName
         }
-        guard place.command.configuration.subcommands.isEmpty else { return nil }
         let known = options(of: place.command)
         for word in place.rest {
             if word == "--" { return nil }
             let name = String(word.prefix { $0 != "=" })
             // "-" is standard input, and -5 a number.
-            guard name.hasPrefix("-"), name.dropFirst().first?.isNumber == false, !known.contains(name) else {
-                continue
-            }
-            return failure("option", name, nearest: known.filter { $0.hasPrefix("--") }, place.path)
+            guard name.hasPrefix("-"), name != "-", Double(name) == nil, !known.contains(name),
+                name != "--generate-completion-script"
+            else { continue }
+            return failure(
+                "option", name, nearest: known.filter { $0.hasPrefix("--") }, place.path,
+                hint: takesFiles(place.command)
+                    ? "A file of that name is ./\(word); other text that begins with a dash goes after --. " : "")
         }
         return nil
+    }
+
+    /// Whether help is asked for by a word of its own.
+    static func asksForHelp(_ arguments: [String]) -> Bool {
+        arguments.prefix { $0 != "--" }.contains { ["-h", "--help", "-help", "--help-hidden"].contains($0) }
+    }
+
+    private static func takesFiles(_ command: any ParsableCommand.Type) -> Bool {
+        command == Halyard.Enqueue.self || command == Halyard.Upload.self || command == Halyard.Definitions.Apply.self
     }
 
     /// What the words before the first option name.
@@ -63,12 +74,12 @@ enum UnknownWord {
     }
 
     private static func failure(
-        _ noun: String, _ word: String, nearest candidates: [String], _ path: String
+        _ noun: String, _ word: String, nearest candidates: [String], _ path: String, hint: String = ""
     ) -> CommandFailure {
         // A dash too few or too many is no letter.
         let bare = { (name: String) in String(name.drop { $0 == "-" }) }
         let nearest = NearestName.nearest(to: bare(word), among: candidates.map(bare))
-        let meant = candidates.first { bare($0) == nearest }.map { "Did you mean \($0)? " } ?? ""
+        let meant = candidates.first { bare($0) == nearest }.map { "Did you mean \($0)? " } ?? hint
         return CommandFailure(.usage, "There is no \(noun) \(word). \(meant)See: \(path) --help")
     }
 }

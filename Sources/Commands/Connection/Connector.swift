@@ -41,7 +41,8 @@ struct Connector {
             guard access(database, F_OK) == 0 || errno == EACCES else {
                 throw CommandFailure(
                     .unavailable,
-                    "\(noDaemon.message) There is no database at \(database) either; name it with --database.")
+                    "\(sentence(noDaemon.message)) There is no database at \(database) either; name it with --database."
+                )
             }
             do throws(StoreOpenError) {
                 let rest = giveUpAt - ContinuousClock.now

@@ -129,12 +129,14 @@ struct Session: Sendable {
     }
 
     /// For verbs that only a daemon can carry out.
-    func requireDaemon(_ what: String) throws {
+    ///
+    /// - Parameter promise: What holds all the same.
+    func requireDaemon(_ what: String, promise: String = "") throws {
         guard case .database(let offline) = place else { return }
         throw CommandFailure(
             .unavailable,
             offline.daemon.map { "\(what) needs the daemon; \($0)." }
-                ?? "\(what) needs the daemon, and none runs for \(offline.path). \(offline.start)")
+                ?? "\(what) needs the daemon, and none runs for \(offline.path).\(promise) \(offline.start)")
     }
 
     /// Tells who must know that the change waits in the database.

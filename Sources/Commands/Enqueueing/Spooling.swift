@@ -57,6 +57,7 @@ struct Spooling {
     func makeAbsolute(_ input: inout ResolvedInput?, mayComeLater: Bool = false) throws {
         guard var changed = input else { return }
         for file in changed.files where !file.path.hasPrefix(Self.prefix) && file.path != Self.standardInput {
+            try refuseFolder(file.path)
             if file.path.hasPrefix("/") {
                 // The daemon may see what this user may not, or what is mounted only for it.
                 if !mayComeLater, access(file.path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
@@ -91,6 +92,14 @@ struct Spooling {
             changed.object[file.field] = JSONText(string: name + ownName)
         }
         input = changed
+    }
+
+    private func refuseFolder(_ path: String) throws {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return }
+        var failure = InputFile.failure(EISDIR, path)
+        failure.message += " To send the files of a folder: halyard upload \(path) --to URL"
+        throw failure
     }
 
     /// A device or a pipe may have no end. Standard input is what its owner says it is.

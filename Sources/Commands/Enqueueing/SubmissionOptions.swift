@@ -4,7 +4,8 @@ import Jobs
 /// What every submission may say, whatever it enqueues.
 struct SubmissionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"), completion: .names(.queues))
+        help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"), completion: .names(.queues),
+        transform: NameArgument.read)
     var queue: String?
 
     @Option(help: ArgumentHelp("The priority, instead of the definition's.", valueName: "priority"))

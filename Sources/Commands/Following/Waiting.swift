@@ -49,7 +49,8 @@ struct Waiting: Sendable {
     /// Nothing will change, so that only what is final can be told.
     private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
         if let code = try await codeOfFinal(try await jobs(of: work)) { return code }
-        try session.requireDaemon("Waiting for an open job")
+        try session.requireDaemon(
+            "Waiting for an open job", promise: " What is enqueued stays stored, and runs when a daemon starts.")
         return .jobOpen
     }
 

@@ -20,7 +20,7 @@ final class InputFile: Sendable {
         var facts = stat()
         if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR {
             close(descriptor)
-            throw CommandFailure(.noInput, "\(path) is a directory. Name a file.")
+            throw Self.failure(EISDIR, path)
         }
     }
 
@@ -65,7 +65,8 @@ final class InputFile: Sendable {
         switch code {
         case ENOENT, ENOTDIR: CommandFailure(.noInput, "There is no file \(name). Check the name.")
         case EACCES, EPERM: CommandFailure(.permission, "\(name) may not be read. Check its mode and owner.")
-        case EISDIR: CommandFailure(.noInput, "\(name) is a directory. Name a file.")
+        case EISDIR: CommandFailure(.data, "\(name) is a folder, and a file is needed.")
+        case ENAMETOOLONG: CommandFailure(.noInput, "The name \(name) is too long for a file. Check it.")
         default:
             CommandFailure(.inputOutput, "\(name) cannot be read: \(String(cString: strerror(code))). Check the file.")
         }

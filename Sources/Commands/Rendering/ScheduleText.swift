@@ -36,7 +36,11 @@ enum ScheduleText {
         if let priority = schedule.priority { facts.append(("priority", "\(priority.name)")) }
         for expression in schedule.calendar { facts.append(("calendar", "\(expression.description)")) }
         facts.append(
-            ("missed", schedule.isPersistent ? "made up for once (persistent)" : "left out (not persistent)"))
+            (
+                "missed",
+                schedule.isPersistent
+                    ? "made up for once (persistent)" : "left out if more than a minute ago (not persistent)"
+            ))
         facts.append(
             ("overlap", schedule.overlap == .skip ? "a time is left out while the last is not final" : "allowed"))
         if let lastAt = record.lastAt { facts.append(("last time", local(lastAt, in: zone, now: now))) }

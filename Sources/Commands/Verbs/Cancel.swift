@@ -13,7 +13,8 @@ extension Halyard {
                 """)
 
         @Argument(
-            help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"), completion: .names(.openJobs))
+            help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"), completion: .names(.openJobs),
+            transform: WorkArgument.read)
         var work: [WorkArgument]
 
         @OptionGroup var common: CommonOptions
@@ -26,6 +27,9 @@ extension Halyard {
                 var answers: [CancelAnswer] = []
                 var failure: ControlProblem?
                 var goesOn = true
+                func fail(_ problem: ControlProblem) {
+                    if failure == nil { failure = problem } else { failure?.details.append(problem.message) }
+                }
                 for piece in work {
                     let given: [CancelAnswer]
                     switch piece {
@@ -37,15 +41,18 @@ extension Halyard {
                         do throws(ControlProblem) {
                             given = try await session.control.cancel(.graph(id))
                         } catch {
-                            if failure == nil { failure = error } else { failure?.details.append(error.message) }
+                            fail(error)
                             // A graph that is not there keeps none of the others.
                             goesOn = error.code == .notFound
                             continue
                         }
                     }
                     answers += given
+                    for answer in given where answer.result == .unknown { fail(.noJob(answer.job)) }
                     if common.json { continue }
-                    for answer in given { try surroundings.output.line(Self.line(answer)) }
+                    for answer in given {
+                        if let line = Self.line(answer) { try surroundings.output.line(line) }
+                    }
                     if given.isEmpty {
                         try surroundings.output.line("\(piece.name)  nothing to cancel: every job is final")
                     }
@@ -55,16 +62,17 @@ extension Halyard {
                     try session.noteWritten(in: surroundings)
                 }
                 if let failure { throw failure }
-                return answers.contains { $0.result == .unknown } ? .noInput : .success
+                return .success
             }
         }
 
-        private static func line(_ answer: CancelAnswer) -> StyledText {
+        /// Nil for a job that does not exist, which is a message.
+        private static func line(_ answer: CancelAnswer) -> StyledText? {
             switch answer.result {
             case .cancelled: "\(answer.job)  " + JobState.cancelled.text
             case .requested: "\(answer.job)  runs; asked to stop"
             case .alreadyFinal(let outcome): "\(answer.job)  was already " + outcome.state.text
-            case .unknown: "\(answer.job)  \("does not exist", .red)"
+            case .unknown: nil
             }
         }
     }

@@ -40,7 +40,7 @@ extension Halyard {
                 commandName: "show",
                 abstract: "Show a definition with its input fields, or a graph definition with its nodes.")
 
-            @Argument(help: "The name.", completion: .names(.definitions))
+            @Argument(help: "The name.", completion: .names(.definitions), transform: NameArgument.read)
             var name: String
 
             @OptionGroup var common: CommonOptions
@@ -115,7 +115,7 @@ extension Halyard {
                 commandName: "remove", abstract: "Remove definitions; jobs that were enqueued with them go on.",
                 discussion: Removal.promise)
 
-            @Argument(help: "The name.", completion: .names(.definitions))
+            @Argument(help: "The name.", completion: .names(.definitions), transform: NameArgument.read)
             var name: [String]
 
             @OptionGroup var common: CommonOptions

@@ -26,7 +26,7 @@ extension Halyard {
 
         @Argument(
             help: "A definition or a graph definition.",
-            completion: .names(.definitions))
+            completion: .names(.definitions), transform: NameArgument.read)
         var name: String?
 
         @Argument(help: "Input fields, in order or as field=value.", completion: .file())
@@ -92,9 +92,14 @@ extension Halyard {
             }
             let isAlone =
                 name == nil && assignments.isEmpty && input == nil && options.queue == nil && options.priority == nil
-                && after.isEmpty && at == nil && delay == nil && options.key == nil && !waiting.wait
+                && after.isEmpty && at == nil && delay == nil && options.key == nil
+            if waiting.wait {
+                throw ValidationError(
+                    "--wait does not go with --lines. Wait for the numbers that it prints: halyard wait NUMBER…")
+            }
             if !isAlone {
-                throw ValidationError("With --lines everything else stands in the lines. Give --lines alone.")
+                throw ValidationError(
+                    "With --lines, each line has its own name, input and settings. Give --lines alone.")
             }
         }
 
@@ -173,11 +178,33 @@ extension Halyard {
                 failure.details.append("Add --copy to have it copied.")
                 throw failure
             }
+            if case .refused(let problem) = answer, problem.code == .invalidInput, self.input == nil,
+                let usage = Self.usage(of: name, in: try await session.definitions(for: name))
+            {
+                var failure = CommandFailure(problem)
+                failure.details.append("Write: \(usage). See: halyard definitions show \(name)")
+                throw failure
+            }
             let receipt = try answer.tell(isJSON: common.json, in: surroundings)
             if !session.isDaemon, let file = input?.files.first {
                 try surroundings.note("the daemon will read \(file.path) itself, which must lie beneath its roots")
             }
             return receipt
+        }
+
+        /// The call with all fields up to the last that is required; nil where there is none.
+        private static func usage(of name: String, in set: DefinitionSet) -> String? {
+            let fields: [String]
+            if let graph = set.graphs.first(where: { $0.definition.name == name }) {
+                fields = graph.definition.parameters.map(\.name)
+            } else {
+                let kind = set.definitions.first { $0.definition.name == name }?.definition.kind
+                guard let all = set.kinds.first(where: { $0.name == kind })?.fields,
+                    let last = all.lastIndex(where: \.isRequired)
+                else { return nil }
+                fields = all[...last].map(\.name)
+            }
+            return (["halyard enqueue \(name)"] + fields.map { $0.uppercased() }).joined(separator: " ")
         }
     }
 }

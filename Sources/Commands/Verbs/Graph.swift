@@ -9,7 +9,9 @@ extension Halyard {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "graph", abstract: "Draw a graph of jobs, or list the graphs.")
 
-        @Argument(help: "The graph's number; without it, the newest graphs are listed.", completion: .names(.graphs))
+        @Argument(
+            help: "The graph's number; without it, the newest graphs are listed.", completion: .names(.graphs),
+            transform: GraphID.read)
         var graph: GraphID?
 
         @Option(help: ArgumentHelp("How to draw it.", valueName: "format"))
@@ -18,7 +20,8 @@ extension Halyard {
         @Option(help: ArgumentHelp("List at most so many graphs, 1 to 10000.", valueName: "count"))
         var limit = 50
 
-        @Option(help: ArgumentHelp("List only graphs older than this one.", valueName: "number"))
+        @Option(
+            help: ArgumentHelp("List only graphs older than this one.", valueName: "number"), transform: GraphID.read)
         var before: GraphID?
 
         @OptionGroup var common: CommonOptions

@@ -13,17 +13,22 @@ extension Halyard {
         @Flag(help: "Only jobs that are not final.")
         var open = false
 
-        @Option(help: ArgumentHelp("Only jobs of this queue.", valueName: "name"), completion: .names(.queues))
+        @Option(
+            help: ArgumentHelp("Only jobs of this queue.", valueName: "name"), completion: .names(.queues),
+            transform: NameArgument.read)
         var queue: String?
 
         @Option(
-            help: ArgumentHelp("Only jobs of this definition.", valueName: "name"), completion: .names(.definitions))
+            help: ArgumentHelp("Only jobs of this definition.", valueName: "name"), completion: .names(.definitions),
+            transform: NameArgument.read)
         var definition: String?
 
-        @Option(help: ArgumentHelp("Only jobs of this kind.", valueName: "name"))
+        @Option(help: ArgumentHelp("Only jobs of this kind.", valueName: "name"), transform: NameArgument.read)
         var kind: String?
 
-        @Option(help: ArgumentHelp("Only jobs of this graph.", valueName: "number"), completion: .names(.graphs))
+        @Option(
+            help: ArgumentHelp("Only jobs of this graph.", valueName: "number"), completion: .names(.graphs),
+            transform: GraphID.read)
         var graph: GraphID?
 
         @Option(

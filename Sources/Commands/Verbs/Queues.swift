@@ -33,7 +33,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "pause", abstract: "Start no more jobs of queues; what runs goes on.")
 
-            @Argument(help: "The queue's name.", completion: .names(.queues))
+            @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: [String]
 
             @OptionGroup var common: CommonOptions
@@ -47,7 +47,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "resume", abstract: "Start jobs of paused queues again.")
 
-            @Argument(help: "The queue's name.", completion: .names(.queues))
+            @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: [String]
 
             @OptionGroup var common: CommonOptions
@@ -65,7 +65,7 @@ extension Halyard {
                     definitions apply.
                     """)
 
-            @Argument(help: "The queue's name.", completion: .names(.queues))
+            @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: String
 
             @Option(help: ArgumentHelp("How many of its jobs may run at once, at least 1.", valueName: "count"))
@@ -107,7 +107,7 @@ extension Halyard {
                     default is always there. A job that an operation enqueues by code makes its queue again. \(Removal.promise)
                     """)
 
-            @Argument(help: "The queue's name.", completion: .names(.queues))
+            @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: [String]
 
             @OptionGroup var common: CommonOptions

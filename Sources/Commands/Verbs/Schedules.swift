@@ -10,6 +10,9 @@ extension Halyard {
             discussion: """
                 A schedule enqueues a definition or a graph definition by the calendar. It is written in a document: see \
                 halyard definitions apply. Expressions are those of systemd's OnCalendar=, see systemd.time(7).
+
+                A time that comes while no daemon runs is left out, unless the schedule is persistent (then all such times are \
+                made up for at once) or the daemon starts within a minute after it.
                 """,
             subcommands: [
                 List.self, Show.self, Next.self, Pause.self, Resume.self, Run.self, Remove.self,
@@ -39,7 +42,7 @@ extension Halyard {
                 commandName: "show", abstract: "Show a schedule with its next times.",
                 discussion: "Times are of this machine's zone, as the daemon's are.")
 
-            @Argument(help: "The schedule's name.", completion: .names(.schedules))
+            @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: String
 
             @OptionGroup var common: CommonOptions
@@ -130,7 +133,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "pause", abstract: "Fire schedules no more; what they enqueued goes on.")
 
-            @Argument(help: "The schedule's name.", completion: .names(.schedules))
+            @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: [String]
 
             @OptionGroup var common: CommonOptions
@@ -145,7 +148,7 @@ extension Halyard {
                 commandName: "resume", abstract: "Fire paused schedules again.",
                 discussion: "Times that came meanwhile are not made up for; halyard schedules run does that.")
 
-            @Argument(help: "The schedule's name.", completion: .names(.schedules))
+            @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: [String]
 
             @OptionGroup var common: CommonOptions
@@ -160,7 +163,7 @@ extension Halyard {
                 commandName: "run", abstract: "Enqueue now what a schedule would, paused or not.",
                 discussion: "Prints the jobs' numbers. The schedule's times stay as they are.")
 
-            @Argument(help: "The schedule's name.", completion: .names(.schedules))
+            @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: String
 
             @OptionGroup var waiting: WaitOptions
@@ -186,7 +189,7 @@ extension Halyard {
                 commandName: "remove", abstract: "Remove schedules; what they enqueued goes on.",
                 discussion: Removal.promise)
 
-            @Argument(help: "The schedule's name.", completion: .names(.schedules))
+            @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: [String]
 
             @OptionGroup var common: CommonOptions

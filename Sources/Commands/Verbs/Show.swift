@@ -10,7 +10,7 @@ extension Halyard {
         @Argument(
             help: ArgumentHelp(
                 "The job's number; graph:NUMBER is drawn, as halyard graph does it.", valueName: "job"),
-            completion: .names(.jobs))
+            completion: .names(.jobs), transform: WorkArgument.read)
         var work: WorkArgument
 
         @OptionGroup var common: CommonOptions

@@ -12,7 +12,8 @@ extension Halyard {
                 """)
 
         @Argument(
-            help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"), completion: .names(.openJobs))
+            help: ArgumentHelp("A job's number, or graph:NUMBER.", valueName: "job"), completion: .names(.openJobs),
+            transform: WorkArgument.read)
         var work: [WorkArgument]
 
         @Option(

@@ -12,8 +12,9 @@ extension Halyard {
                 """)
 
         @Argument(
-            help: ArgumentHelp("A job's number, graph:NUMBER, or all.", valueName: "job"), completion: .names(.openJobs)
-        )
+            help: ArgumentHelp("A job's number, graph:NUMBER, or all (the default).", valueName: "job"),
+            completion: .names(.openJobs),
+            transform: WatchArgument.read)
         var scope = WatchArgument.all
 
         @OptionGroup var follow: FollowOptions
@@ -32,7 +33,7 @@ extension Halyard {
 }
 
 /// What to watch: `41`, `graph:7`, `all`.
-enum WatchArgument: ExpressibleByArgument, Hashable {
+enum WatchArgument: Hashable, CustomStringConvertible {
     case work(WorkArgument)
     case all
 
@@ -45,7 +46,17 @@ enum WatchArgument: ExpressibleByArgument, Hashable {
         }
     }
 
-    var defaultValueDescription: String { "all" }
+    @Sendable static func read(_ text: String) throws -> WatchArgument {
+        if let scope = WatchArgument(argument: text) { return scope }
+        throw UnreadableArgument(description: "give a job's number, such as 41, a graph's as graph:7, or all")
+    }
+
+    var description: String {
+        switch self {
+        case .work(let work): work.name
+        case .all: "all"
+        }
+    }
 
     var scope: WatchScope {
         switch self {

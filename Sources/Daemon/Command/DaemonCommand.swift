@@ -100,6 +100,7 @@ public struct DaemonCommand: ParsableCommand {
             do {
                 command = try parse()
             } catch {
+                let error = mistypedOption(in: CommandLine.arguments.dropFirst()) ?? error
                 throw Self.failure(of: error, isActivated: spare.isOpen)
             }
             surroundings.runsOnce = command.once
@@ -141,6 +142,18 @@ public struct DaemonCommand: ParsableCommand {
         return DaemonFailure(
             .usage, "The command line of halyardd is wrong: \(message(for: error)). Correct ExecStart= of its unit.",
             errno: EINVAL)
+    }
+
+    /// The parser would take `-check-config` for several options of one letter, one of them `-h`, and print help.
+    private static func mistypedOption(in arguments: some Sequence<String>) -> (any Error)? {
+        let words = arguments.prefix { $0 != "--" }
+        guard let word = words.first(where: { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 }),
+            word != "-help"
+        else { return nil }
+        let names = ["config", "database", "socket", "set", "check-config", "once", "version"]
+        let nearest = NearestName.nearest(to: String(word.dropFirst().prefix { $0 != "=" }), among: names)
+        let meant = nearest.map { " Did you mean --\($0)?" } ?? ""
+        return ValidationError("There is no option \(word).\(meant) See: halyardd --help")
     }
 
     private func run(in surroundings: DaemonSurroundings, _ service: ServiceEnvironment) async throws {

@@ -1,0 +1,13 @@
+/// The name of a queue, a kind, a definition or a schedule. Whether it exists is for the daemon to say.
+enum NameArgument {
+    private static let maxBytes = 64
+
+    @Sendable static func read(_ text: String) throws -> String {
+        if text.isEmpty { throw UnreadableArgument(description: "it is empty; give a name") }
+        let count = text.utf8.count
+        guard count <= maxBytes else {
+            throw UnreadableArgument(description: "it has \(count) bytes; a name has at most \(maxBytes)")
+        }
+        return text
+    }
+}
