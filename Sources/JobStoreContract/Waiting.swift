@@ -58,6 +58,26 @@ extension Check {
                 try await source.end(bench.store)
             }
         },
+        Check("p8AClockThatIsSetBeforeTheCommitDoesNotDelayTheAlarm") { source in
+            for jump in jumps {
+                let bench = try await Workbench(source)
+                let recorder = Recorder(bench.store)
+                let blocking = try await bench.enqueue(bench.job())
+                let now = bench.now
+                bench.clock.set(by: jump)
+                let start = Submission.Start.after(.seconds(60))
+                for dependencies in [[], [NewDependency(on: .existing(blocking))]] {
+                    let job = NewJob(definition: bench.step, start: start, dependencies: dependencies)
+                    _ = try await bench.store.enqueue([NewGraph(isGraph: false, jobs: [job])], now: now)
+                }
+                let lease = try await bench.claimOne().lease
+                let end = AttemptEnd(lease: lease, ending: .succeeded(JSONText("1")))
+                _ = try await bench.store.exchange([end], claim: nil, now: now)
+                let dueAt = bench.now + .seconds(60)
+                try expectEqual(recorder.jobs.compactMap(\.dueAt), [dueAt, dueAt])
+                try await source.end(bench.store)
+            }
+        },
         Check("p8AWaitOfABlockedJobCountsFromItsEnqueue") { source in
             for jump in jumps {
                 let bench = try await Workbench(source)

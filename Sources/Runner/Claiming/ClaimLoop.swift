@@ -6,7 +6,8 @@ import Jobs
 /// - I1: At most one exchange is in flight. Ends and requests during an exchange wait for the next one (group commit).
 /// - I2: There are never more running attempts, including given up ones, than slots.
 /// - I3: Every claimed job has exactly one end, which is sent until the store has answered it.
-/// - I4: No exchange without a reason: an end to record, a slot with something that may be ready, or a proof asked for.
+/// - I4: No exchange without a reason: an end to record, a slot with something that may be ready, a clock that was set,
+///   or a proof asked for.
 /// - I5: A wake-up during an exchange counts for the next one; none is lost.
 /// - I6: Once draining, nothing is claimed or started.
 /// - I7: Only the first reason to stop an attempt counts, and the attempt is told once.
@@ -218,9 +219,8 @@ extension ClaimLoop {
 
     private mutating func wallAlarmRang(_ now: Timestamp) {
         // An early alarm means that the clock was set: the next exchange returns when the current waits end on the new
-        // clock. (P8)
-        guard let dueAt else { return }
-        if dueAt <= now { self.dueAt = nil }
+        // clock. So does one while nothing is due: an answer in flight counts with the clock before. (P8)
+        if let dueAt, dueAt <= now { self.dueAt = nil }
         mayClaim = true
     }
 

@@ -7,7 +7,8 @@ public protocol AlarmClock<Moment>: Sendable {
 
     /// Makes an alarm that is not set. It is silent once it is dropped.
     ///
-    /// - Parameter ring: Called on any thread; returns quickly.
+    /// - Parameter ring: Called on any thread; returns quickly. Called also whenever somebody sets the clock, whether or
+    ///   not the alarm is set.
     func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Moment>
 }
 

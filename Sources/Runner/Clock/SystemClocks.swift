@@ -12,7 +12,10 @@ public struct SystemWallClock: AlarmClock {
     }
 
     public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Timestamp> {
-        WallAlarm(timer: try KernelTimer(clock: CLOCK_REALTIME, ring: ring))
+        let timer = try KernelTimer(clock: CLOCK_REALTIME, ring: ring)
+        // The kernel reports that the clock was set only to timers that were set before.
+        timer.set(nil)
+        return WallAlarm(timer: timer)
     }
 
     private struct WallAlarm: Alarm {

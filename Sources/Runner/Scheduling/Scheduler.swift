@@ -117,8 +117,9 @@ public final class Scheduler: Sendable {
     private func alarmRang() {
         let now = clock.now
         state.withLock { state in
-            // Rung early, the clock was set. (S4)
-            if let armedAt = state.armedAt, now < armedAt { state.isStale = true }
+            // An early ring means that the clock was set (S4), as does a ring during a turn, before the alarm is set
+            // again: that turn may have planned with the clock before.
+            if state.armedAt.map({ now < $0 }) ?? true { state.isStale = true }
             state.armedAt = nil
         }
         ring.yield()

@@ -59,6 +59,13 @@ struct SteadyClock {
         now = max(now, row.origin + clock.sinceBoot.milliseconds)
     }
 
+    /// When a wait ends on the wall clock as it is now. The caller's time may be from before the clock was set.
+    func wallTime(ofWaitEnd end: Int64) -> Timestamp {
+        let wall = clock.wall
+        guard let row else { preconditionFailure("the clock was remembered before the first transaction") }
+        return wall + .milliseconds(end - row.origin - clock.sinceBoot.milliseconds)
+    }
+
     /// Updates the skew, so that the views show the end of a new wait on the caller's wall clock.
     mutating func notesWait(now wall: Timestamp) { adjustSkew(to: wall, tolerance: Self.rounding) }
 

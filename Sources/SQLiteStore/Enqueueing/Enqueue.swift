@@ -194,9 +194,9 @@ extension Writer {
         enqueueing.insertJob.bind(14, steadyMs)
         try enqueueing.insertJob.run()
         memory.count(queue: queue) { $0[start.state] += 1 }
+        let endsAt = start.state == .scheduled ? steadyMs.map { steady.wallTime(ofWaitEnd: $0) } ?? dueAt : nil
         note(
-            JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: start.state == .scheduled ? dueAt : nil,
-            cause: .accepted, input: job.input)
+            JobID(id), graph: graph, state: start.state, attempt: 0, dueAt: endsAt, cause: .accepted, input: job.input)
     }
 }
 

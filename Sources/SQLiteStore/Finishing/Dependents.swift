@@ -68,7 +68,7 @@ extension Writer {
         settling.unblock.bind(4, isDue ? steady.now : waitEnd)
         try settling.unblock.run()
         count(queue: queue, graph: graph, from: .blocked, to: state, now: now)
-        let endsAt = waitEnd.map { now + .milliseconds($0 - steady.now) } ?? dueAt
+        let endsAt = waitEnd.map { steady.wallTime(ofWaitEnd: $0) } ?? dueAt
         note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 

@@ -44,6 +44,25 @@ import Testing
         #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(-3600))) == "wall +60000, turn(claim 2)")
     }
 
+    /// P8: the answer in flight counts with the clock before, so the store is asked again.
+    @Test func clockSetBackDuringAnExchangeAsksAgain() {
+        var probe = LoopProbe()
+        _ = probe.loop.takeTurn()
+        #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(-3600))) == "-")
+        #expect(
+            probe.after(LoopProbe.exchange(nextDueAt: LoopProbe.wall + .seconds(3)))
+                == "wall +3000, turn(claim 2)")
+        #expect(
+            probe.after(LoopProbe.exchange(nextDueAt: LoopProbe.wall + .seconds(-3597))) == "wall +-3597000")
+    }
+
+    /// P8: a job whose wait was computed with the clock before may be accepted right after this.
+    @Test func clockSetBackWhileNothingIsDueAsksTheStore() {
+        var probe = LoopProbe()
+        probe.turn()
+        #expect(probe.after(.wallAlarm(LoopProbe.wall + .seconds(-3600))) == "turn(claim 2)")
+    }
+
     @Test func clockSetForwardClaimsWhatIsDue() {
         var probe = LoopProbe()
         probe.turn(nextDueAt: LoopProbe.wall + .seconds(60))

@@ -77,6 +77,23 @@ import Testing
         }
     }
 
+    /// The turn that runs meanwhile plans the next time with the clock before.
+    @Test func aClockThatIsSetBackDuringATurnFreezesNothing() async throws {
+        try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
+            try await bench.scheduling { turns in
+                let now = bench.minute(-1440)
+                bench.whilePlanning.withLock { $0 = { bench.clock.jump(to: now) } }
+                bench.clock.advance(to: bench.minute(1))
+                await turns.next()
+                await turns.next()
+                #expect(bench.clock.armed == [now + .seconds(60)])
+                bench.clock.advance(to: now + .seconds(60))
+                await turns.next()
+                try await bench.expectJobs(2)
+            }
+        }
+    }
+
     @Test func aClockThatIsSetBackAndCorrectedRepeatsNothing() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
             try await bench.scheduling { turns in
@@ -234,6 +251,8 @@ private func schedule(
 private final class Bench: Sendable {
     let harness: RunnerHarness
     let refusal = Mutex<String?>(nil)
+    /// Called once, in the middle of a turn.
+    let whilePlanning = Mutex<(@Sendable () -> Void)?>(nil)
     private let start: Timestamp
 
     var store: any JobStore { harness.store }
@@ -281,6 +300,7 @@ private final class Bench: Sendable {
             store: store, logger: Logger(label: "test") { [log] _ in log.handler() }, zone: .utc, clock: clock,
             onChange: { told.yield() }
         ) { [self] schedule throws(StoreError) in
+            if let happens = whilePlanning.withLock({ $0.take() }) { happens() }
             if let reason = refusal.withLock({ $0 }) { return .refused(reason) }
             guard let job = try? harness.job(schedule.definition) else { return .refused("no such definition") }
             return .enqueue(NewGraph(isGraph: false, jobs: [job]))
