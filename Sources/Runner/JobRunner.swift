@@ -150,7 +150,6 @@ public final class JobRunner: Sendable {
     private func turnUntilEnded() async throws {
         var definitions: [DefinitionID: PreparedDefinition] = [:]
         let now: @Sendable () -> Timestamp = { [wallClock] in wallClock.now }
-        var problem: StoreError?
         while await waitForTurn() {
             await beforeEachTurn?()
             guard let turn = core.withLock({ $0.loop.takeTurn() }) else { continue }
@@ -163,13 +162,9 @@ public final class JobRunner: Sendable {
                 }
                 answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
             } catch {
-                if error.isTransient { noteTrouble(error) }
-                problem = error
                 handle(.exchangeFailed(error))
                 continue
             }
-            if problem != nil { noteTrouble(nil) }
-            problem = nil
             var claimed: [RunningAttempt] = []
             claimed.reserveCapacity(answer.claimed.count)
             do throws(StoreError) {
@@ -193,7 +188,7 @@ public final class JobRunner: Sendable {
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// Logs once that writes fail, and once that they succeed again, whether a caller or the claim loop notices first.
+    /// Logs once that writes fail, and once that they succeed again, as the store reports it.
     private func noteTrouble(_ error: StoreError?) {
         let hasChanged = trouble.withLock { trouble in
             defer { trouble = error }

@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import SQLiteStore
+import Synchronization
 import Testing
 
 /// Tests on small or read-only file systems, which only root can mount.
@@ -66,6 +67,46 @@ import Testing
             Issue.record("expected a full disk")
             return
         }
+    }
+
+    @Test func aFullDiskIsReportedOnceAlthoughSmallCommitsStillFit() async throws {
+        let mount = try Mount(options: "size=12m")
+        let path = mount.path + "/halyard.db"
+        let options = StoreOptions(walBytes: 1 << 20, checkpointPages: 100, minimumFreeBytes: 1 << 20)
+        let now = Timestamp(milliseconds: 1)
+        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: path), options: options)
+        try await store.change(DefinitionChange(definitions: [Definition(name: "a", kind: "b")]), now: now)
+        let definition = try await store.definitions().definitions[0].id
+        let reports = Mutex<[StoreError?]>([])
+        let observation = store.observe { change in
+            if case .writing(let problem) = change { reports.withLock { $0.append(problem) } }
+        }
+        defer { observation.cancel() }
+        func isAccepted(bytes: Int) async throws -> Bool {
+            let input = JSONText(trusted: [34] + [UInt8](repeating: 120, count: bytes) + [34])
+            let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: definition, input: input)])
+            do throws(StoreError) {
+                _ = try await store.enqueue([graph], now: now)
+                return true
+            } catch {
+                try #require(error == .diskFull(path: path))
+                return false
+            }
+        }
+        let filler = URL(filePath: mount.path + "/filler")
+        try Data(count: 200_000).write(to: filler)
+        for bytes in [500_000, 1] { while try await isAccepted(bytes: bytes) {} }
+        // There is room for a few small jobs, and for no large one.
+        try FileManager.default.removeItem(at: filler)
+        for _ in 1...2 {
+            #expect(try await isAccepted(bytes: 1))
+            #expect(try await !isAccepted(bytes: 500_000))
+        }
+        #expect(reports.withLock(\.self) == [.diskFull(path: path)])
+        try mount.remount("size=64m")
+        #expect(try await isAccepted(bytes: 500_000))
+        #expect(reports.withLock(\.self) == [.diskFull(path: path), nil])
+        await store.close()
     }
 
     /// Whatever the error, what was acknowledged is there afterwards, and the database opens again.

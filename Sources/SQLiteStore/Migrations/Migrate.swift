@@ -30,8 +30,8 @@ extension Connection {
         }
         if case .diskFull = failure {
             throw .noRoomToMigrate(
-                path: path, found: found, needed: Migration.current, freeBytes: freeBytes(path: path) ?? 0,
-                neededBytes: needed)
+                path: path, found: found, needed: Migration.current,
+                freeBytes: DatabaseLocation.freeBytes(at: path) ?? 0, neededBytes: needed)
         }
         if let failure { throw failure }
     }
@@ -89,17 +89,9 @@ extension Connection {
     }
 
     private func checkRoom(atLeast needed: Int64, path: String, found: Int64) throws(StoreOpenError) {
-        guard let free = freeBytes(path: path), free < needed else { return }
+        guard let free = DatabaseLocation.freeBytes(at: path), free < needed else { return }
         throw .noRoomToMigrate(
             path: path, found: found, needed: Migration.current, freeBytes: free, neededBytes: needed)
-    }
-
-    /// Nil if the file system does not report it.
-    private func freeBytes(path: String) -> Int64? {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
-        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
-        return Int64(clamping: UInt64(blocks) * UInt64(status.f_frsize))
     }
 }
 

@@ -72,11 +72,16 @@ struct DatabaseLocation: Sendable, Hashable {
 
     /// Fails before SQLite maps memory over a disk that has no room for it, which would be a fatal signal.
     func checkFreeSpace(atLeast needed: Int64) throws(StoreOpenError) {
+        // A file system that does not report its free space is not refused.
+        guard let free = Self.freeBytes(at: directory), free < needed else { return }
+        throw .diskFull(path: directory, freeBytes: free, neededBytes: needed)
+    }
+
+    /// The free space of the file system that holds `path`; nil if it does not report it.
+    static func freeBytes(at path: String) -> Int64? {
         var status = statvfs()
-        // A file system that cannot say how much it has is not refused.
-        guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return }
+        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
         let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
-        let free = Int64(clamping: UInt64(blocks) * UInt64(status.f_frsize))
-        if free < needed { throw .diskFull(path: directory, freeBytes: free, neededBytes: needed) }
+        return Int64(clamping: UInt64(blocks) * UInt64(status.f_frsize))
     }
 }

@@ -160,8 +160,7 @@ private final class CommitLoop: LaneWorker {
         }
         if let loss = files.lostAtCommit() { return fileLost(loss, batch) }
         observers.tell(writer.takeChanges())
-        // A transaction that wrote nothing does not show whether the disk is still full.
-        if trouble?.isDiskFull == false || writer.connection.walPages != lastLogPages { report(nil) }
+        if let trouble, !trouble.isDiskFull || hasRoomAgain { report(nil) }
         answer(batch, nil)
         writer.answerWaiters()
         checkpointIfDue()
@@ -170,6 +169,14 @@ private final class CommitLoop: LaneWorker {
     private func answer(_ batch: ArraySlice<any Request<Writer>>, _ failure: StoreError?) {
         if let failure, failure.isTransient { report(failure) }
         for request in batch { request.answer(failure) }
+    }
+
+    /// Whether a disk that was full has room again. Small commits do not show it: they may fit into what a commit that
+    /// failed has left in the log.
+    private var hasRoomAgain: Bool {
+        // All of the log was copied, and it has started again from its beginning.
+        if writer.connection.walPages < lastLogPages { return true }
+        return DatabaseLocation.freeBytes(at: files.databasePath).map { $0 >= 1 << 20 } ?? true
     }
 
     private func report(_ failure: StoreError?) {

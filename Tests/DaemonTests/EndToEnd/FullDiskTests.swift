@@ -79,6 +79,8 @@ struct FullDiskTests {
         #expect(try await bed.halyard("wait", "1").status == .exited(0))
         await daemon.errors.first(containing: "the database can be written again")
         #expect(await bed.notifications.heard.first(from: from) { $0.hasPrefix("STATUS=idle") } != nil)
+        #expect(daemon.errors.all.filter { $0.contains("cannot be written now") }.count == 1)
+        #expect(daemon.errors.all.filter { $0.contains("can be written again") }.count == 1)
         let jobs = try await bed.halyard("list", "--limit", "10000").output.split(separator: "\n").count - 1
         #expect(jobs == accepted)
         daemon.signal(SIGTERM)
