@@ -2,6 +2,7 @@ import Jobs
 import Logging
 import Runner
 import ServiceLifecycle
+import Synchronization
 import Systemd
 
 /// Keeps the status line true: says a new one after something changed, at most one in each interval, and counts down
@@ -16,21 +17,28 @@ struct StatusService: Service {
     let logger: Logger
 
     func run() async throws {
-        let observation = store.observe { [changes] _ in changes.wake() }
+        // The runner may hear of a problem later than this service, which would then not hear of it again.
+        let writing = Writing()
+        let observation = store.observe { [changes] change in
+            if case .writing(let problem) = change { writing.problem.withLock { $0 = problem } }
+            changes.wake()
+        }
         defer { observation.cancel() }
         // A long recovery changes nothing until its end.
         changes.wake()
         await cancelWhenGracefulShutdown {
             for await _ in changes.stream {
-                guard await tell() else { continue }
+                guard await tell(writing.problem.withLock(\.self)) else { continue }
                 try? await Task.sleep(for: interval)  // Only cancellation ends it early, and the loop with it.
             }
         }
     }
 
+    /// - Parameter problem: The reason why writes fail.
     /// - Returns: Whether there was something to tell.
-    private func tell() async -> Bool {
-        let snapshot = runner.snapshot
+    private func tell(_ problem: StoreError?) async -> Bool {
+        var snapshot = runner.snapshot
+        snapshot.problem = problem
         // The store may be closed by now; the daemon says how it ended.
         if snapshot.phase == .ended { return false }
         do throws(StoreError) {
@@ -58,6 +66,10 @@ struct StatusService: Service {
         }
         return true
     }
+}
+
+private final class Writing: Sendable {
+    let problem = Mutex<StoreError?>(nil)
 }
 
 /// A bell that is rung from anywhere; several rings before it is heard count as one.
