@@ -23,7 +23,7 @@ extension SocketControl {
     ) async throws(ControlProblem) -> Answer where Chunks.Element == [UInt8] {
         let connection: Connection
         do {
-            connection = try await pool.take(fresh: false).connection
+            connection = try await pool.takeForStream()
         } catch {
             throw ControlProblem(connecting: error, to: path)
         }
@@ -40,8 +40,10 @@ extension SocketControl {
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await self.write(requestHead, chunks, to: connection) }
                 // The daemon may answer before it has read the whole body; the connection is not used again.
-                let answer = try await readAnswer(on: connection, keeping: false, takesPart: takesPart)
+                defer { connection.end() }
+                let answer = try await connection.readAnswer(takesPart: takesPart)
                 group.cancelAll()
+                readDatabase(from: answer.database)
                 return answer
             }
         } catch let problem as ControlProblem {

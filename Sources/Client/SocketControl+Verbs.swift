@@ -111,7 +111,7 @@ extension SocketControl {
     public func apply(_ document: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         var call = Call(.PUT, "definitions").with(query: ("dry_run", "\(dryRun)"))
         call.contentType = "application/yaml"
-        call.body = ByteBuffer(string: document)
+        call.body = Array(document.utf8)
         return try await value(of: call)
     }
 

@@ -15,7 +15,7 @@ extension SocketControl {
             }
         let connection: Connection
         do {
-            connection = try await pool.take(fresh: false).connection
+            connection = try await pool.takeForStream()
         } catch {
             throw ControlProblem(connecting: error, to: path)
         }
@@ -24,17 +24,18 @@ extension SocketControl {
         do {
             let deadline = connection.setDeadline(after: timeout)
             defer { deadline.cancel() }
-            connection.send(call.head, body: nil)
+            connection.send(call)
             let head = try await response.head()
-            readDatabase(from: head)
-            refusal =
-                head.status == .ok
-                ? nil : try await readRest(of: head, from: &response, on: connection, keeping: false)
+            readDatabase(from: head.database)
+            refusal = head.status == .ok ? nil : try await response.answer(after: head)
         } catch {
             connection.end()
             throw ControlProblem(during: call, error: error)
         }
-        if let refusal { throw refusal.problem }
+        if let refusal {
+            connection.end()
+            throw refusal.problem
+        }
         let events = EventLines(connection: connection, response: response, call: call)
         return AsyncThrowingStream { try await events.next() }
     }

@@ -1,13 +1,12 @@
 import Control
 import Jobs
 import NIOCore
-import NIOHTTP1
 import Synchronization
 
 /// Every verb through the daemon's control socket.
 ///
 /// Connections are opened when needed and used again. Each verb answers within ``timeout`` or fails; streams last as long
-/// as they are read. Cancelling the caller's task ends the exchange.
+/// as they are read. Cancelling the caller's task ends the exchange, except one that blocks a ``ThreadLoop``.
 public final class SocketControl: JobControl {
     public let path: String
     public let timeout: Duration
@@ -17,9 +16,9 @@ public final class SocketControl: JobControl {
     /// As the last answer named it.
     public var databasePath: String? { database.withLock(\.self) }
 
-    func readDatabase(from head: HTTPResponseHead) {
-        guard let value = head.headers.first(name: DatabaseHeader.name) else { return }
-        let path = DatabaseHeader.path(in: value)
+    func readDatabase(from field: String?) {
+        guard let field else { return }
+        let path = DatabaseHeader.path(in: field)
         database.withLock { $0 = path }
     }
 
@@ -35,7 +34,7 @@ public final class SocketControl: JobControl {
     /// - Throws: `noDaemon` when nobody does, `permission` when this user may not connect.
     public func connect() async throws(ControlProblem) {
         do {
-            pool.giveBack(try await pool.take(fresh: true).connection)
+            pool.giveBack(try await pool.open())
         } catch {
             throw ControlProblem(connecting: error, to: path)
         }
@@ -46,8 +45,7 @@ public final class SocketControl: JobControl {
     /// A daemon that restarts may close the connection before it answers. A repeatable call is then sent again; if
     /// systemd holds the socket open, it waits for the next daemon.
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
-        let head = call.head
-        let size = head.uri.utf8.count
+        let size = call.target.utf8.count
         guard size <= Call.maxAddressBytes else {
             throw ControlProblem(
                 .tooLarge,
@@ -58,20 +56,20 @@ public final class SocketControl: JobControl {
         var lost = 0
         var loss: (any Error)?
         while true {
-            let connection: Connection
+            let connection: any ExchangeConnection
             let isReused: Bool
             do {
-                (connection, isReused) = try await pool.take(fresh: lost > 0)
+                (connection, isReused) = try await pool.take(fresh: lost > 0, for: call)
             } catch {
                 // The daemon may have carried out the earlier try.
                 if let loss { throw ControlProblem(during: call, error: loss) }
                 throw ControlProblem(connecting: error, to: path)
             }
-            let deadline = connection.setDeadline(at: giveUpAt)
-            defer { deadline.cancel() }
-            connection.send(head, body: call.body)
             do {
-                return try await readAnswer(on: connection)
+                let answer = try await connection.exchange(call, until: giveUpAt)
+                if answer.keepsConnection { pool.giveBack(connection) } else { connection.end() }
+                readDatabase(from: answer.database)
+                return answer
             } catch {
                 connection.end()
                 guard call.isRepeatable, ConnectionEnd.isLoss(error), lost < Self.maxLost, .now() < giveUpAt else {
@@ -87,42 +85,6 @@ public final class SocketControl: JobControl {
     /// How often a lost call is repeated: more often than restarts explain, but not forever, since the call itself may
     /// crash the daemon.
     static let maxLost = 3
-
-    /// Reads one response whole and, if it can be used again, keeps the connection.
-    ///
-    /// - Parameter takesPart: Whether a body that ends early is of use; ``Answer/failure`` then says why it did.
-    func readAnswer(
-        on connection: Connection, keeping: Bool = true, takesPart: Bool = false
-    ) async throws -> Answer {
-        var response = connection.response
-        let head = try await response.head()
-        return try await readRest(
-            of: head, from: &response, on: connection, keeping: keeping, takesPart: takesPart)
-    }
-
-    func readRest(
-        of head: HTTPResponseHead, from response: inout Connection.Response, on connection: Connection, keeping: Bool,
-        takesPart: Bool = false
-    ) async throws -> Answer {
-        readDatabase(from: head)
-        var answer = Answer(status: head.status.code, body: [])
-        while true {
-            do {
-                switch try await response.next() {
-                case .body(let part): answer.body.append(contentsOf: part.readableBytesView)
-                case .end:
-                    if keeping, head.isKeepAlive { pool.giveBack(connection) } else { connection.end() }
-                    return answer
-                case .head: throw ConnectionEnd.closed
-                }
-            } catch {
-                connection.end()
-                guard takesPart else { throw error }
-                answer.failure = error
-                return answer
-            }
-        }
-    }
 
     func value<Value: WireValue>(
         of call: Call, as type: Value.Type = Value.self

@@ -17,14 +17,16 @@ import Testing
     // A leftover in the temporary directory harms nobody.
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-    @Test func absentSocketMeansNoDaemon() async throws {
+    @Test(arguments: Way.allCases) func absentSocketMeansNoDaemon(way: Way) async throws {
         let path = directory + "/none.sock"
-        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
+        let error = await #expect(throws: ControlProblem.self) {
+            try await way.run { try await SocketControl(path: path).status() }
+        }
         #expect(error?.code == .noDaemon)
         #expect(error?.message.contains(path) == true)
     }
 
-    @Test func socketThatNobodyListensOnMeansNoDaemon() async throws {
+    @Test(arguments: Way.allCases) func socketThatNobodyListensOnMeansNoDaemon(way: Way) async throws {
         let path = directory + "/stale.sock"
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -37,13 +39,17 @@ import Testing
         }
         #expect(bound == 0)
         close(descriptor)
-        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
+        let error = await #expect(throws: ControlProblem.self) {
+            try await way.run { try await SocketControl(path: path).status() }
+        }
         #expect(error?.code == .noDaemon)
     }
 
-    @Test func pathThatIsTooLongIsToldAsSuch() async throws {
+    @Test(arguments: Way.allCases) func pathThatIsTooLongIsToldAsSuch(way: Way) async throws {
         let path = "/tmp/" + String(repeating: "x", count: 200)
-        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: path).status() }
+        let error = await #expect(throws: ControlProblem.self) {
+            try await way.run { try await SocketControl(path: path).status() }
+        }
         #expect(error?.code == .noDaemon)
         #expect(error?.message.contains("cannot be reached") == true)
     }

@@ -80,11 +80,11 @@ import Testing
 
     private static let duplicate = #"{"status":"duplicate","jobs":[7]}"#
 
-    @Test(.timeLimit(.minutes(1)))
-    func anEnqueueWithoutAKeyIsSentAgainWithTheSameGeneratedKey() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
+    func anEnqueueWithoutAKeyIsSentAgainWithTheSameGeneratedKey(way: Way) async throws {
         let daemon = try Daemon { $0 < 3 ? nil : Self.duplicate }
         let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)))
-        let answers = try await SocketControl(path: daemon.path).enqueue([submission])
+        let answers = try await way.run { try await SocketControl(path: daemon.path).enqueue([submission]) }
         guard case .enqueued(let receipt)? = answers.first else {
             Issue.record("\(answers)")
             return
@@ -94,23 +94,24 @@ import Testing
         #expect(Set(daemon.requests).count == 1)
         #expect(daemon.requests[0].contains(#""key":"halyard-"#))
         // Another request gets another key.
-        _ = try await SocketControl(path: daemon.path).enqueue([submission])
+        _ = try await way.run { try await SocketControl(path: daemon.path).enqueue([submission]) }
         #expect(Set(daemon.requests).count == 2)
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func aCallersOwnKeyIsKeptAndItsRepetitionReported() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
+    func aCallersOwnKeyIsKeptAndItsRepetitionReported(way: Way) async throws {
         let daemon = try Daemon { $0 < 2 ? nil : Self.duplicate }
         let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)), key: "mine")
-        guard case .duplicate? = try await SocketControl(path: daemon.path).enqueue([submission]).first else {
+        let answers = try await way.run { try await SocketControl(path: daemon.path).enqueue([submission]) }
+        guard case .duplicate? = answers.first else {
             Issue.record("not reported as a duplicate")
             return
         }
         #expect(daemon.requests.allSatisfy { $0.contains(#""key":"mine""#) })
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func linesWithKeysThatGotNoAnswerAreSentAgain() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
+    func linesWithKeysThatGotNoAnswerAreSentAgain(way: Way) async throws {
         let daemon = try Daemon { number in
             switch number {
             case 1: Self.duplicate + "\ncut"
@@ -121,7 +122,7 @@ import Testing
         let submissions = ["a", "b", "c"].map {
             Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)), key: $0)
         }
-        let answers = try await SocketControl(path: daemon.path).enqueue(submissions)
+        let answers = try await way.run { try await SocketControl(path: daemon.path).enqueue(submissions) }
         #expect(answers.count == 3)
         for answer in answers {
             guard case .duplicate = answer else {
@@ -132,11 +133,11 @@ import Testing
     }
 
     /// Null is not a key: the daemon would carry out the line twice.
-    @Test(.timeLimit(.minutes(1)), arguments: [#""key":null"#, #""priority":"high""#])
-    func linesWithoutAKeyAreSentOnce(field: String) async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: [#""key":null"#, #""priority":"high""#], Way.allCases)
+    func linesWithoutAKeyAreSentOnce(field: String, way: Way) async throws {
         let daemon = try Daemon { _ in nil }
         let line = JSONText(trusted: Array("{\"definition\":\"visit\",\(field)}".utf8))
-        for answer in try await SocketControl(path: daemon.path).enqueue(json: [line, line]) {
+        for answer in try await way.run({ try await SocketControl(path: daemon.path).enqueue(json: [line, line]) }) {
             guard case .refused(let problem) = answer, problem.code == .unknownOutcome else {
                 Issue.record("\(answer)")
                 return
@@ -150,8 +151,8 @@ import Testing
     }
 
     /// The request may have been stored even if no daemon listens any longer.
-    @Test(.timeLimit(.minutes(1)))
-    func aLostAnswerStaysUnknownWhenTheDaemonIsGone() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
+    func aLostAnswerStaysUnknownWhenTheDaemonIsGone(way: Way) async throws {
         let place = Place()
         let daemon = try Daemon { _ in
             unlink(place.path.withLock(\.self))
@@ -160,28 +161,30 @@ import Testing
         place.path.withLock { $0 = daemon.path }
         let submission = Submission(.definition("visit"), input: JSONText(trusted: Array("{}".utf8)))
         let error = await #expect(throws: ControlProblem.self) {
-            try await SocketControl(path: daemon.path).enqueue([submission])
+            try await way.run { try await SocketControl(path: daemon.path).enqueue([submission]) }
         }
         #expect(error?.code == .unknownOutcome && error?.message.contains("may or may not") == true)
         #expect(daemon.requests.count == 1)
     }
 
     /// Otherwise it could be carried out twice.
-    @Test(.timeLimit(.minutes(1)))
-    func anUnrepeatableCallIsSentOnce() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
+    func anUnrepeatableCallIsSentOnce(way: Way) async throws {
         let daemon = try Daemon { _ in nil }
         let error = await #expect(throws: ControlProblem.self) {
-            try await SocketControl(path: daemon.path).run(schedule: "nightly")
+            try await way.run { try await SocketControl(path: daemon.path).run(schedule: "nightly") }
         }
         #expect(error?.code == .unknownOutcome)
         #expect(daemon.requests.count == 1)
     }
 
     /// A request that crashes every daemon must not be repeated forever.
-    @Test(.timeLimit(.minutes(1)))
-    func aRequestIsGivenUpAfterSomeTries() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: Way.allCases)
+    func aRequestIsGivenUpAfterSomeTries(way: Way) async throws {
         let daemon = try Daemon { _ in nil }
-        let error = await #expect(throws: ControlProblem.self) { try await SocketControl(path: daemon.path).status() }
+        let error = await #expect(throws: ControlProblem.self) {
+            try await way.run { try await SocketControl(path: daemon.path).status() }
+        }
         #expect(error?.code == .unavailable)
         #expect(daemon.requests.count == 4)
     }

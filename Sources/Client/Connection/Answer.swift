@@ -5,6 +5,10 @@ import Jobs
 struct Answer: Sendable {
     var status: UInt
     var body: [UInt8]
+    /// The field that names the daemon's database.
+    var database: String?
+    /// Whether the connection can carry another exchange.
+    var keepsConnection = false
     /// Why the body is not whole; only where a part of it is of use.
     var failure: (any Error)?
 

@@ -1,6 +1,5 @@
 import Control
 import Jobs
-import NIOCore
 import NIOHTTP1
 
 /// One request to the daemon.
@@ -9,7 +8,7 @@ struct Call: Sendable {
     var path: String
     var query: [(name: String, value: String)] = []
     var contentType = "application/json"
-    var body: ByteBuffer?
+    var body: [UInt8]?
     /// Whether doing it twice is the same as doing it once.
     var isRepeatable = true
     /// Whether the client added a key that the caller does not know, so that only the client can safely repeat the
@@ -28,7 +27,7 @@ struct Call: Sendable {
 
     func with(_ json: JSONText) -> Call {
         var call = self
-        call.body = ByteBuffer(bytes: json.bytes)
+        call.body = json.bytes
         return call
     }
 
@@ -38,17 +37,35 @@ struct Call: Sendable {
         return call
     }
 
-    var head: HTTPRequestHead {
-        let items = query.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
-        let uri = items.isEmpty ? path : path + "?" + items.joined(separator: "&")
-        var headers: HTTPHeaders = ["Host": "localhost"]
-        if let body {
-            headers.add(name: "Content-Type", value: contentType)
-            headers.add(name: "Content-Length", value: String(body.readableBytes))
-        } else if method == .POST || method == .PUT || method == .PATCH {
-            headers.add(name: "Content-Length", value: "0")
+    /// The path with its query.
+    var target: String {
+        var target = path
+        for (index, item) in query.enumerated() {
+            target += "\(index == 0 ? "?" : "&")\(percentEncoded(item.name))=\(percentEncoded(item.value))"
         }
-        return HTTPRequestHead(version: .http1_1, method: method, uri: uri, headers: headers)
+        return target
+    }
+
+    private var fields: [(name: String, value: String)] {
+        var fields = [(name: "Host", value: "localhost")]
+        if let body {
+            fields += [("Content-Type", contentType), ("Content-Length", String(body.count))]
+        } else if method == .POST || method == .PUT || method == .PATCH {
+            fields.append(("Content-Length", "0"))
+        }
+        return fields
+    }
+
+    var head: HTTPRequestHead {
+        HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: HTTPHeaders(fields))
+    }
+
+    /// The request as it goes over the socket. No part of it can contain a line break: the path and the query are encoded.
+    var bytes: [UInt8] {
+        var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
+        for field in fields { text += "\(field.name): \(field.value)\r\n" }
+        text += "\r\n"
+        return Array(text.utf8) + (body ?? [])
     }
 }
 

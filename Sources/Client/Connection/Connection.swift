@@ -1,9 +1,20 @@
+import Control
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 
 /// One HTTP/1.1 connection to the daemon's socket; it carries one exchange at a time.
-struct Connection: Sendable {
+protocol ExchangeConnection: Sendable {
+    var isOpen: Bool { get }
+    /// Sends a call and reads its whole response.
+    ///
+    /// - Throws: ``ConnectionEnd/timedOut`` at `giveUpAt`; whatever else ended the connection.
+    func exchange(_ call: Call, until giveUpAt: NIODeadline) async throws -> Answer
+    func end()
+}
+
+/// A connection on an event loop, which can also carry streams.
+struct Connection: ExchangeConnection {
     private let channel: any Channel
     private let parts: NIOLoopBound<ResponseParts>
 
@@ -24,11 +35,20 @@ struct Connection: Sendable {
 
     var isOpen: Bool { channel.isActive }
 
+    func exchange(_ call: Call, until giveUpAt: NIODeadline) async throws -> Answer {
+        let deadline = setDeadline(at: giveUpAt)
+        defer { deadline.cancel() }
+        send(call)
+        return try await readAnswer()
+    }
+
     /// Sends a request whole. A failure is told to the reader of the response.
-    func send(_ head: HTTPRequestHead, body: ByteBuffer?) {
+    func send(_ call: Call) {
         channel.eventLoop.execute {
-            channel.write(HTTPClientRequestPart.head(head), promise: nil)
-            if let body { channel.write(HTTPClientRequestPart.body(.byteBuffer(body)), promise: nil) }
+            channel.write(HTTPClientRequestPart.head(call.head), promise: nil)
+            if let body = call.body {
+                channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
+            }
             channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
         }
     }
@@ -38,6 +58,12 @@ struct Connection: Sendable {
         let deadline = setDeadline(after: timeout)
         defer { deadline.cancel() }
         try await channel.writeAndFlush(part).get()
+    }
+
+    /// - Parameter takesPart: Whether a body that ends early is of use; ``Answer/failure`` then says why it did.
+    func readAnswer(takesPart: Bool = false) async throws -> Answer {
+        var response = response
+        return try await response.answer(after: try await response.head(), takesPart: takesPart)
     }
 
     /// Reads one response. When the reading task is cancelled, the connection ends.
@@ -62,6 +88,25 @@ struct Connection: Sendable {
                 if head.status.code >= 200 { return head }
             }
         }
+
+        mutating func answer(after head: HTTPResponseHead, takesPart: Bool = false) async throws -> Answer {
+            var answer = Answer(status: head.status.code, body: [], database: head.database)
+            while true {
+                do {
+                    switch try await next() {
+                    case .body(let part): answer.body.append(contentsOf: part.readableBytesView)
+                    case .end:
+                        answer.keepsConnection = head.isKeepAlive
+                        return answer
+                    case .head: throw ConnectionEnd.closed
+                    }
+                } catch {
+                    guard takesPart else { throw error }
+                    answer.failure = error
+                    return answer
+                }
+            }
+        }
     }
 
     private func nextBatch() async throws -> ResponseParts.Batch {
@@ -74,7 +119,9 @@ struct Connection: Sendable {
         }
     }
 
-    func end(with error: any Error = ConnectionEnd.closed) {
+    func end() { end(with: ConnectionEnd.closed) }
+
+    func end(with error: any Error) {
         channel.eventLoop.execute { parts.value.fail(error) }
     }
 
@@ -90,4 +137,9 @@ struct Connection: Sendable {
         init(_ task: Scheduled<Void>) { self.task = task }
         func cancel() { task.cancel() }
     }
+}
+
+extension HTTPResponseHead {
+    /// The field that names the daemon's database.
+    var database: String? { headers.first(name: DatabaseHeader.name) }
 }

@@ -1,0 +1,203 @@
+import Control
+
+/// Reads one HTTP/1.1 response. A value: bytes go in, an answer comes out.
+///
+/// Strict: a response that two readers could understand differently is malformed.
+struct ResponseReader {
+    private enum State {
+        case head
+        /// A body of the announced length, of which so many bytes are missing.
+        case counted(Int)
+        case chunkHead
+        case chunk(Int)
+        case chunkEnd
+        case trailer
+        /// A body without a length.
+        case untilEnd
+        case complete
+    }
+
+    private var state = State.head
+    /// Read, but not understood yet.
+    private var rest: [UInt8] = []
+    private var response = Answer(status: 0, body: [])
+
+    /// Of a head, a trailer or the line before a chunk.
+    private static let maxHead = 64 << 10
+
+    var isComplete: Bool {
+        if case .complete = state { true } else { false }
+    }
+
+    /// The response once it is complete.
+    var answer: Answer {
+        var answer = response
+        // Nobody asked for more, so what follows belongs to no exchange.
+        if !rest.isEmpty { answer.keepsConnection = false }
+        return answer
+    }
+
+    mutating func read(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
+        rest += bytes
+        while try advance() {}
+    }
+
+    /// The connection has ended.
+    mutating func readEnd() throws(ConnectionEnd) {
+        guard case .untilEnd = state else { throw .closed }
+        state = .complete
+    }
+
+    /// - Returns: False while more bytes are needed, and at the end.
+    private mutating func advance() throws(ConnectionEnd) -> Bool {
+        switch state {
+        case .head:
+            guard let lines = try takeHead() else { return false }
+            try begin(lines)
+        case .counted(let missing):
+            let count = takeBody(missing)
+            state = count == missing ? .complete : .counted(missing - count)
+            return false
+        case .chunkHead:
+            guard let line = try takeLine() else { return false }
+            let digits = line.prefix { $0 != UInt8(ascii: ";") }
+            guard let size = Self.number(digits, radix: 16) else { throw .malformed }
+            state = size == 0 ? .trailer : .chunk(size)
+        case .chunk(let missing):
+            let count = takeBody(missing)
+            state = count == missing ? .chunkEnd : .chunk(missing - count)
+            return count == missing
+        case .chunkEnd:
+            guard let line = try takeLine() else { return false }
+            guard line.isEmpty else { throw .malformed }
+            state = .chunkHead
+        case .trailer:
+            guard let line = try takeLine() else { return false }
+            if line.isEmpty { state = .complete }
+        case .untilEnd:
+            _ = takeBody(rest.count)
+            return false
+        case .complete: return false
+        }
+        return true
+    }
+
+    private mutating func takeBody(_ limit: Int) -> Int {
+        let count = min(limit, rest.count)
+        response.body += rest[..<count]
+        rest.removeFirst(count)
+        return count
+    }
+
+    /// The bytes before the next line break.
+    private mutating func takeLine() throws(ConnectionEnd) -> [UInt8]? {
+        guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else {
+            guard rest.count <= Self.maxHead else { throw .malformed }
+            return nil
+        }
+        guard end > 0, rest[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
+        let line = Array(rest[..<(end - 1)])
+        rest.removeFirst(end + 1)
+        return line
+    }
+
+    /// The lines of the head, once its empty line has come.
+    private mutating func takeHead() throws(ConnectionEnd) -> [[UInt8]]? {
+        let end: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
+        guard let start = rest.indices.first(where: { rest[$0...].starts(with: end) }) else {
+            guard rest.count <= Self.maxHead else { throw .malformed }
+            return nil
+        }
+        guard start <= Self.maxHead else { throw .malformed }
+        var lines: [[UInt8]] = []
+        while let line = try takeLine(), !line.isEmpty { lines.append(line) }
+        return lines
+    }
+
+    private mutating func begin(_ lines: [[UInt8]]) throws(ConnectionEnd) {
+        guard let first = lines.first, let status = Status(first) else { throw .malformed }
+        // An informational response precedes the final one.
+        if status.code < 200 { return }
+        response.status = status.code
+        response.keepsConnection = status.isPersistent
+        var length: Int?
+        var isChunked = false
+        for line in lines.dropFirst() {
+            guard let field = Field(line) else { throw .malformed }
+            switch field.name {
+            case "content-length":
+                guard let value = Self.number(Array(field.value.utf8)[...], radix: 10), length ?? value == value else {
+                    throw .malformed
+                }
+                length = value
+            case "transfer-encoding":
+                guard !isChunked, field.value.lowercased() == "chunked" else { throw .malformed }
+                isChunked = true
+            case "connection":
+                if field.value.lowercased().split(whereSeparator: { ", \t".contains($0) }).contains("close") {
+                    response.keepsConnection = false
+                }
+            case Self.databaseField: response.database = response.database ?? field.value
+            default: break
+            }
+        }
+        if isChunked, length != nil { throw .malformed }
+        if status.code == 204 || status.code == 304 {
+            state = .complete
+        } else if isChunked {
+            state = .chunkHead
+        } else if let length {
+            state = .counted(length)
+        } else {
+            state = .untilEnd
+            response.keepsConnection = false
+        }
+    }
+
+    private static let databaseField = DatabaseHeader.name.lowercased()
+
+    /// Only digits, without a sign.
+    private static func number(_ digits: ArraySlice<UInt8>, radix: Int) -> Int? {
+        guard digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "-") else { return nil }
+        return Int(String(decoding: digits, as: UTF8.self), radix: radix)
+    }
+
+    /// `HTTP/1.1 200 OK`
+    private struct Status {
+        let code: UInt
+        /// Whether the connection stays open unless a field says otherwise.
+        let isPersistent: Bool
+
+        init?(_ line: [UInt8]) {
+            let text = String(decoding: line, as: UTF8.self)
+            guard text.hasPrefix("HTTP/1.1 ") || text.hasPrefix("HTTP/1.0 ") else { return nil }
+            let parts = text.dropFirst(9).split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts[0].utf8.count == 3, parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                let code = UInt(parts[0]),
+                (100..<600).contains(code)
+            else { return nil }
+            self.code = code
+            isPersistent = text.hasPrefix("HTTP/1.1")
+        }
+    }
+
+    /// `Content-Length: 2`
+    private struct Field {
+        /// In lower case.
+        let name: String
+        let value: String
+
+        init?(_ line: [UInt8]) {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+                line[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+                // Control characters other than a tab.
+                line[colon...].allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+            else { return nil }
+            name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+            let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+            var value = line[(colon + 1)...].drop(while: isBlank)
+            while let last = value.last, isBlank(last) { value.removeLast() }
+            self.value = String(decoding: value, as: UTF8.self)
+        }
+    }
+}
