@@ -6,8 +6,10 @@ enum DirectVerb {
     ///   or prints help.
     static func parse(_ arguments: [String]) -> (any Verb)? {
         guard let word = arguments.first, let verb = verb(named: word) else { return nil }
+        let rest = Array(arguments.dropFirst())
+        if word == "enqueue", let enqueue = Halyard.Enqueue(plain: rest) { return enqueue }
         // Losing the error is harmless: the full parser finds it again and reports it.
-        return try? verb.parse(Array(arguments.dropFirst()))
+        return try? verb.parse(rest)
     }
 
     /// The verbs without subcommands.

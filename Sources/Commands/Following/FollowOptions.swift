@@ -7,7 +7,9 @@ struct FollowOptions: ParsableArguments {
         help: ArgumentHelp(
             "How long to wait for a daemon that goes to come back, 5m if not given. Following goes on when it does; what is final is told at once. With 0s, or when the time is over, the exit code is 75.",
             valueName: "duration"), transform: DurationArgument.read)
-    var reconnect = DurationArgument(.seconds(300))
+    var reconnect = defaultReconnect
+
+    static let defaultReconnect = DurationArgument(.seconds(300))
 }
 
 /// The options of verbs that make jobs and may follow them.

@@ -1,0 +1,71 @@
+import Jobs
+
+extension Halyard.Enqueue {
+    /// Reads a usual call without the full parser.
+    ///
+    /// - Returns: Nil for every call that is wrong or unusual, which the full parser reads.
+    init?(plain words: [String]) {
+        self.init()
+        // A property has no value before it is set, not even its default.
+        name = nil
+        arguments = []
+        assignments = []
+        input = nil
+        lines = nil
+        after = []
+        at = nil
+        delay = nil
+        copy = false
+        var options = SubmissionOptions()
+        options.queue = nil
+        options.priority = nil
+        options.key = nil
+        self.options = options
+        var follow = FollowOptions()
+        follow.reconnect = FollowOptions.defaultReconnect
+        var waiting = WaitOptions()
+        waiting.wait = false
+        waiting.timeout = nil
+        waiting.follow = follow
+        self.waiting = waiting
+        var common = CommonOptions()
+        common.socket = nil
+        common.database = nil
+        common.json = false
+        self.common = common
+        let isRead = PlainOption.read(words, into: &self, options: Self.plainOptions) { verb, word in
+            if verb.name == nil { verb.name = try NameArgument.read(word) } else { verb.arguments.append(word) }
+        }
+        guard isRead else { return nil }
+        do {
+            try self.waiting.validate()
+            try validate()
+        } catch {
+            // The full parser finds it again and reports it.
+            return nil
+        }
+    }
+
+    /// Every option of the verb; a test compares it with the full parser's.
+    static let plainOptions: [PlainOption<Halyard.Enqueue>] = [
+        .values("--set") { $0.assignments.append($1) },
+        .value("--input") { $0.input = $1 },
+        .value("--lines") { $0.lines = $1 },
+        .values("--after") { $0.after.append(try AfterArgument.read($1)) },
+        .value("--at") { $0.at = try TimeArgument.read($1) },
+        .value("--in") { $0.delay = try DurationArgument.read($1) },
+        .flag("--copy") { $0.copy = true },
+        .value("--queue") { $0.options.queue = try NameArgument.read($1) },
+        .value("--priority") { verb, text in
+            guard let priority = Priority(argument: text) else { throw UnreadableArgument(description: text) }
+            verb.options.priority = priority
+        },
+        .value("--key") { $0.options.key = $1 },
+        .flag("--wait") { $0.waiting.wait = true },
+        .value("--timeout") { $0.waiting.timeout = try DurationArgument.read($1) },
+        .value("--reconnect") { $0.waiting.follow.reconnect = try DurationArgument.read($1) },
+        .value("--socket") { $0.common.socket = $1 },
+        .value("--database") { $0.common.database = $1 },
+        .flag("--json") { $0.common.json = true },
+    ]
+}
