@@ -1,7 +1,7 @@
 extension Priority {
     /// The priority of a job that waits: one higher for each full `step` of waiting, at most ``veryHigh``.
     public func aged(readySince: Timestamp, now: Timestamp, step: Duration) -> Priority {
-        let waited = now.milliseconds - readySince.milliseconds
+        let waited = (now - readySince).milliseconds
         let stepMilliseconds = max(1, step.milliseconds)
         guard waited >= stepMilliseconds else { return self }
         let lifted = Int64(rawValue) + waited / stepMilliseconds

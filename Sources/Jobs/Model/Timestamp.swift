@@ -8,11 +8,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.milliseconds)
-        return Timestamp(milliseconds: overflow ? .max : sum)
+        return Timestamp(milliseconds: overflow ? (sum < 0 ? .max : .min) : sum)
     }
 
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
-        .milliseconds(later.milliseconds - earlier.milliseconds)
+        let (difference, overflow) = later.milliseconds.subtractingReportingOverflow(earlier.milliseconds)
+        return .milliseconds(overflow ? (difference < 0 ? .max : .min) : difference)
     }
 }
 

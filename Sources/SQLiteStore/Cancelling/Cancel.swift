@@ -48,9 +48,10 @@ extension Writer {
         guard try cancelling.job.step() else { return .unknown }
         let state = JobState(rawValue: Int(cancelling.job.integer(0)))
         let attempt = Int(cancelling.job.integer(1))
-        let queue = memory.queueIndex(id: cancelling.job.integer(2))
+        let queueID = cancelling.job.integer(2)
         let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
         cancelling.job.reset()
+        let queue = try memory.queueIndex(id: queueID)
         // The schema admits no other states.
         guard let state else { return .unknown }
         switch state {

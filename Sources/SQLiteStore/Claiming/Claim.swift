@@ -34,8 +34,9 @@ extension Writer {
         while claimed.count < slots, let next = trials.next(now: steady.moment) {
             claiming.readyJob.bind(1, next.rawValue)
             let found = try claiming.readyJob.step() ? claiming.readyJob.readyJob() : nil
-            let queue = found == nil ? 0 : memory.queueIndex(id: claiming.readyJob.integer(7))
+            let queueID = claiming.readyJob.integer(7)
             claiming.readyJob.reset()
+            let queue = try found == nil ? 0 : memory.queueIndex(id: queueID)
             // The job was cancelled meanwhile, or its queue is paused or full. Other jobs must not wait for it.
             guard let found, memory.queues[queue].claimable > 0 else {
                 trials.skip()
@@ -100,7 +101,7 @@ extension Writer {
         let input = try claiming.input.step() ? claiming.input.json(0) : nil
         claiming.input.reset()
         let id = JobID(job.id)
-        let attempt = job.attempt + 1
+        let attempt = job.attempt &+ 1
         memory.running[id] = RunningJob(
             attempt: attempt, queue: queue, graph: job.graph, startedAt: now, isCancelRequested: false)
         count(queue: queue, graph: job.graph, from: .ready, to: .running, now: now)

@@ -29,7 +29,7 @@ extension Writer {
         if memory.scheduled == 0 { return nil }
         let dueAt = try claiming.nextDue.first()
         guard let waitEnd = try claiming.nextWait.first() else { return dueAt }
-        let waitEndsAt = now + .milliseconds(waitEnd.milliseconds - steady.now)
+        let waitEndsAt = now + (waitEnd - steady.moment)
         return dueAt.map { min($0, waitEndsAt) } ?? waitEndsAt
     }
 
@@ -47,7 +47,7 @@ extension Writer {
             while try statement.step() {
                 due.append(
                     Due(
-                        job: statement.integer(0), queue: memory.queueIndex(id: statement.integer(1)),
+                        job: statement.integer(0), queue: try memory.queueIndex(id: statement.integer(1)),
                         graph: statement.optionalInteger(2).map(GraphID.init(_:)), attempt: Int(statement.integer(3))))
             }
         }

@@ -97,6 +97,9 @@ struct ClockStatements: ~Copyable {
         WHERE  id = 1
         """
 
+    /// 100,000 years. Sums and differences of such times fit into 64 bits.
+    private static let plausible = -3_200_000_000_000_000...Int64(3_200_000_000_000_000)
+
     private let row: Statement
     private let update: Statement
 
@@ -107,11 +110,14 @@ struct ClockStatements: ~Copyable {
 
     func read(into clock: inout SteadyClock) throws(SQLiteError) {
         guard try row.step() else {
-            throw SQLiteError(code: SQLiteError.Primary.corrupt.rawValue, message: "the row of table clock is missing")
+            throw .damaged("the row of table clock is missing")
         }
         let stored = SteadyClock.Row(boot: row.string(0), origin: row.integer(1), skew: row.integer(2))
         let seen = row.integer(3)
         row.reset()
+        for number in [stored.origin, stored.skew, seen] where !Self.plausible.contains(number) {
+            throw .damaged("the clock's row contains \(number) ms")
+        }
         clock.remember(stored, seen: seen)
     }
 

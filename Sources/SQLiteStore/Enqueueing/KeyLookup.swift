@@ -9,6 +9,9 @@ struct KeyLookup: ~Copyable {
         WHERE  key = :key
         """
 
+    /// Far more than any request contains.
+    private static let maxJobs: Int64 = 1 << 28
+
     private let find: Statement
 
     init(_ connection: Connection) { find = connection.prepare(Self.sql) }
@@ -20,9 +23,12 @@ struct KeyLookup: ~Copyable {
         defer { find.reset() }
         guard find.integer(0) == key.fingerprint else { return .refused(.keyUsedForAnotherRequest(key: key.name)) }
         let first = find.integer(2)
+        let jobs = find.integer(3)
+        guard first > 0, first <= Memory.maxNumber, (1...Self.maxJobs).contains(jobs) else {
+            throw .damaged("the key \(key.name) names \(jobs) jobs from number \(first) on")
+        }
         return .duplicate(
             EnqueueReceipt(
-                graph: find.optionalInteger(1).map(GraphID.init(_:)),
-                jobs: (first..<first + find.integer(3)).map(JobID.init(_:))))
+                graph: find.optionalInteger(1).map(GraphID.init(_:)), jobs: (first..<first + jobs).map(JobID.init(_:))))
     }
 }

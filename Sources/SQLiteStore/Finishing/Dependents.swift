@@ -51,24 +51,25 @@ extension Writer {
         guard try settling.blocked.step() else { return }
         let pending = settling.blocked.integer(0)
         let dueAt = settling.blocked.timestamp(1)
-        let queue = memory.queueIndex(id: settling.blocked.integer(2))
+        let queueID = settling.blocked.integer(2)
         let graph = settling.blocked.optionalInteger(3).map(GraphID.init(_:))
-        let waitEnd = settling.blocked.optionalInteger(4)
+        let waitEnd = settling.blocked.timestamp(4)
         settling.blocked.reset()
+        let queue = try memory.queueIndex(id: queueID)
         if pending > 1 {
             settling.takeDependency.bind(1, job.rawValue)
             try settling.takeDependency.run()
             return
         }
-        let isDue = waitEnd.map { $0 <= steady.now } ?? dueAt.map { $0 <= now } ?? true
+        let isDue = waitEnd.map { $0 <= steady.moment } ?? dueAt.map { $0 <= now } ?? true
         let state: JobState = isDue ? .ready : .scheduled
         settling.unblock.bind(1, job.rawValue)
         settling.unblock.bind(2, state.rawValue)
         settling.unblock.bind(3, (isDue ? now : dueAt ?? now).milliseconds)
-        settling.unblock.bind(4, isDue ? steady.now : waitEnd)
+        settling.unblock.bind(4, isDue ? steady.now : waitEnd?.milliseconds)
         try settling.unblock.run()
         count(queue: queue, graph: graph, from: .blocked, to: state, now: now)
-        let endsAt = waitEnd.map { steady.wallTime(ofWaitEnd: $0) } ?? dueAt
+        let endsAt = waitEnd.map { steady.wallTime(ofWaitEnd: $0.milliseconds) } ?? dueAt
         note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 
@@ -78,9 +79,10 @@ extension Writer {
     ) throws(SQLiteError) -> Bool {
         settling.blocked.bind(1, job.rawValue)
         guard try settling.blocked.step() else { return false }
-        let queue = memory.queueIndex(id: settling.blocked.integer(2))
+        let queueID = settling.blocked.integer(2)
         let graph = settling.blocked.optionalInteger(3).map(GraphID.init(_:))
         settling.blocked.reset()
+        let queue = try memory.queueIndex(id: queueID)
         settling.skip.bind(1, job.rawValue)
         settling.skip.bind(2, now.milliseconds)
         try settling.skip.run()

@@ -56,9 +56,9 @@ extension Reader {
                         if pruning.graph.integer(1) != 0 {
                             let count = Int(pruning.graph.integer(2))
                             found.units.append(.graph(GraphID(graph), jobs: count))
-                            jobs += count
+                            jobs += min(count, limit)
                         } else {
-                            found.keptByGraph += Int(pruning.graph.integer(3))
+                            found.keptByGraph &+= Int(pruning.graph.integer(3))
                         }
                         pruning.graph.reset()
                     }

@@ -75,7 +75,7 @@ extension Writer {
         for job in jobs {
             // The schema admits no other states.
             guard let state = JobState(rawValue: job.state) else { continue }
-            let queue = memory.queueIndex(id: job.queue)
+            let queue = try memory.queueIndex(id: job.queue)
             memory.count(queue: queue) { $0[state] -= 1 }
         }
         guard let first = jobs.first else { return }

@@ -1,6 +1,13 @@
 import Jobs
 import SQLite
 
+extension SQLiteError {
+    /// A row that only another program or a damaged disk can have left.
+    static func damaged(_ message: String) -> SQLiteError {
+        SQLiteError(code: Primary.corrupt.rawValue, message: message)
+    }
+}
+
 extension Statement {
     func timestamp(_ column: Int32) -> Timestamp? { optionalInteger(column).map(Timestamp.init(milliseconds:)) }
 

@@ -71,17 +71,17 @@ struct StagedPart {
         var rest = bytes[...]
         entries = []
         while !rest.isEmpty {
-            guard let index = rest.popNumber(), let isFirst = rest.popNumber() else { return nil }
+            guard let index = rest.popCount(), let isFirst = rest.popNumber() else { return nil }
             var job: Job?
             if isFirst == 1 {
                 guard let found = Job(&rest) else { return nil }
                 job = found
             }
-            guard let position = rest.popNumber(), let count = rest.popNumber(), count <= rest.count else { return nil }
+            guard let position = rest.popCount(), let count = rest.popCount(), count <= rest.count else { return nil }
             var dependencies: [NewDependency] = []
             dependencies.reserveCapacity(count)
             for _ in 0..<count {
-                guard let isNew = rest.popNumber(), let number = rest.popNumber(), let condition = rest.popNumber(),
+                guard let isNew = rest.popNumber(), let number = rest.popCount(), let condition = rest.popNumber(),
                     let condition = DependencyCondition(rawValue: condition)
                 else { return nil }
                 dependencies.append(
@@ -97,7 +97,7 @@ extension StagedPart.Job {
     fileprivate init?(_ bytes: inout ArraySlice<UInt8>) {
         guard let definition = bytes.popNumber(), let node = bytes.popText(), let input = bytes.popText(),
             let queue = bytes.popNumber(), let priority = bytes.popNumber(), let start = bytes.popStart(),
-            let repeats = bytes.popOptionalNumber(), let dependencyCount = bytes.popNumber()
+            let repeats = bytes.popOptionalNumber(), let dependencyCount = bytes.popCount()
         else { return nil }
         self.init(
             definition: DefinitionID(Int64(definition)), node: node.bytes.map { String(decoding: $0, as: UTF8.self) },
@@ -177,6 +177,12 @@ extension ArraySlice<UInt8> {
         return nil
     }
 
+    /// A number that is added to others: nil when it is negative, or too large for that.
+    fileprivate mutating func popCount() -> Int? {
+        guard let number = popNumber(), (0...Int(Memory.maxNumber)).contains(number) else { return nil }
+        return number
+    }
+
     /// Nil when the bytes are invalid. A valid entry may contain no text.
     fileprivate mutating func popText() -> (bytes: [UInt8]?, Void)? {
         guard let count = popNumber(), count <= self.count else { return nil }
@@ -189,7 +195,7 @@ extension ArraySlice<UInt8> {
         switch popNumber() {
         case 0: .now
         case 1: popNumber().map { .at(Timestamp(milliseconds: Int64($0))) }
-        case 2: popNumber().map { .after(.milliseconds($0)) }
+        case 2: popCount().map { .after(.milliseconds($0)) }
         default: nil
         }
     }

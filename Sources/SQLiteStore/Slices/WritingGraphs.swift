@@ -159,9 +159,7 @@ extension Writer {
         let now = Timestamp(milliseconds: writing.firstPart.integer(3))
         writing.firstPart.reset()
         guard let part = StagedPart(bytes) else {
-            throw SQLiteError(
-                code: SQLiteError.Primary.corrupt.rawValue,
-                message: "part \(number) of graph \(graph) is not what was written")
+            throw .damaged("part \(number) of graph \(graph) is not what was written")
         }
         for entry in part.entries { try write(entry, first: first, graph, accepted, now: now) }
         writing.deletePart.bind(1, graph.rawValue)
@@ -224,6 +222,9 @@ extension Writer {
             definition: job.definition, node: job.node, input: job.input,
             priority: Priority(rawValue: job.priority) ?? .normal,
             // A wait starts here: the time of acceptance is only known on the wall clock.
+        guard memory.queues.indices.contains(job.queue) else {
+            throw .damaged("the part that contains job \(id) names queue \(job.queue), which is not there")
+        }
             start: job.start, repeats: job.repeats)
         new.queue = memory.queues[job.queue].settings.name
         try insertJob(

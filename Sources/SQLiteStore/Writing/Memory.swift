@@ -1,4 +1,6 @@
 import Jobs
+import SQLite
+import Synchronization
 
 /// The writer's copy of some rows. There is only one writer (P13), so the copy always equals the rows; after a rollback
 /// it is read again.
@@ -24,9 +26,14 @@ struct Memory {
     var nextJob: Int64 = 1
     var nextGraph: Int64 = 1
 
-    func queueIndex(id: Int64) -> Int {
+    /// Job and graph numbers are at most this.
+    static let maxNumber: Int64 = 1 << 60
+
+    /// - Throws: If the number of the queue, which a row contains, is not that of any queue.
+    func queueIndex(id: Int64) throws(SQLiteError) -> Int {
         // Numbers start at 1 and no row is ever deleted.
-        Int(id) - 1
+        guard id >= 1, id <= queues.count else { throw .damaged("a row names queue \(id), which is not there") }
+        return Int(id) - 1
     }
 
     var scheduled: Int64 { liveQueues.reduce(0) { $0 + queues[$1].tally[.scheduled] } }

@@ -10,21 +10,22 @@ extension Writer {
             let index = memory.queues.count - 1
             if !memory.queues[index].isRemoved { memory.admit(queue: index) }
         }
-        for (index, queue) in memory.queues.enumerated() where memory.queueIndex(id: queue.id) != index {
-            throw SQLiteError(
-                code: SQLiteError.Primary.corrupt.rawValue,
-                message: "the numbers of the queues have a gap at \(queue.id)")
+        for (index, queue) in memory.queues.enumerated() where queue.id != Int64(index) + 1 {
+            throw .damaged("the numbers of the queues have a gap at \(queue.id)")
         }
         while try remembering.definitions.step() {
             memory.definitions.insert(DefinitionID(remembering.definitions.integer(0)))
         }
         while try remembering.running.step() {
-            let row = remembering.running.runningJob(memory)
+            let row = try remembering.running.runningJob(memory)
             memory.running[row.0] = row.1
         }
         while try remembering.nextNumbers.step() {
             memory.nextJob = remembering.nextNumbers.integer(0)
             memory.nextGraph = remembering.nextNumbers.integer(1)
+        }
+        for next in [memory.nextJob, memory.nextGraph] where !(1...Memory.maxNumber).contains(next) {
+            throw .damaged("the next number of a job or graph is \(next)")
         }
         try rememberLongWork(in: &memory)
         try clock.read(into: &steady)
@@ -90,11 +91,11 @@ extension Statement {
             pausedAt: timestamp(4), isRemoved: !isNull(5), tally: tally(from: 6))
     }
 
-    fileprivate func runningJob(_ memory: Memory) -> (JobID, RunningJob) {
+    fileprivate func runningJob(_ memory: Memory) throws(SQLiteError) -> (JobID, RunningJob) {
         (
             JobID(integer(0)),
             RunningJob(
-                attempt: Int(integer(1)), queue: memory.queueIndex(id: integer(2)),
+                attempt: Int(integer(1)), queue: try memory.queueIndex(id: integer(2)),
                 graph: optionalInteger(3).map(GraphID.init(_:)), startedAt: Timestamp(milliseconds: integer(4)),
                 isCancelRequested: !isNull(5))
         )

@@ -23,6 +23,8 @@ final class SlicedStore: @unchecked Sendable {
         definition = try await store.definitions().definitions[0].id
     }
 
+    var database: String { directory.database }
+
     var everything: PruneRequest { PruneRequest(finishedBefore: now + .seconds(3600)) }
 
     // MARK: Graphs
@@ -112,7 +114,12 @@ final class SlicedStore: @unchecked Sendable {
 
     func restart() async throws {
         await store.close()
-        store = try directory.open()
+        try reopen()
+    }
+
+    /// Opens the store again after it was closed.
+    func reopen(_ options: StoreOptions = StoreOptions(watchesFiles: false)) throws {
+        store = try directory.open(options)
     }
 
     // MARK: Checking
