@@ -56,26 +56,22 @@ extension SQLiteJobStore {
         // Dependents usually have the higher numbers, so they are cancelled before what they depend on.
         var rest = Array(Set(jobs)).sorted(by: >)[...]
         var results: [JobID: CancelResult] = [:]
-        try await write { (writer) throws(SQLiteError) in writer.unstored.cancelledTogether.formUnion(jobs) }
-        var failure: StoreError?
-        while !rest.isEmpty, failure == nil {
+        let request = JointCancellation.Request()
+        defer { request.end() }
+        try await write { (writer) throws(SQLiteError) in
+            writer.unstored.cancelledTogether.append(JointCancellation(request: request, jobs: Set(jobs)))
+        }
+        while !rest.isEmpty {
             let some = Array(rest.prefix(Writer.rowsPerSlice / 2))
-            do throws(StoreError) {
-                let answers = try await write(weight: some.count) { (writer) throws(SQLiteError) in
-                    try writer.cancel(some, now: now)
-                }
-                for (job, answer) in zip(some, answers) { results[job] = answer }
-            } catch {
-                failure = error
+            let answers = try await write(weight: some.count) { (writer) throws(SQLiteError) in
+                try writer.cancel(some, now: now)
+            for (job, answer) in zip(some, answers) { results[job] = answer }
             }
             rest = rest.dropFirst(some.count)
         }
         let early = try await write { (writer) throws(SQLiteError) in
-            writer.unstored.cancelledTogether.subtract(jobs)
-            defer { writer.unstored.cancelledEarly.subtract(jobs) }
-            return writer.unstored.cancelledEarly.intersection(jobs)
+            writer.unstored.cancelledTogether.first { $0.request === request }?.early ?? []
         }
-        if let failure { throw failure }
         for job in early { results[job] = .cancelled }
         return jobs.map { results[$0] ?? .unknown }
     }

@@ -51,10 +51,9 @@ extension Writer {
         let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
         cancelling.job.reset()
         let isAsked = graph.map { memory.cancelling[$0] != nil } ?? false
-        guard isAsked || unstored.cancelledTogether.contains(job), try cancelAlone(job, now: now) == .cancelled else {
-            return false
-        }
-        if unstored.cancelledTogether.contains(job) { unstored.cancelledEarly.insert(job) }
+        let joint = unstored.cancelledTogether.indices.filter { unstored.cancelledTogether[$0].jobs.contains(job) }
+        guard isAsked || !joint.isEmpty, try cancelAlone(job, now: now) == .cancelled else { return false }
+        for index in joint { unstored.cancelledTogether[index].early.insert(job) }
         if isAsked, let graph {
             unstored.reports[.cancelling(graph), default: LongWorkReport()].cancelled[job] = .cancelled
         }

@@ -100,12 +100,25 @@ struct Unstored {
     /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them. The keys come from
     /// ``Writer/makeNeeds()``.
     var needed: [Int: Set<JobID>] = [:]
-    /// The jobs of cancel requests that take several transactions.
-    var cancelledTogether: Set<JobID> = []
-    /// The jobs of ``cancelledTogether`` that were cancelled early because they would have been skipped or started.
-    var cancelledEarly: Set<JobID> = []
+    /// Cancel requests that take several transactions.
+    var cancelledTogether: [JointCancellation] = []
     var trials = CrashTrials()
     var reports: [LongWork: LongWorkReport] = [:]
+}
+
+/// Jobs that one request cancels in several transactions.
+struct JointCancellation {
+    /// Set by the request when it is over, also when it failed: a failed request must not cancel jobs later.
+    final class Request: Sendable {
+        private let flag = Atomic(false)
+        var isOver: Bool { flag.load(ordering: .acquiring) }
+        func end() { flag.store(true, ordering: .releasing) }
+    }
+
+    let request: Request
+    let jobs: Set<JobID>
+    /// Those that were cancelled early because they would have been skipped or started.
+    var early: Set<JobID> = []
 }
 
 struct RunningJob {

@@ -95,6 +95,7 @@ final class Writer {
         claimsAgain = false
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
+        unstored.cancelledTogether.removeAll(where: \.request.isOver)
         steady.read()
     }
 

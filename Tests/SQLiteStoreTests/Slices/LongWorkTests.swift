@@ -1,5 +1,6 @@
 import Jobs
 import SQLite
+import Synchronization
 import Testing
 
 @testable import SQLiteStore
@@ -244,6 +245,31 @@ import Testing
         let receipt = try await bench.enqueue(bench.fan(3000))
         try await bench.runAll()
         try await bench.stop { (writer) throws(SQLiteError) in
+    /// The caller was told that the request failed, so its jobs must still run.
+    @Test func jobsOfARequestThatFailedAreNotCancelledLater() async throws {
+        await bench.store.close()
+        try bench.reopen(StoreOptions(busyTimeout: .milliseconds(20), watchesFiles: false))
+        let jobs = Array(repeating: NewJob(definition: bench.definition), count: 1500)
+        let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
+        let shell = Mutex<Connection?>(nil)
+        let observation = bench.store.observe { [path = bench.database] _ in
+            // The first part of the cancellation is stored; the others meet the lock.
+            shell.withLock { shell in
+                guard shell == nil else { return }
+                shell = try? Connection(path: path, access: .readWrite)
+                try? shell?.execute("BEGIN IMMEDIATE")
+            }
+        }
+        await #expect(throws: StoreError.busy(waitedMilliseconds: 20)) {
+            _ = try await bench.store.cancel(receipt.jobs, now: now)
+        }
+        observation.cancel()
+        try shell.withLock { try $0?.execute("ROLLBACK") }
+        let claimed = try await bench.store.exchange([], claim: ClaimRequest(slots: 10), now: now).claimed
+        #expect(claimed.count == 10)
+        await bench.store.close()
+    }
+
             _ = try writer.beginPruning(receipt.graph!)
             // Far enough that some jobs are gone.
             for _ in 0..<40 { _ = try writer.pruneSlice(of: receipt.graph!) }
