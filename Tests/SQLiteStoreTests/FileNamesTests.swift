@@ -1,8 +1,9 @@
 import Foundation
 import Jobs
-import SQLiteStore
 import Synchronization
 import Testing
+
+@testable import SQLiteStore
 
 /// One file is one database, whatever its names; and a store ends when its files lose their names.
 @Suite struct FileNamesTests {
@@ -114,6 +115,25 @@ import Testing
         let again = try directory.open()
         #expect(try await again.job(job) != nil)
         await again.close()
+    }
+
+    /// The kernel drops the watch of a removed directory by itself, so nothing later wakes the thread.
+    @Test(.timeLimit(.minutes(1))) func theWatchsThreadEndsWhenItsDirectoryIsRemoved() async throws {
+        let inner = directory.path + "/inner"
+        try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+        let store = try SQLiteJobStore.open(try DatabaseLock.acquire(forDatabaseAt: inner + "/halyard.db"))
+        let watch = try #require(store.writing?.watch)
+        let end = try await end(of: store) {
+            // The file stays, so its own watch reports nothing when the store closes it.
+            rename(inner + "/halyard.db", directory.path + "/away.db")
+            try FileManager.default.removeItem(atPath: inner)
+        }
+        #expect(end != nil)
+        await store.close()
+        while !watch.hasEnded {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     @Test(.timeLimit(.minutes(1))) func aStoreEndsWhenItsDirectoryIsMovedAway() async throws {

@@ -6,6 +6,9 @@ final class FileWatch: Sendable {
     private let descriptor: Int32
     private let directory: Int32
     private let isStopping = Atomic(false)
+    /// Whether the thread has ended and closed the descriptor, whose number may then be another file's.
+    private let isOver = Mutex(false)
+    var hasEnded: Bool { isOver.withLock(\.self) }
 
     /// - Parameter onChange: Called on the watch's own thread when a file is lost, and whenever something else happens to the
     ///   files: another program may have written to the database.
@@ -38,7 +41,9 @@ final class FileWatch: Sendable {
     func stop() {
         if isStopping.exchange(true, ordering: .acquiringAndReleasing) { return }
         // The kernel reports the removed watch, which wakes the thread.
-        inotify_rm_watch(descriptor, directory)
+        isOver.withLock { isOver in
+            if !isOver { inotify_rm_watch(descriptor, directory) }
+        }
     }
 
     private func run(_ files: StoreFiles, _ names: Set<String>, _ onChange: () -> Void) {
@@ -46,30 +51,48 @@ final class FileWatch: Sendable {
         let buffer = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 8)
         defer {
             buffer.deallocate()
-            Glibc.close(descriptor)
+            isOver.withLock { isOver in
+                Glibc.close(descriptor)
+                isOver = true
+            }
         }
         var isLost = files.lost != nil
         while true {
             let count = read(descriptor, buffer, size)
             if count < 0, errno == EINTR { continue }
             if count <= 0 || isStopping.load(ordering: .acquiring) { return }
+            let events = UnsafeRawBufferPointer(start: buffer, count: count)
             // Other files in the directory change, too.
-            if !isLost, concerns(UnsafeRawBufferPointer(start: buffer, count: count), names) {
+            if !isLost, concerns(events, names) {
                 isLost = files.look() != nil
                 onChange()
             }
+            // The directory was removed or unmounted, and its watch with it: nothing would wake the thread any more.
+            if hasLostDirectory(events) { return }
         }
     }
 
     private func concerns(_ events: UnsafeRawBufferPointer, _ names: Set<String>) -> Bool {
+        contains(events) { (_, name) in
+            let name = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+            // An event without a name concerns the directory or the database itself, or is a queue overflow.
+            return name.isEmpty || names.contains(name)
+        }
+    }
+
+    private func hasLostDirectory(_ events: UnsafeRawBufferPointer) -> Bool {
+        contains(events) { (event, _) in event.wd == directory && event.mask & UInt32(IN_IGNORED) != 0 }
+    }
+
+    private func contains(
+        _ events: UnsafeRawBufferPointer, where isMatch: (inotify_event, Slice<UnsafeRawBufferPointer>) -> Bool
+    ) -> Bool {
         var at = 0
         while at < events.count {
             let event = events.loadUnaligned(fromByteOffset: at, as: inotify_event.self)
             let start = at + MemoryLayout<inotify_event>.size
             at = start + Int(event.len)
-            let name = String(decoding: events[start..<at].prefix { $0 != 0 }, as: UTF8.self)
-            // An event without a name concerns the directory or the database itself, or is a queue overflow.
-            if name.isEmpty || names.contains(name) { return true }
+            if isMatch(event, events[start..<at]) { return true }
         }
         return false
     }

@@ -19,7 +19,7 @@ final class GroupCommit: Sendable {
     static let maxJobs = 2000
 
     private let lane: Lane<Writer>
-    private let watch: FileWatch?
+    let watch: FileWatch?
     let lock: DatabaseLock
     let observers = Observers()
     let logPages = LogPages()
