@@ -64,8 +64,14 @@ struct OutgoingResponse: Sendable {
         return failure
     }
 
-    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body.
-    func discard(upTo limit: Int = 64 << 10) async {
+    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body. A body that is
+    /// not complete within `patience` is cut off with its connection, since a new one costs less than a longer wait.
+    func discard(upTo limit: Int = 64 << 10, within patience: Duration = .milliseconds(250)) async {
+        let alarm = Alarm.set(after: patience) { [exchange] in
+            exchange.cutOff()
+            return nil
+        }
+        defer { alarm.cancel() }
         var left = limit
         // Losing an error is harmless: the bytes are dropped anyway.
         try? await forEachPiece { piece throws(KindFailure) in

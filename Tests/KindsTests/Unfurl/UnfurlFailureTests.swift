@@ -99,6 +99,26 @@ import Testing
         }
     }
 
+    /// The redirect is known from its head; a body that never ends is not waited for.
+    @Test(.timeLimit(.minutes(1))) func redirectIsFollowedBeforeItsBodyEnds() async throws {
+        try await LoopbackServer.with { request in
+            if request.path != "/" { return .text("<title>T</title>") }
+            // Its answer to HEAD has no body.
+            if request.method == "HEAD" { return .respond(405) }
+            let head = "HTTP/1.1 302 X\r\nlocation: /next\r\ncontent-length: 100\r\n\r\na drop"
+            return .raw(Array(head.utf8), closes: false)
+        } _: { server in
+            try await withClient { client in
+                var configuration = UnfurlConfiguration()
+                configuration.hopTimeout = .seconds(600)
+                let unfurl = Unfurl(client: client, configuration: configuration)
+                let output = try await unfurl.result(Unfurl.Input(url: server.origin))
+                #expect(output.finalURL == server.origin + "/next")
+                #expect(server.requests.filter { $0.path == "/" }.count == 2)
+            }
+        }
+    }
+
     /// The limit of a hop is for the server; the turn at it may be long in coming.
     @Test func waitForATurnIsNotTheHop() async throws {
         try await LoopbackServer.with { request in

@@ -89,6 +89,13 @@ final class Exchange: Sendable {
         if state.withLock({ $0.end == nil }) { abort(CancellationError()) }
     }
 
+    /// Ends the answer where it is and closes the connection, if the answer is not complete.
+    func cutOff() {
+        if isOver { return }
+        finish()
+        connection.perform { $0.abandon(self) }
+    }
+
     /// Fails the exchange and closes its connection.
     func abort(_ error: any Error) {
         fail(error)
