@@ -31,6 +31,7 @@ public final class JobRunner: Sendable {
     private let core: Mutex<Core>
     private let alarms = Mutex(Alarms())
     private let trouble = Mutex<StoreError?>(nil)
+    private let stuck = Mutex<[StuckRequest]>([])
     private let abandonedNote = Mutex(())
     private let ready = Signal()
     private let ended = Signal()
@@ -205,6 +206,23 @@ public final class JobRunner: Sendable {
     }
 
     /// A revision never changes, so it is read once.
+    /// Logs once that a request cannot be carried out, and once that it is carried out again.
+    private func noteStuck(_ requests: [StuckRequest]) {
+        let before = stuck.withLock { stuck in
+            defer { stuck = requests }
+            return stuck
+        }
+        for request in requests where !before.contains(request) {
+            report.logger.error(
+                "\(request.subject); trying again, ever less often: \(request.reason)",
+                metadata: ["HALYARD_EVENT": "request-stuck", "HALYARD_ERROR": "\(request.reason)"])
+        }
+        for request in before where !requests.contains(where: { $0.subject == request.subject }) {
+            report.logger.notice(
+                "\(request.subject): this is over", metadata: ["HALYARD_EVENT": "request-resumed"])
+        }
+    }
+
     private func prepared(
         _ id: DefinitionID, in cache: inout [DefinitionID: PreparedDefinition]
     ) async throws(StoreError) -> PreparedDefinition {
@@ -307,6 +325,7 @@ public final class JobRunner: Sendable {
 
     private func openAlarms() throws {
         let wall = try wallClock.alarm { [weak self] in
+        case .stuck(let requests): noteStuck(requests)
             guard let self else { return }
             alarms.withLock { $0.set.wall = nil }
             handle(.wallAlarm(wallClock.now))
@@ -367,6 +386,7 @@ extension JobRunner {
     /// made after this call. Does not return while either hangs, unless the calling task is cancelled.
     ///
     /// - Returns: False when the runner has ended, the calling task was cancelled, or every slot is held by an attempt
+        snapshot.stuck = stuck.withLock { $0 }
     ///   that was given up (``RunnerSettings/grace``). A store that answers "busy" or "disk
     ///   full" is progress; ``snapshot`` tells of it.
     public func proveProgress() async -> Bool {

@@ -25,4 +25,6 @@ public struct RunnerSnapshot: Sendable, Hashable {
     public var awaitsStore = false
     /// The problem that prevents an answer of the store. The runner tries again, and nothing is lost in the meantime.
     public var problem: StoreError?
+    /// The accepted requests that the store cannot carry out completely at the moment.
+    public var stuck: [StuckRequest] = []
 }

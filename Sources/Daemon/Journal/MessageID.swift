@@ -28,6 +28,8 @@ enum MessageID {
         "lease-lost": "792b1545b75c46efad1168d613b1881e",
         "writes-failed": "c0d5f5a3a90b4ac2a3f45d6cf85df5b1",
         "writes-resumed": "4e9c1d0f4d5c4c0e8b1a5d6b2f7f93a8",
+        "request-stuck": "5d1b8a7c96f24f0ea1c3e0b7d42f6a19",
+        "request-resumed": "c6e2f9107b8d4a53b0d4f6a1837e5c2d",
         "schedule-fired": "f4d9a822b74644779adbec2f11d13217",
         "schedule-refused": "f8463ea62e914ee5930d2097a324eaf1",
         "schedule-skipped": "e43f285a342e481da046dabec22551d5",

@@ -33,6 +33,10 @@ struct StatusLine: Sendable {
         }
         if runner.abandoned > 0 { line += "; \(jobs(runner.abandoned)) will not stop" }
         if let problem = runner.problem, runner.phase != .running { line += "; \(problem)" }
+        if let first = runner.stuck.first {
+            let others = runner.stuck.count - 1
+            line += "; \(first.subject)\(others > 0 ? ", and \(others) more like it" : ""), see the journal"
+        }
         for problem in problems { line += "; \(problem)" }
         return line
     }

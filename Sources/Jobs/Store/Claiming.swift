@@ -164,3 +164,63 @@ public enum StoreChange: Sendable, Hashable {
     /// unknown until the next start.
     case stopped(StoreError)
 }
+    /// The accepted requests that the store cannot carry out completely at the moment; empty when there are none. It
+    /// tries each again, less and less often, and other requests are not affected.
+    case stuck([StuckRequest])
+
+/// A job that was accepted and has an input, but no record yet.
+public struct UnwrittenJob: Sendable, Hashable {
+    public var job: JobID
+    public var input: JSONText
+
+    public init(job: JobID, input: JSONText) {
+        self.job = job
+        self.input = input
+    }
+}
+
+/// One page of accepted jobs that are not written yet.
+public struct UnwrittenPage: Sendable, Hashable {
+    public var jobs: [UnwrittenJob]
+    /// Where the next page begins; nil after the last.
+    public var next: Position?
+
+    /// A position that only the store understands.
+    public struct Position: Sendable, Hashable {
+        public var request: Int64
+        public var part: Int64
+
+        public init(request: Int64, part: Int64) {
+            self.request = request
+            self.part = part
+        }
+    }
+
+    public init(jobs: [UnwrittenJob], next: Position?) {
+        self.jobs = jobs
+        self.next = next
+    }
+}
+
+/// Children of an attempt that a store keeps ahead of the attempt's end. Equal only to itself.
+public final class PreparedChildren: Sendable, Hashable {
+    /// For the store that made it.
+    public let contents: any Sendable
+
+    public init(_ contents: any Sendable) { self.contents = contents }
+
+    public static func == (a: PreparedChildren, b: PreparedChildren) -> Bool { a === b }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// An accepted request of very many rows whose rest fails again and again for the same reason.
+public struct StuckRequest: Sendable, Hashable {
+    /// What is not done, such as `graph 7: some of its jobs cannot be cancelled`.
+    public var subject: String
+    public var reason: StoreError
+
+    public init(subject: String, reason: StoreError) {
+        self.subject = subject
+        self.reason = reason
+    }
+}

@@ -8,6 +8,7 @@ import SQLite
 /// - L1: a row records that the work is open, from the transaction that promises it to the slice that ends it. The next
 ///   start resumes open work.
 /// - L2: a slice and the record of its progress are one transaction, and a slice touches a bounded number of rows.
+/// - L3: work whose slice fails for a lasting reason is set aside and tried again later; other work goes on.
 enum LongWork: Hashable, Sendable {
     /// The jobs of an accepted graph are being written.
     case writing(GraphID)
@@ -40,10 +41,24 @@ extension Writer {
 
     var hasLongWork: Bool { !memory.work.isEmpty }
 
-    /// Carries out one slice of the work that has waited longest.
+    /// When the next slice may be carried out; nil when no work is open.
+    var nextSliceAt: ContinuousClock.Instant? {
+        var earliest: ContinuousClock.Instant?
+        for work in memory.work {
+            guard let aside = setAside[work] else { return .now }
+            earliest = min(earliest ?? aside.until, aside.until)
+        }
+        return earliest
+    }
+
+    /// Carries out one slice of the work that has waited longest and is not set aside.
     func carryOutSlice() throws(SQLiteError) {
-        guard !memory.work.isEmpty else { return }
-        let work = memory.work.removeFirst()
+        let now = ContinuousClock.now
+        guard let index = memory.work.firstIndex(where: { setAside[$0].map { $0.until <= now } ?? true }) else {
+            return
+        }
+        let work = memory.work.remove(at: index)
+        sliced = work
         let isOpen =
             switch work {
             case .writing(let graph): try writePart(of: graph)
@@ -53,6 +68,36 @@ extension Writer {
             case .pruning(let graph): try pruneSlice(of: graph)
             }
         if isOpen { open(work) } else { endedWork.append(work) }
+    }
+
+    /// Notes how the last slice ended (L3).
+    ///
+    /// - Returns: All the work that is set aside now; nil when that is the same as before.
+    func noteSlice(failure: StoreError?) -> [StuckRequest]? {
+        guard let work = sliced else { return nil }
+        if let failure {
+            let wait = min((setAside[work]?.wait).map { $0 * 2 } ?? .seconds(1), .seconds(300))
+            setAside[work] = SetAside(
+                request: StuckRequest(subject: subject(of: work), reason: failure), wait: wait, until: .now + wait)
+            // Its callers would wait until the reason is gone. The work itself is durable.
+            for waiter in waiters.removeValue(forKey: work) ?? [] { waiter.ended(.failure(failure)) }
+        } else if setAside.removeValue(forKey: work) == nil {
+            return nil
+        }
+        return setAside.values.map(\.request).sorted { $0.subject < $1.subject }
+    }
+
+    private func subject(of work: LongWork) -> String {
+        switch work {
+        case .writing(let graph):
+            memory.writing[graph]?.isGraph == false
+                ? "request \(graph): some of its jobs cannot be written"
+                : "graph \(graph): some of its jobs cannot be written"
+        case .discarding(let graph): "request \(graph), which was not accepted, cannot be deleted"
+        case .settling(let job): "job \(job): some of its dependents cannot be released"
+        case .cancelling(let graph): "graph \(graph): some of its jobs cannot be cancelled"
+        case .pruning(let graph): "graph \(graph): some of its jobs cannot be deleted"
+        }
     }
 
     func open(_ work: LongWork) {
@@ -81,6 +126,14 @@ extension Writer {
         for waiter in waiters.values.joined() { waiter.ended(.failure(reason)) }
         waiters = [:]
     }
+}
+
+/// Work whose last slice failed for a lasting reason.
+struct SetAside {
+    let request: StuckRequest
+    /// The wait after the last failure: a second, doubled up to five minutes.
+    let wait: Duration
+    let until: ContinuousClock.Instant
 }
 
 /// A caller that waits for long work. It is answered once.

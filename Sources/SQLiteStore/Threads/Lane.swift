@@ -69,8 +69,7 @@ extension LaneWorker {
 enum MoreWork {
     case none
     case now
-    /// In a second.
-    case later
+    case later(Duration)
 }
 
 /// Carries out each request by itself.

@@ -1,4 +1,5 @@
 import Glibc
+import Jobs
 
 /// An ordered queue of messages from any thread to one receiving thread.
 ///
@@ -48,7 +49,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
             switch moreWork {
             case .now: return true
             case .none: pthread_cond_wait(arrival, mutex)
-            case .later: if !waitASecond() { return true }
+            case .later(let wait): if !waitForArrival(atMost: wait) { return true }
             }
         }
         if batch.isEmpty { swap(&batch, &messages) } else { batch.append(contentsOf: messages) }
@@ -56,13 +57,20 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Waits on the monotonic clock: a wall clock that is set back would extend the second by as much (P8).
+    /// Waits on the monotonic clock: a wall clock that is set back would extend the wait by as much (P8).
     ///
-    /// - Returns: False after the full second.
-    private func waitASecond() -> Bool {
+    /// - Returns: False after the full time.
+    private func waitForArrival(atMost wait: Duration) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
-        end.tv_sec += 1
+        // At least a millisecond, so that rounding never makes this a busy loop.
+        let milliseconds = max(1, wait.milliseconds)
+        end.tv_sec += Int(milliseconds / 1000)
+        end.tv_nsec += Int(milliseconds % 1000) * 1_000_000
+        if end.tv_nsec >= 1_000_000_000 {
+            end.tv_sec += 1
+            end.tv_nsec -= 1_000_000_000
+        }
         return pthread_cond_timedwait(arrival, mutex, &end) == 0
     }
 

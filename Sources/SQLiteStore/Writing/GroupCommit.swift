@@ -95,8 +95,8 @@ private final class CommitLoop: LaneWorker {
     /// The reason last reported to observers why writes fail; nil when they succeed.
     private var trouble: StoreError?
     private var checkpointAt: Int
-    /// True after a slice failed, for example on a full disk. The next slice then waits for the next write, or for a
-    /// second.
+    /// True after a slice failed for a reason that stops all writing, such as a full disk. The next slice then waits for the
+    /// next write, or for a second.
     private var isPaused = false
 
     init(
@@ -113,17 +113,24 @@ private final class CommitLoop: LaneWorker {
     deinit { writer.dismissWaiters(.closed) }
 
     var moreWork: MoreWork {
-        if hasStopped || !writer.hasLongWork { return .none }
-        return isPaused ? .later : .now
+        guard !hasStopped, let next = writer.nextSliceAt else { return .none }
+        if isPaused { return .later(.seconds(1)) }
+        let wait = next - .now
+        return wait > .zero ? .later(wait) : .now
     }
 
     func carryOut(_ batch: [any Request<Writer>]) {
         carryOutRequests(batch)
-        guard writer.hasLongWork, !hasStopped else { return }
+        guard let next = writer.nextSliceAt, next <= .now, !hasStopped else { return }
         let slice = SliceRequest()
+        // Stays nil if not even the transaction begins.
+        writer.sliced = nil
         commit([slice])
         // A rollback reads the list of work again, so the failed work is not lost.
-        isPaused = slice.failure != nil
+        isPaused = slice.failure.map { $0.isTransient || writer.sliced == nil } ?? false
+        if !isPaused, !hasStopped, let stuck = writer.noteSlice(failure: slice.failure) {
+            observers.tell([.stuck(stuck)])
+        }
     }
 
     private func carryOutRequests(_ batch: [any Request<Writer>]) {

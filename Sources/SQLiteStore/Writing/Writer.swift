@@ -41,6 +41,10 @@ final class Writer {
     private var lastNeeds = 0
     var waiters: [LongWork: [any LongWorkWaiter]] = [:]
     var endedWork: [LongWork] = []
+    /// Kept over a rollback, after which ``memory`` lists all open work again.
+    var setAside: [LongWork: SetAside] = [:]
+    /// The work that the last slice was for.
+    var sliced: LongWork?
 
     func makeNeeds() -> Int {
         lastNeeds += 1

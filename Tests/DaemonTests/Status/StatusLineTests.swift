@@ -32,6 +32,18 @@ import Testing
         #expect(line(.ended) == "stopped")
     }
 
+    @Test func stuckRequestIsNamed() {
+        var snapshot = RunnerSnapshot(phase: .running, running: 0, abandoned: 0, slots: 8, unrecorded: 0)
+        let subject = "graph 7: some of its jobs cannot be written"
+        snapshot.stuck = [StuckRequest(subject: subject, reason: .closed)]
+        func line() -> String {
+            StatusLine(runner: snapshot, counts: StateCounts(), nextDueAt: nil, problems: []).text { _ in "" }
+        }
+        #expect(line() == "idle; 0 running, 0 ready, 0 scheduled; \(subject), see the journal")
+        snapshot.stuck.append(StuckRequest(subject: "job 8", reason: .closed))
+        #expect(line().hasSuffix("; \(subject), and 1 more like it, see the journal"))
+    }
+
     @Test func whatIsWrongFollows() {
         #expect(
             line(.running, abandoned: 1, problems: ["2 definitions refused"])

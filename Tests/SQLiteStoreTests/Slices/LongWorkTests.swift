@@ -106,6 +106,45 @@ import Testing
         await bench.store.close()
     }
 
+    /// One graph's part is damaged. The others are written all the same.
+    @Test(.timeLimit(.minutes(1))) func sliceThatKeepsFailingHoldsUpNoOther() async throws {
+        let staged = try await bench.stage(bench.fan(3000))
+        try await bench.store.write { (writer) throws(SQLiteError) in
+            _ = try writer.accept(staged, now: Self.now)
+            try writer.connection.execute("UPDATE staged_part SET body = x'FF'")
+        }
+        let (changes, told) = AsyncStream.makeStream(of: [StuckRequest].self)
+        let observation = bench.store.observe { if case .stuck(let requests) = $0 { told.yield(requests) } }
+        let receipt = try await bench.enqueue(bench.fan(4000))
+        #expect(try await bench.store.graph(try #require(receipt.graph))?.counts[.blocked] == 4000)
+        let stuck = try #require(await changes.first { _ in true })
+        #expect(stuck.map(\.subject) == ["graph 1: some of its jobs cannot be written"])
+        #expect("\(stuck[0].reason)".contains("part 0 of graph 1 is not what was written"))
+        observation.cancel()
+        await bench.store.close()
+    }
+
+    /// Its cause is gone after a while.
+    @Test(.timeLimit(.minutes(1))) func sliceThatFailedIsTriedAgainAndTheEndIsReported() async throws {
+        let staged = try await bench.stage(bench.fan(3000))
+        let (changes, told) = AsyncStream.makeStream(of: [StuckRequest].self)
+        let observation = bench.store.observe { if case .stuck(let requests) = $0 { told.yield(requests) } }
+        try await bench.store.write { (writer) throws(SQLiteError) in
+            _ = try writer.accept(staged, now: Self.now)
+            try writer.connection.execute("UPDATE staged_part SET body = CAST(body || x'FF' AS BLOB)")
+        }
+        var iterator = changes.makeAsyncIterator()
+        #expect(await iterator.next()?.count == 1)
+        try await bench.store.write { (writer) throws(SQLiteError) in
+            try writer.connection.execute("UPDATE staged_part SET body = substr(body, 1, length(body) - 1)")
+        }
+        while let next = await iterator.next(), !next.isEmpty {}
+        try await bench.awaitLongWork()
+        #expect(try await bench.store.counts().total == 3001)
+        observation.cancel()
+        await bench.store.close()
+    }
+
     // MARK: Finishing
 
     @Test func manyDependentsAreReleasedInSmallCommits() async throws {
@@ -206,6 +245,31 @@ import Testing
         await bench.store.close()
     }
 
+    /// The caller was told that the request failed, so its jobs must still run.
+    @Test func jobsOfARequestThatFailedAreNotCancelledLater() async throws {
+        await bench.store.close()
+        try bench.reopen(StoreOptions(busyTimeout: .milliseconds(20), watchesFiles: false))
+        let jobs = Array(repeating: NewJob(definition: bench.definition), count: 1500)
+        let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
+        let shell = Mutex<Connection?>(nil)
+        let observation = bench.store.observe { [path = bench.database] _ in
+            // The first part of the cancellation is stored; the others meet the lock.
+            shell.withLock { shell in
+                guard shell == nil else { return }
+                shell = try? Connection(path: path, access: .readWrite)
+                try? shell?.execute("BEGIN IMMEDIATE")
+            }
+        }
+        await #expect(throws: StoreError.busy(waitedMilliseconds: 20)) {
+            _ = try await bench.store.cancel(receipt.jobs, now: now)
+        }
+        observation.cancel()
+        try shell.withLock { try $0?.execute("ROLLBACK") }
+        let claimed = try await bench.store.exchange([], claim: ClaimRequest(slots: 10), now: now).claimed
+        #expect(claimed.count == 10)
+        await bench.store.close()
+    }
+
     // MARK: Pruning
 
     @Test func largeGraphIsPruned() async throws {
@@ -245,31 +309,6 @@ import Testing
         let receipt = try await bench.enqueue(bench.fan(3000))
         try await bench.runAll()
         try await bench.stop { (writer) throws(SQLiteError) in
-    /// The caller was told that the request failed, so its jobs must still run.
-    @Test func jobsOfARequestThatFailedAreNotCancelledLater() async throws {
-        await bench.store.close()
-        try bench.reopen(StoreOptions(busyTimeout: .milliseconds(20), watchesFiles: false))
-        let jobs = Array(repeating: NewJob(definition: bench.definition), count: 1500)
-        let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
-        let shell = Mutex<Connection?>(nil)
-        let observation = bench.store.observe { [path = bench.database] _ in
-            // The first part of the cancellation is stored; the others meet the lock.
-            shell.withLock { shell in
-                guard shell == nil else { return }
-                shell = try? Connection(path: path, access: .readWrite)
-                try? shell?.execute("BEGIN IMMEDIATE")
-            }
-        }
-        await #expect(throws: StoreError.busy(waitedMilliseconds: 20)) {
-            _ = try await bench.store.cancel(receipt.jobs, now: now)
-        }
-        observation.cancel()
-        try shell.withLock { try $0?.execute("ROLLBACK") }
-        let claimed = try await bench.store.exchange([], claim: ClaimRequest(slots: 10), now: now).claimed
-        #expect(claimed.count == 10)
-        await bench.store.close()
-    }
-
             _ = try writer.beginPruning(receipt.graph!)
             // Far enough that some jobs are gone.
             for _ in 0..<40 { _ = try writer.pruneSlice(of: receipt.graph!) }
