@@ -159,7 +159,8 @@ public final class JobRunner: Sendable {
             do throws(StoreError) {
                 let ends = turn.ends.map {
                     AttemptEnd(
-                        lease: $0.attempt.lease, ending: $0.ending, connections: $0.attempt.connections.json)
+                        lease: $0.attempt.lease, ending: $0.ending, connections: $0.attempt.connections.json,
+                        prepared: $0.prepared)
                 }
                 answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
             } catch {
@@ -205,7 +206,6 @@ public final class JobRunner: Sendable {
         }
     }
 
-    /// A revision never changes, so it is read once.
     /// Logs once that a request cannot be carried out, and once that it is carried out again.
     private func noteStuck(_ requests: [StuckRequest]) {
         let before = stuck.withLock { stuck in
@@ -223,6 +223,7 @@ public final class JobRunner: Sendable {
         }
     }
 
+    /// A revision never changes, so it is read once.
     private func prepared(
         _ id: DefinitionID, in cache: inout [DefinitionID: PreparedDefinition]
     ) async throws(StoreError) -> PreparedDefinition {
@@ -284,9 +285,20 @@ public final class JobRunner: Sendable {
         case .dropLateEnd(let attempt):
             noteAbandoned()
             report.returnedLate(attempt)
+        case .prepare(let ended): prepare(ended)
         case .prove(let proofs, let isProof): for proof in proofs { proof.fire(isProof) }
         // The claim loop's task sees the end by itself.
         case .end: break
+        }
+    }
+
+    private func prepare(_ ended: ClaimLoop.EndedAttempt) {
+        // Nobody awaits this task: its end is an event that the claim loop waits for.
+        Task(priority: .medium) {
+            var ended = ended
+            // Losing the error is harmless: the exchange prepares the children itself, and reports what it meets.
+            ended.prepared = try? await store.prepare(ended.ending.children)
+            handle(.prepared(ended))
         }
     }
 
@@ -310,9 +322,10 @@ public final class JobRunner: Sendable {
     private func observe(_ change: StoreChange) {
         switch change {
         case .queues: handle(.wake)
-        // Jobs keep the revision they were enqueued with.
-        case .definitions, .schedules: break
+        // Jobs keep the revision they were enqueued with. Accepted ones are reported again when they are written.
+        case .definitions, .schedules, .accepted: break
         case .writing(let problem): noteTrouble(problem)
+        case .stuck(let requests): noteStuck(requests)
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
@@ -325,7 +338,6 @@ public final class JobRunner: Sendable {
 
     private func openAlarms() throws {
         let wall = try wallClock.alarm { [weak self] in
-        case .stuck(let requests): noteStuck(requests)
             guard let self else { return }
             alarms.withLock { $0.set.wall = nil }
             handle(.wallAlarm(wallClock.now))
@@ -374,6 +386,7 @@ extension JobRunner {
         let now = uptimeClock.now
         var snapshot = core.withLock { $0.loop.snapshot(now: now) }
         snapshot.problem = snapshot.problem ?? trouble.withLock { $0 }
+        snapshot.stuck = stuck.withLock { $0 }
         return snapshot
     }
 
@@ -386,7 +399,6 @@ extension JobRunner {
     /// made after this call. Does not return while either hangs, unless the calling task is cancelled.
     ///
     /// - Returns: False when the runner has ended, the calling task was cancelled, or every slot is held by an attempt
-        snapshot.stuck = stuck.withLock { $0 }
     ///   that was given up (``RunnerSettings/grace``). A store that answers "busy" or "disk
     ///   full" is progress; ``snapshot`` tells of it.
     public func proveProgress() async -> Bool {

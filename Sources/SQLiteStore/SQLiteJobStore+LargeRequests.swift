@@ -19,8 +19,7 @@ extension SQLiteJobStore {
                 continue
             }
             let small = Array(rest.prefix { !$0.isLarge })
-            let jobs = small.reduce(0) { $0 + $1.jobs.count }
-            outcomes += try await write(weight: jobs) { (writer) throws(SQLiteError) in
+            outcomes += try await write(weight: small.reduce(0) { $0 + $1.weight }) { (writer) throws(SQLiteError) in
                 try writer.enqueue(small, now: now)
             }
             rest = rest.dropFirst(small.count)
@@ -65,8 +64,8 @@ extension SQLiteJobStore {
             let some = Array(rest.prefix(Writer.rowsPerSlice / 2))
             let answers = try await write(weight: some.count) { (writer) throws(SQLiteError) in
                 try writer.cancel(some, now: now)
-            for (job, answer) in zip(some, answers) { results[job] = answer }
             }
+            for (job, answer) in zip(some, answers) { results[job] = answer }
             rest = rest.dropFirst(some.count)
         }
         let early = try await write { (writer) throws(SQLiteError) in

@@ -14,16 +14,52 @@ extension SQLiteJobStore {
     /// - Parameter makesQueues: Whether missing queues are created.
     func stage(_ graph: NewGraph, makesQueues: Bool = false) async throws(StoreError) -> StagingAnswer {
         let order: [Int]
-        do {
-            order = try GraphPlan.order(of: graph.jobs)
-        } catch {
-            // Ordering checks no existing jobs, so the refusal is a cycle. A key that was used before still returns its
-            // first answer.
+        switch Self.order(of: graph) {
+        case .success(let found): order = found
+        case .failure(let refused):
+            // A key that was used before still returns its first answer.
             if let key = graph.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
-            if case .refused(let refusal) = error { return .answered(.refused(refusal)) }
+            return .answered(.refused(refused.refusal))
+        }
+        return try await stage(GraphSummary(graph), makesQueues: makesQueues) {
+            (queues, body) async throws(StoreError) in
+            try await StagedPart.divide(graph, order: order, queues: queues, body)
+        }
+    }
+
+    /// Stores the parts of very many small graphs and jobs, which are accepted together.
+    private func stage(together graphs: [NewGraph], makesQueues: Bool) async throws(StoreError) -> StagingAnswer {
+        var orders: [[Int]] = []
+        for graph in graphs {
+            switch Self.order(of: graph) {
+            case .success(let order): orders.append(order)
+            case .failure(let refused): return .answered(.refused(refused.refusal))
+            }
+        }
+        return try await stage(GraphSummary(together: graphs), makesQueues: makesQueues) {
+            [orders] (queues, body) async throws(StoreError) in
+            try await StagedPart.divide(together: graphs, orders: orders, queues: queues, body)
+        }
+    }
+
+    private struct Refused: Error { let refusal: EnqueueRefusal }
+
+    private static func order(of graph: NewGraph) -> Result<[Int], Refused> {
+        do {
+            return .success(try GraphPlan.order(of: graph.jobs))
+        } catch {
+            // Ordering checks no existing jobs, so the refusal is a cycle.
+            if case .refused(let refusal) = error { return .failure(Refused(refusal: refusal)) }
             preconditionFailure("ordering reads nothing")
         }
-        let summary = GraphSummary(graph)
+    }
+
+    private typealias Store = ([UInt8], _ rows: Int) async throws(StoreError) -> Void
+
+    private func stage(
+        _ summary: GraphSummary, makesQueues: Bool,
+        divide: (_ queues: [String: Int], _ body: Store) async throws(StoreError) -> Void
+    ) async throws(StoreError) -> StagingAnswer {
         let staging: Writer.Staging
         switch try await begin(summary, makesQueues: makesQueues) {
         case .answered(let outcome): return .answered(outcome)
@@ -32,8 +68,7 @@ extension SQLiteJobStore {
         let staged = StagedGraph(staging: staging, summary: summary)
         do {
             var number = 0
-            try await StagedPart.divide(graph, order: order, queues: staging.queues) {
-                (bytes, rows) async throws(StoreError) in
+            try await divide(staging.queues) { (bytes, rows) async throws(StoreError) in
                 let part = number
                 number += 1
                 try await write(weight: rows) { (writer) throws(SQLiteError) in
@@ -80,34 +115,31 @@ extension SQLiteJobStore {
 
     // MARK: Children
 
-    /// Stores the parts of an attempt's children if these have very many rows.
-    ///
-    /// - Returns: Nil when they are few.
-    func stage(childrenOf end: AttemptEnd) async throws(StoreError) -> StagedChildren? {
-        guard case .succeeded(_, let children) = end.ending,
-            children.reduce(0, { $0 + $1.rows }) > Writer.manyRows
-        else { return nil }
+    /// Stores the parts of an attempt's children.
+    func stage(children: [NewGraph]) async throws(StoreError) -> StagedChildren {
         var staged = StagedChildren()
-        // Jobs outside of graphs are stored together.
-        var others = NewGraph(isGraph: false, jobs: [])
+        var together: [NewGraph] = []
         var large: [NewGraph] = []
         for child in children {
             if child.isLarge {
                 large.append(child)
-            } else if child.isGraph || child.key != nil || !child.jobs.allSatisfy(\.dependencies.isEmpty) {
+            } else if child.key != nil {
                 staged.small.append(child)
             } else {
-                others.jobs += child.jobs
+                together.append(child)
             }
         }
-        if !others.jobs.isEmpty { large.append(others) }
+        func note(_ answer: StagingAnswer) {
+            switch answer {
+            case .begun(let begun): staged.large.append(begun)
+            case .answered(.refused(let refusal)): staged.refusal = refusal
+            case .answered: break
+            }
+        }
         do {
-            for graph in large where staged.refusal == nil {
-                switch try await stage(graph, makesQueues: true) {
-                case .begun(let begun): staged.large.append(begun)
-                case .answered(.refused(let refusal)): staged.refusal = refusal
-                case .answered: break
-                }
+            for graph in large where staged.refusal == nil { note(try await stage(graph, makesQueues: true)) }
+            if !together.isEmpty, staged.refusal == nil {
+                note(try await stage(together: together, makesQueues: true))
             }
         } catch {
             await discard(staged.large)
@@ -116,20 +148,37 @@ extension SQLiteJobStore {
         return staged
     }
 
+    public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? {
+        PreparedChildren(try await stage(children: children))
+    }
+
     public func exchange(
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
     ) async throws(StoreError) -> Exchange {
-        var staged: [Lease: StagedChildren] = [:]
+        var prepared: [Lease: StagedChildren] = [:]
+        // Those that this call stored. Prepared ones are the caller's until an exchange has recorded their attempt.
+        var staged: [StagedChildren] = []
+        var weight = claim?.slots ?? 0
         do {
             for end in ends {
-                if let children = try await stage(childrenOf: end) { staged[end.lease] = children }
+                let children = end.ending.children
+                if let found = end.prepared?.contents as? StagedChildren {
+                    prepared[end.lease] = found
+                } else if children.reduce(0, { $0 + $1.weight }) > Writer.manyRows {
+                    let stored = try await stage(children: children)
+                    staged.append(stored)
+                    prepared[end.lease] = stored
+                } else {
+                    weight += children.reduce(0) { $0 + $1.weight }
+                }
+                weight += 1
             }
-            let children = staged
-            return try await write { (writer) throws(SQLiteError) in
+            let children = prepared
+            return try await write(weight: weight) { (writer) throws(SQLiteError) in
                 try writer.exchange(ends, children: children, claim: claim, now: now)
             }
         } catch {
-            let large = staged.values.flatMap(\.large)
+            let large = staged.flatMap(\.large)
             if !large.isEmpty { await discard(large) }
             throw error
         }
@@ -139,7 +188,7 @@ extension SQLiteJobStore {
 
     public func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome {
         guard case .enqueue(let graph) = firing.work, graph.isLarge else {
-            let jobs = if case .enqueue(let graph) = firing.work { graph.jobs.count } else { 1 }
+            let jobs = if case .enqueue(let graph) = firing.work { graph.weight } else { 1 }
             return try await write(weight: jobs) { (writer) throws(SQLiteError) in
                 try writer.fire(firing, now: now) { (graph) throws(SQLiteError) in
                     try writer.enqueue([graph], now: now)[0]
@@ -171,7 +220,7 @@ extension SQLiteJobStore {
         schedule name: String, _ graph: NewGraph, now: Timestamp
     ) async throws(StoreError) -> EnqueueOutcome? {
         guard graph.isLarge else {
-            return try await write(weight: graph.jobs.count) { (writer) throws(SQLiteError) in
+            return try await write(weight: graph.weight) { (writer) throws(SQLiteError) in
                 try writer.run(schedule: name) { () throws(SQLiteError) in try writer.enqueue([graph], now: now)[0] }
             }
         }

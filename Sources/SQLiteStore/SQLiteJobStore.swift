@@ -234,6 +234,10 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.job(id) }
     }
 
+    public func unwritten(from position: UnwrittenPage.Position?) async throws(StoreError) -> UnwrittenPage {
+        try await listing.perform { (reader) throws(SQLiteError) in try reader.unwritten(from: position) }
+    }
+
     public func page(_ filter: JobFilter) async throws(StoreError) -> JobPage {
         try await listing.perform { (reader) throws(SQLiteError) in try reader.page(filter) }
     }

@@ -57,6 +57,14 @@ import Testing
                 "SEARCH staged_part USING COVERING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)",
             ]),
         Plan(
+            "unwritten", UnwrittenStatements.nextSQL,
+            [
+                "SEARCH part USING INDEX sqlite_autoindex_staged_part_1 ((graph_id,number)>(?,?))",
+                "CORRELATED SCALAR SUBQUERY", "SEARCH graph USING INTEGER PRIMARY KEY (rowid=?)",
+                "CORRELATED SCALAR SUBQUERY",
+                "SEARCH acceptance USING COVERING INDEX sqlite_autoindex_staged_part_1 (graph_id=?)",
+            ]),
+        Plan(
             "openBelow", CancelStatements.openBelowSQL,
             ["SEARCH job USING INDEX job_graph (graph_id=? AND rowid<?)"]),
         Plan(

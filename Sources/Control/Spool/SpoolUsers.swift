@@ -21,7 +21,11 @@ final class SpoolUsers: Sendable {
         self.spool = spool
         self.store = store
         let observation = store.observe { [weak self] change in
-            if let self, case .jobs(let changes) = change { follow(changes) }
+            switch change {
+            case .jobs(let changes): self?.follow(changes)
+            case .accepted(let jobs): self?.expect(jobs)
+            default: break
+            }
         }
         state.withLock { $0.observation = observation }
     }
@@ -86,6 +90,16 @@ final class SpoolUsers: Sendable {
         remove(state.withLock { $0.uses.follow(added: added, ended: ended) })
     }
 
+    /// Keeps the files of jobs that are accepted and will be written.
+    private func expect(_ jobs: [UnwrittenJob]) {
+        let added = jobs.compactMap { job -> (job: JobID, files: [SpoolName])? in
+            let files = Self.files(in: job.input)
+            return files.isEmpty ? nil : (job.job, files)
+        }
+        if added.isEmpty { return }
+        remove(state.withLock { $0.uses.follow(added: added, ended: EmptyCollection()) })
+    }
+
     /// Releases the files of pruned jobs whose numbers are in the range.
     func releasePruned(_ numbers: Range<Int64>) async {
         let jobs = state.withLock(\.uses.unsuccessfulJobs).filter { numbers.contains($0.rawValue) }
@@ -108,6 +122,15 @@ final class SpoolUsers: Sendable {
     }
 
     private func learnUses() async throws(ControlProblem) {
+        var position: UnwrittenPage.Position?
+        repeat {
+            let page = try await asked { [position] () throws(StoreError) in
+                try await store.unwritten(from: position)
+            }
+            expect(page.jobs)
+            position = page.next
+        } while position != nil
+        // Read second: a job that is written meanwhile is in one of the two.
         var filter = JobFilter(
             states: Set(JobState.allCases.filter { $0 != .succeeded }), order: .oldestFirst, limit: 1000)
         while true {

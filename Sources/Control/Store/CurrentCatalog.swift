@@ -20,7 +20,7 @@ public final class CurrentCatalog: Sendable {
         let observation = store.observe { [weak self] change in
             switch change {
             case .definitions, .queues, .schedules: self?.forget()
-            case .jobs, .writing, .stuck, .stopped: break
+            case .jobs, .accepted, .writing, .stuck, .stopped: break
             }
         }
         state.withLock { $0.observation = observation }

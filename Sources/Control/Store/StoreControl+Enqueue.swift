@@ -146,9 +146,9 @@ extension StoreControl {
 }
 
 extension NewGraph {
-    /// Whether it has more jobs and edges than share a transaction for sure.
+    /// Whether there is more to write than shares a transaction for sure.
     fileprivate var isLarge: Bool {
-        jobs.reduce(0) { $0 + 1 + $1.dependencies.count } > StoreControl.fewJobs
+        weight > StoreControl.fewJobs
     }
 }
 

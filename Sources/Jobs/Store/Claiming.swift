@@ -48,17 +48,26 @@ public struct AttemptEnd: Sendable, Hashable {
         case cancelled
         /// The job is ready again without using up a try, or cancelled if that was requested.
         case interrupted
+
+        public var children: [NewGraph] {
+            if case .succeeded(_, let children) = self { children } else { [] }
+        }
     }
 
     public var lease: Lease
     public var ending: Ending
     /// The attempt's ``ConnectionLog/json``, stored for every ending; nil if it made no connection.
     public var connections: JSONText?
+    /// The answer of ``JobStore/prepare(_:)`` for the ending's children.
+    public var prepared: PreparedChildren?
 
-    public init(lease: Lease, ending: Ending, connections: JSONText? = nil) {
+    public init(
+        lease: Lease, ending: Ending, connections: JSONText? = nil, prepared: PreparedChildren? = nil
+    ) {
         self.lease = lease
         self.ending = ending
         self.connections = connections
+        self.prepared = prepared
     }
 }
 
@@ -152,6 +161,8 @@ public struct JobChange: Sendable, Hashable {
 
 /// A change that the store reports to observers.
 public enum StoreChange: Sendable, Hashable {
+    /// Jobs of very large requests that are accepted, before they are written and reported as ``jobs(_:)``.
+    case accepted([UnwrittenJob])
     case jobs([JobChange])
     /// A queue's limit, weight or pause changed.
     case queues
@@ -160,13 +171,13 @@ public enum StoreChange: Sendable, Hashable {
     case schedules
     /// Writes fail with a temporary error, such as a full disk; nil when a write has succeeded again.
     case writing(StoreError?)
+    /// The accepted requests that the store cannot carry out completely at the moment; empty when there are none. It
+    /// tries each again, less and less often, and other requests are not affected.
+    case stuck([StuckRequest])
     /// The store has stopped. This is the last change: the store writes nothing more, and what the disk contains is
     /// unknown until the next start.
     case stopped(StoreError)
 }
-    /// The accepted requests that the store cannot carry out completely at the moment; empty when there are none. It
-    /// tries each again, less and less often, and other requests are not affected.
-    case stuck([StuckRequest])
 
 /// A job that was accepted and has an input, but no record yet.
 public struct UnwrittenJob: Sendable, Hashable {

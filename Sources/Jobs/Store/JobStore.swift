@@ -24,7 +24,8 @@ public protocol JobStore: Sendable {
 
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
     ///
-    /// Very many children of an attempt are stored before that transaction, which accepts them, and written after it.
+    /// Very many children of an attempt are stored before that transaction, which accepts them, and written after it. To
+    /// keep other ends and claims from waiting for that, call ``prepare(_:)`` first.
     ///
     /// A claim takes from each queue that is not paused and is below its limit; between queues by weight, within a queue
     /// by priority (lifted by ageing) and then by number.
@@ -33,6 +34,12 @@ public protocol JobStore: Sendable {
     func exchange(
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
     ) async throws(StoreError) -> Exchange
+
+    /// Stores the children of an attempt ahead of the exchange that records its end, which then takes no longer because of
+    /// them. The exchange accepts or drops them; if there is none, the next start does.
+    ///
+    /// - Returns: Nil if the store does not do this. The exchange alone is as good, but may take longer.
+    func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren?
 
     /// Ends the attempts of all running jobs, since the process that ran them is gone. Call it only before the first claim.
     ///
@@ -118,6 +125,9 @@ public protocol JobStore: Sendable {
     /// The answer of ``enqueue(_:now:)`` to any graph with this key; nil if the key is unused.
     func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
     func job(_ id: JobID) async throws(StoreError) -> JobRecord?
+    /// The accepted jobs of very large requests that have an input and no record yet. Later ones are reported as
+    /// ``StoreChange/accepted(_:)``.
+    func unwritten(from position: UnwrittenPage.Position?) async throws(StoreError) -> UnwrittenPage
     /// The first page of the jobs that a filter selects; ``JobListing`` reads all pages.
     func page(_ filter: JobFilter) async throws(StoreError) -> JobPage
     func result(of job: JobID) async throws(StoreError) -> JobResult?
@@ -156,6 +166,12 @@ public protocol JobStore: Sendable {
 }
 
 extension JobStore {
+    public func unwritten(from position: UnwrittenPage.Position?) async throws(StoreError) -> UnwrittenPage {
+        UnwrittenPage(jobs: [], next: nil)
+    }
+
+    public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? { nil }
+
     /// The same where nothing is known about the last end.
     public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
         try await rescueOrphans(maxRescues: maxRescues, after: .unexplained, now: now)

@@ -14,6 +14,11 @@ public struct NewGraph: Sendable, Hashable {
         self.jobs = jobs
         self.key = key
     }
+
+    /// How much there is to write: one for each job and edge, and one for each 2 KiB of input.
+    public var weight: Int {
+        jobs.reduce(0) { $0 + 1 + $1.dependencies.count + ($1.input?.bytes.count ?? 0) / 2048 }
+    }
 }
 
 public struct NewJob: Sendable, Hashable {

@@ -11,6 +11,8 @@ import Jobs
 /// - I5: A wake-up during an exchange counts for the next one; none is lost.
 /// - I6: Once draining, nothing is claimed or started.
 /// - I7: Only the first reason to stop an attempt counts, and the attempt is told once.
+/// - I8: One exchange records at most ``maxWeight`` ends and rows of their children, and is not begun for an end with more
+///   children than that until the store has prepared them; the end keeps its slot meanwhile.
 struct ClaimLoop {
     enum Event {
         /// Something may be ready: a job, or a queue that was changed.
@@ -25,6 +27,8 @@ struct ClaimLoop {
         /// The store failed in a way that only a restart can solve.
         case storeFailed(StoreError)
         case attemptEnded(RunningAttempt, AttemptResult, random: Double)
+        /// The store has prepared the children of an end, or could not; the exchange then does it.
+        case prepared(EndedAttempt)
         case cancelRequested(JobID)
         case proofWanted(Signal)
         case settings(RunnerSettings)
@@ -39,6 +43,8 @@ struct ClaimLoop {
         case abandon(RunningAttempt, StopReason)
         /// Its operation returned after it was given up.
         case dropLateEnd(RunningAttempt)
+        /// The store is to prepare the children of this end, which ``Event/prepared(_:)`` answers.
+        case prepare(EndedAttempt)
         /// The store answered after these were asked for; false when the loop has ended instead, or no slot is left.
         case prove([Signal], Bool)
         /// The last action of all. With an error when ends could not be recorded.
@@ -58,7 +64,16 @@ struct ClaimLoop {
         var took: Duration
         /// The wait until the next try.
         var wait: Duration?
+        var prepared: PreparedChildren?
+
+        /// How much the exchange writes for it.
+        fileprivate var weight: Int {
+            prepared == nil ? ending.children.reduce(1) { $0 + $1.weight } : 1
+        }
     }
+
+    /// More rows are written in several transactions.
+    static let maxWeight = 2000
 
     private struct Running {
         let attempt: RunningAttempt
@@ -88,6 +103,8 @@ struct ClaimLoop {
     /// Attempts that were given up while their code still runs.
     private(set) var abandonedCount = 0
     private var ends: [EndedAttempt] = []
+    /// The number of ends whose children the store is preparing.
+    private var preparing = 0
     private var proofs: [Signal] = []
     private var inFlight: InFlight?
     private var mayClaim = true
@@ -114,7 +131,7 @@ extension ClaimLoop {
 
     private var runningLeases: [Lease] { attempts.keys.sorted { ($0.job, $0.attempt) < ($1.job, $1.attempt) } }
 
-    private var freeSlots: Int { max(0, settings.slots - attempts.count) }
+    private var freeSlots: Int { max(0, settings.slots - attempts.count - preparing) }
 
     /// Whether an exchange should begin now. (I1, I4)
     var wantsTurn: Bool {
@@ -127,17 +144,27 @@ extension ClaimLoop {
     /// Begins an exchange; nil when none is wanted. Its answer must follow as an event.
     mutating func takeTurn() -> Turn? {
         guard wantsTurn else { return nil }
-        var turn = Turn(ends: ends, claim: nil)
+        var turn = Turn(ends: takeEnds(), claim: nil)
         // Ends free slots and may free a queue's limit, so a claim goes with them.
         if isRunning, freeSlots > 0 {
             turn.claim = ClaimRequest(slots: freeSlots, ageing: settings.ageing)
             mayClaim = false
         }
         inFlight = InFlight(turn: turn, proofs: proofs)
-        ends = []
         proofs = []
         backoff.retryAt = nil
         return turn
+    }
+
+    /// The ends for one exchange (I8), at least one if there are any.
+    private mutating func takeEnds() -> [EndedAttempt] {
+        var weight = 0
+        let count = ends.prefix { end in
+            defer { weight += end.weight }
+            return weight == 0 || weight + end.weight <= Self.maxWeight
+        }.count
+        defer { ends.removeFirst(count) }
+        return Array(ends.prefix(count))
     }
 
     /// When the next scheduled job is due; nil when none is or nothing will be claimed.
@@ -164,7 +191,7 @@ extension ClaimLoop {
             }
         return RunnerSnapshot(
             phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
-            unrecorded: ends.count + (inFlight?.turn.ends.count ?? 0), awaitsStore: inFlight != nil,
+            unrecorded: ends.count + preparing + (inFlight?.turn.ends.count ?? 0), awaitsStore: inFlight != nil,
             problem: backoff.problem)
     }
 
@@ -190,6 +217,9 @@ extension ClaimLoop {
         case .storeFailed(let error): fail(error, &actions)
         case .attemptEnded(let attempt, let result, let random):
             attemptEnded(attempt, result, now, random, &actions)
+        case .prepared(let end):
+            preparing -= 1
+            ends.append(end)
         case .cancelRequested(let job): cancel(job, now, &actions)
         case .proofWanted(let proof): proofs.append(proof)
         case .settings(let settings):
@@ -310,18 +340,20 @@ extension ClaimLoop {
             actions.append(.dropLateEnd(attempt))
             return
         }
-        recordEnd(of: running, result, now, random)
+        recordEnd(of: running, result, now, random, &actions)
     }
 
     private mutating func recordEnd(
-        of running: Running, _ result: AttemptResult, _ now: Duration, _ random: Double
+        of running: Running, _ result: AttemptResult, _ now: Duration, _ random: Double, _ actions: inout [Action]
     ) {
         let attempt = running.attempt
         let ending = AttemptEnd.Ending(
             result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, random: random)
         var ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
         if case .retry(_, _, let wait) = ending { ended.wait = wait }
-        ends.append(ended)
+        guard ended.weight > Self.maxWeight else { return ends.append(ended) }
+        preparing += 1
+        actions.append(.prepare(ended))
     }
 
     private mutating func cancel(_ job: JobID, _ now: Duration, _ actions: inout [Action]) {
@@ -344,7 +376,7 @@ extension ClaimLoop {
         guard let running = attempts[lease], let reason = running.stop else { return }
         attempts[lease]?.isAbandoned = true
         abandonedCount += 1
-        recordEnd(of: running, .notRun, now, random)
+        recordEnd(of: running, .notRun, now, random, &actions)
         actions.append(.abandon(running.attempt, reason))
     }
 
@@ -367,7 +399,8 @@ extension ClaimLoop {
     }
 
     private mutating func endIfDrained(_ actions: inout [Action]) {
-        if isRunning || hasEnded || inFlight != nil || !ends.isEmpty || attempts.count > abandonedCount { return }
+        if isRunning || hasEnded || inFlight != nil || !ends.isEmpty || preparing > 0 { return }
+        if attempts.count > abandonedCount { return }
         phase = .ended
         if !proofs.isEmpty { actions.append(.prove(proofs, true)) }
         actions.append(.end(nil))

@@ -12,6 +12,7 @@ final class Reader {
     let definitions: DefinitionStatements
     let schedules: ScheduleReads
     let keys: KeyLookup
+    let unwrittenParts: UnwrittenStatements
     let pruning: PrunableStatements
     private let clock: ClockStatements
     private let storeClock: any StoreClock
@@ -32,6 +33,7 @@ final class Reader {
         definitions = DefinitionStatements(connection)
         schedules = ScheduleReads(connection)
         keys = KeyLookup(connection)
+        unwrittenParts = UnwrittenStatements(connection)
         pruning = PrunableStatements(connection)
         try connection.checkPreparations()
     }

@@ -1,16 +1,25 @@
 import Jobs
 
-/// A part of a large graph, stored in the database until its jobs are written. Only the writer of this release reads
-/// its bytes. A job with very many dependencies continues in the following parts.
+/// A part of a large graph, or of very many small graphs, stored in the database until its jobs are written. Only the
+/// writer of this release reads its bytes. A job with very many dependencies continues in the following parts.
 struct StagedPart {
     struct Entry {
-        /// Index in the graph.
+        /// Index among all jobs of the request.
         var index: Int
+        /// The number of the small graph that the job belongs to, counted from 1; nil if it belongs to none.
+        var graph: Int?
+        /// The small graph that begins with this job.
+        var beginning: Graph?
         /// Nil if the job itself is in an earlier part.
         var job: Job?
         /// The position of the first of these dependencies among all dependencies of the job.
         var position: Int
         var dependencies: [NewDependency]
+    }
+
+    struct Graph {
+        var name: String?
+        var jobs: Int
     }
 
     struct Job {
@@ -38,31 +47,91 @@ struct StagedPart {
         _ graph: NewGraph, order: [Int], queues: [String: Int],
         _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        var bytes: [UInt8] = []
-        var rows = 0
+        var part = Packing(queues: queues)
         for index in order {
-            let job = graph.jobs[index]
-            var isFirst = true
             var position = 0
             repeat {
-                let count = min(job.dependencies.count - position, Writer.rowsPerSlice / 2)
-                bytes.append(number: index)
-                bytes.append(number: isFirst ? 1 : 0)
-                if isFirst { bytes.append(job, queue: queues[job.queue] ?? 0) }
-                bytes.append(number: position)
-                bytes.append(number: count)
-                for dependency in job.dependencies[position..<position + count] { bytes.append(dependency) }
-                rows += count + (isFirst ? 2 : 0)
-                position += count
-                isFirst = false
-                if rows >= Writer.rowsPerSlice / 2 || bytes.count >= maxBytes {
-                    try await body(bytes, rows)
-                    (bytes, rows) = ([], 0)
-                }
-            } while position < job.dependencies.count
+                position = part.add(graph.jobs[index], at: index, from: position)
+                if part.isFull { try await part.store(body) }
+            } while position < graph.jobs[index].dependencies.count
         }
-        if !bytes.isEmpty { try await body(bytes, rows) }
+        if !part.isEmpty { try await part.store(body) }
     }
+
+    /// Divides very many small graphs and jobs between them. Each graph is in one part, so that it is written in one
+    /// slice.
+    ///
+    /// - Parameter orders: The order of the jobs of each graph.
+    static func divide(
+        together graphs: [NewGraph], orders: [[Int]], queues: [String: Int],
+        _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var part = Packing(queues: queues)
+        var first = 0
+        var number = 0
+        for (graph, order) in zip(graphs, orders) {
+            if graph.isGraph {
+                number += 1
+                part.begin(graph, number: number)
+            }
+            for index in order {
+                var position = 0
+                repeat {
+                    position = part.add(graph.jobs[index], at: index, from: position, first: first)
+                } while position < graph.jobs[index].dependencies.count
+            }
+            first += graph.jobs.count
+            if part.isFull { try await part.store(body) }
+        }
+        if !part.isEmpty { try await part.store(body) }
+    }
+
+    /// A part that is being filled.
+    private struct Packing {
+        let queues: [String: Int]
+        private var bytes: [UInt8] = []
+        private var rows = 0
+
+        init(queues: [String: Int]) { self.queues = queues }
+
+        var isEmpty: Bool { bytes.isEmpty }
+        var isFull: Bool { rows >= Writer.rowsPerSlice / 2 || bytes.count >= maxBytes }
+
+        mutating func begin(_ graph: NewGraph, number: Int) {
+            bytes.append(number: number)
+            bytes.append(number: graphTag)
+            bytes.append(text: graph.name.map { Array($0.utf8) })
+            bytes.append(number: graph.jobs.count)
+            rows += 1
+        }
+
+        /// Adds a job, or more of its dependencies.
+        ///
+        /// - Parameter first: The index of the graph's first job among all jobs of the request.
+        /// - Returns: The position after the last added dependency.
+        mutating func add(_ job: NewJob, at index: Int, from position: Int, first: Int = 0) -> Int {
+            let count = min(job.dependencies.count - position, Writer.rowsPerSlice / 2)
+            bytes.append(number: first + index)
+            bytes.append(number: position == 0 ? jobTag : 0)
+            if position == 0 { bytes.append(job, queue: queues[job.queue] ?? 0) }
+            bytes.append(number: position)
+            bytes.append(number: count)
+            for dependency in job.dependencies[position..<position + count] { bytes.append(dependency, first: first) }
+            rows += count + (position == 0 ? 2 : 0)
+            return position + count
+        }
+
+        mutating func store(
+            _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
+        ) async throws(StoreError) {
+            try await body(bytes, rows)
+            (bytes, rows) = ([], 0)
+        }
+    }
+
+    // The number after an entry's index tells what follows; 0 before more dependencies of the same job.
+    private static let jobTag = 1
+    private static let graphTag = 2
 
     // MARK: Reading
 
@@ -70,12 +139,22 @@ struct StagedPart {
     init?(_ bytes: [UInt8]) {
         var rest = bytes[...]
         entries = []
+        var graph: (number: Int, jobsLeft: Int)?
+        var beginning: Graph?
         while !rest.isEmpty {
-            guard let index = rest.popCount(), let isFirst = rest.popNumber() else { return nil }
+            guard let index = rest.popCount(), let tag = rest.popNumber() else { return nil }
+            if tag == Self.graphTag {
+                guard let name = rest.popText(), let jobs = rest.popCount(), index > 0, jobs > 0 else { return nil }
+                beginning = Graph(name: name.bytes.map { String(decoding: $0, as: UTF8.self) }, jobs: jobs)
+                graph = (index, jobs)
+                continue
+            }
             var job: Job?
-            if isFirst == 1 {
+            if tag == Self.jobTag {
                 guard let found = Job(&rest) else { return nil }
                 job = found
+                if graph?.jobsLeft == 0 { graph = nil }
+                graph?.jobsLeft -= 1
             }
             guard let position = rest.popCount(), let count = rest.popCount(), count <= rest.count else { return nil }
             var dependencies: [NewDependency] = []
@@ -88,7 +167,11 @@ struct StagedPart {
                     NewDependency(
                         on: isNew == 1 ? .new(number) : .existing(JobID(Int64(number))), condition: condition))
             }
-            entries.append(Entry(index: index, job: job, position: position, dependencies: dependencies))
+            entries.append(
+                Entry(
+                    index: index, graph: graph?.number, beginning: beginning, job: job, position: position,
+                    dependencies: dependencies))
+            beginning = nil
         }
     }
 }
@@ -152,11 +235,11 @@ extension [UInt8] {
         }
     }
 
-    fileprivate mutating func append(_ dependency: NewDependency) {
+    fileprivate mutating func append(_ dependency: NewDependency, first: Int) {
         switch dependency.job {
         case .new(let index):
             append(number: 1)
-            append(number: index)
+            append(number: first + index)
         case .existing(let job):
             append(number: 0)
             append(number: Int(job.rawValue))

@@ -1,13 +1,14 @@
 import Jobs
 import SQLite
 
-/// Accepts a graph, or a job with very many dependencies, in three steps, so that no other write waits for all of its rows:
+/// Accepts a graph, a job with very many dependencies, or very many small graphs together in three steps, so that no
+/// other write waits for all of the rows:
 ///
 /// 1. The parts are stored, a few in each transaction. They are not visible yet; if the daemon stops now, the next
 ///    start deletes them.
 /// 2. One short transaction accepts the graph: its row, all of its jobs counted as blocked, and its key. From then on
-///    it is kept (P1). Jobs outside of graphs have no such row; a row of `staged_part` with the negative number of the graph
-///    takes its place, and has the time of the acceptance as its part number.
+///    it is kept (P1). Jobs outside of graphs and small graphs have no such row yet; a row of `staged_part` with the
+///    negative number of the request takes its place, and has the time of the acceptance as its part number.
 /// 3. The jobs are written part by part, dependencies before dependents, and the parts are deleted. Jobs that are
 ///    written may already run. The caller is answered at the end of this step.
 extension Writer {
@@ -39,7 +40,7 @@ extension Writer {
         for name in summary.queues.keys { queues[name] = memory.queueByName[name] }
         let staging = Staging(
             needs: needs, graph: GraphID(memory.nextGraph), firstJob: memory.nextJob, queues: queues)
-        memory.nextGraph += 1
+        memory.nextGraph += 1 + Int64(summary.graphs)
         memory.nextJob += Int64(summary.jobs)
         // Stored, since a rollback and a start read the numbers again.
         try keepNumbers()
@@ -97,7 +98,7 @@ extension Writer {
             return outcome
         }
         if summary.isGraph {
-            try insertGraph(staging, summary, now: now)
+            try insertGraph(staging.graph, name: summary.name, jobs: summary.jobs, now: now)
         } else {
             writing.insertPart.bind(1, -staging.graph.rawValue)
             writing.insertPart.bind(2, Int(now.milliseconds))
@@ -113,19 +114,23 @@ extension Writer {
         if let key = summary.key { try insert(key, graph: graph, first: staging.firstJob, jobs: summary.jobs) }
         memory.writing[staging.graph] = AcceptedGraph(needs: staging.needs, isGraph: summary.isGraph)
         unstored.unaccepted.remove(staging.graph)
+        if isObserved {
+            acceptedJobs += summary.inputs.map {
+                UnwrittenJob(job: JobID(staging.firstJob + Int64($0.index)), input: $0.input)
+            }
+        }
         open(.writing(staging.graph))
         let first = staging.firstJob
         return .enqueued(
             EnqueueReceipt(graph: graph, jobs: (first..<first + Int64(summary.jobs)).map(JobID.init(_:))))
     }
 
-    private func insertGraph(
-        _ staging: Staging, _ summary: GraphSummary, now: Timestamp
-    ) throws(SQLiteError) {
+    /// Inserts a graph whose jobs all count as blocked until they are written.
+    private func insertGraph(_ graph: GraphID, name: String?, jobs: Int, now: Timestamp) throws(SQLiteError) {
         var tally = Tally()
-        tally[.blocked] = Int64(summary.jobs)
-        enqueueing.insertGraph.bind(1, staging.graph.rawValue)
-        try enqueueing.insertGraph.bind(2, summary.name)
+        tally[.blocked] = Int64(jobs)
+        enqueueing.insertGraph.bind(1, graph.rawValue)
+        try enqueueing.insertGraph.bind(2, name)
         enqueueing.insertGraph.bind(3, now.milliseconds)
         enqueueing.insertGraph.bindNull(4)
         enqueueing.insertGraph.bind(counts: tally, from: 5)
@@ -186,8 +191,12 @@ extension Writer {
         _ entry: StagedPart.Entry, first: Int64, _ graph: GraphID, _ accepted: AcceptedGraph, now: Timestamp
     ) throws(SQLiteError) {
         let id = JobID(first + Int64(entry.index))
+        let small = entry.graph.map { GraphID(graph.rawValue + Int64($0)) }
+        if let small, let beginning = entry.beginning {
+            try insertGraph(small, name: beginning.name, jobs: beginning.jobs, now: now)
+        }
         if let job = entry.job {
-            try write(job, id, accepted.isGraph ? graph : nil, now: now)
+            try write(job, id, accepted.isGraph ? graph : small, now: now)
         } else if try dependencyState(of: id) == nil {
             // Cancelled since its first part was written, and pruned.
             return
@@ -213,6 +222,9 @@ extension Writer {
     private func write(
         _ job: StagedPart.Job, _ id: JobID, _ graph: GraphID?, now: Timestamp
     ) throws(SQLiteError) {
+        guard memory.queues.indices.contains(job.queue) else {
+            throw .damaged("the part that contains job \(id) names queue \(job.queue), which is not there")
+        }
         var start = GraphPlan.Start()
         start.pending = job.dependencyCount
         if job.dependencyCount == 0 {
@@ -222,9 +234,6 @@ extension Writer {
             definition: job.definition, node: job.node, input: job.input,
             priority: Priority(rawValue: job.priority) ?? .normal,
             // A wait starts here: the time of acceptance is only known on the wall clock.
-        guard memory.queues.indices.contains(job.queue) else {
-            throw .damaged("the part that contains job \(id) names queue \(job.queue), which is not there")
-        }
             start: job.start, repeats: job.repeats)
         new.queue = memory.queues[job.queue].settings.name
         try insertJob(
@@ -247,8 +256,10 @@ extension Writer {
     }
 }
 
-/// The facts about a large graph's jobs that its acceptance needs.
+/// The facts about the jobs of a large graph, or of very many small graphs together, that their acceptance needs.
 struct GraphSummary: Sendable {
+    /// The number of small graphs.
+    let graphs: Int
     let name: String?
     let key: IdempotencyKey?
     let isGraph: Bool
@@ -259,28 +270,43 @@ struct GraphSummary: Sendable {
     /// The jobs outside the graph that its jobs depend on.
     let needed: [JobID]
     let hiddenText: EnqueueRefusal?
+    let inputs: [(index: Int, input: JSONText)]
 
     init(_ graph: NewGraph) {
-        hiddenText = graph.hiddenText
-        name = graph.name
-        key = graph.key
-        isGraph = graph.isGraph
-        jobs = graph.jobs.count
-        definitions = Set(graph.jobs.map(\.definition))
-        queues = graph.jobs.reduce(into: [:]) { $0[$1.queue, default: 0] += 1 }
+        self.init([graph], name: graph.name, key: graph.key, isGraph: graph.isGraph, graphs: 0)
+    }
+
+    init(together graphs: [NewGraph]) {
+        self.init(graphs, name: nil, key: nil, isGraph: false, graphs: graphs.count(where: \.isGraph))
+    }
+
+    private init(_ all: [NewGraph], name: String?, key: IdempotencyKey?, isGraph: Bool, graphs: Int) {
+        hiddenText = all.lazy.compactMap(\.hiddenText).first
+        self.name = name
+        self.key = key
+        self.isGraph = isGraph
+        self.graphs = graphs
+        var jobs = 0
+        var definitions: Set<DefinitionID> = []
+        var queues: [String: Int] = [:]
         var needed: Set<JobID> = []
-        for job in graph.jobs {
+        var inputs: [(index: Int, input: JSONText)] = []
+        for job in all.lazy.flatMap(\.jobs) {
+            if let input = job.input { inputs.append((jobs, input)) }
+            jobs += 1
+            definitions.insert(job.definition)
+            queues[job.queue, default: 0] += 1
             for case .existing(let parent) in job.dependencies.map(\.job) { needed.insert(parent) }
         }
+        (self.jobs, self.definitions, self.queues) = (jobs, definitions, queues)
         self.needed = needed.sorted()
+        self.inputs = inputs
     }
 }
 
 extension NewGraph {
-    /// Whether the graph has so many rows that it is accepted in steps.
-    var isLarge: Bool { rows > Writer.manyRows }
-
-    var rows: Int { jobs.reduce(0) { $0 + 1 + $1.dependencies.count } }
+    /// Whether there is so much to write that the graph is accepted in steps.
+    var isLarge: Bool { weight > Writer.manyRows }
 }
 
 struct WritingStatements: ~Copyable {

@@ -65,6 +65,7 @@ final class Writer {
     /// The changes to report to observers. Jobs are recorded only if there are observers.
     var isObserved = false
     var jobChanges: [JobChange] = []
+    var acceptedJobs: [UnwrittenJob] = []
     var queuesChanged = false
     var definitionsChanged = false
     var schedulesChanged = false
@@ -94,12 +95,12 @@ final class Writer {
     /// - Parameter isObserved: Whether changes of jobs are collected for observers.
     func begin(isObserved: Bool) throws(SQLiteError) {
         self.isObserved = isObserved
+        unstored.cancelledTogether.removeAll(where: \.request.isOver)
         unstoredAtBegin = unstored
         settlingRows = Self.rowsPerSlice
         claimsAgain = false
         // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
         try transactions.begin.run()
-        unstored.cancelledTogether.removeAll(where: \.request.isOver)
         steady.read()
     }
 
@@ -124,6 +125,8 @@ final class Writer {
     /// Returns the committed changes for the observers.
     func takeChanges() -> [StoreChange] {
         var changes: [StoreChange] = []
+        // First: the same commit may end the job whose file one of them needs.
+        if !acceptedJobs.isEmpty { changes.append(.accepted(acceptedJobs)) }
         if !jobChanges.isEmpty { changes.append(.jobs(jobChanges)) }
         if queuesChanged { changes.append(.queues) }
         if definitionsChanged { changes.append(.definitions) }
@@ -135,6 +138,7 @@ final class Writer {
     private func forgetChanges() {
         graphChanges.removeAll(keepingCapacity: true)
         jobChanges.removeAll(keepingCapacity: true)
+        acceptedJobs = []
         queuesChanged = false
         definitionsChanged = false
         schedulesChanged = false

@@ -1,8 +1,8 @@
 import Jobs
-import SQLiteStore
 import Testing
 
 @testable import Control
+@testable import SQLiteStore
 
 /// A file of the spool lives as long as something needs it.
 @Suite struct SpoolUsersTests {
@@ -78,6 +78,42 @@ import Testing
             await users.releasePruned((step.next?.rawValue ?? 0)..<below.rawValue)
             // Waits for the spool's thread, which removes files before it answers this call.
             _ = try await spool.files()
+        }
+    }
+
+    /// The job that needs the file is among very many, so it is written after the commit that ends its parent.
+    @Test func aFileStaysForAChildThatIsNotWrittenYet() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files)
+            let (graph, file) = try await bench.job()
+            try await bench.enqueue(graph)
+            let child = NewGraph(isGraph: false, jobs: [NewJob(definition: bench.definition)])
+            try await bench.finishAll(children: Array(repeating: child, count: 3000) + [graph])
+            _ = try await bench.spool.files()
+            #expect(bench.spool.holds(file))
+            while try await files.store.counts().open < 3001 {}
+            #expect(bench.spool.holds(file))
+        }
+    }
+
+    /// A start finds jobs that were accepted but have no row yet.
+    @Test func aFileStaysForAJobThatIsOnlyStaged() async throws {
+        try await TestStore.with { files in
+            let bench = try await Bench(files)
+            let (graph, file) = try await bench.job()
+            var large = NewGraph(
+                isGraph: true, jobs: Array(repeating: NewJob(definition: bench.definition), count: 3000))
+            large.jobs += graph.jobs
+            guard case .begun(let staged) = try await files.store.stage(large) else { throw Bench.Refused() }
+            // No slice follows, as if the process had ended after the commit.
+            try await files.store.write { writer in
+                #expect((try? writer.accept(staged, now: Samples.moment)) != nil)
+                writer.memory.work = []
+            }
+            let later = SpoolUsers(spool: bench.spool, store: files.store)
+            try await later.recover(now: Samples.moment + Spool.leftoverAge + .seconds(1))
+            _ = try await bench.spool.files()
+            #expect(bench.spool.holds(file))
         }
     }
 

@@ -15,6 +15,47 @@ import Testing
         #expect(probe.after(LoopProbe.exchange()) == "turn(2 succeeded, 3 succeeded, claim 3)")
     }
 
+    private static func children(_ jobs: Int) -> AttemptResult {
+        .returned(
+            .emptyObject,
+            children: (0..<jobs).map { _ in
+                NewGraph(isGraph: false, jobs: [NewJob(definition: DefinitionID(1))])
+            })
+    }
+
+    /// I8: the ends of many attempts that enqueue many jobs each.
+    @Test func endsWithManyChildrenTakeSeveralExchanges() {
+        let attempts = (1...5).map { LoopProbe.attempt($0, timeout: nil) }
+        var probe = LoopProbe(settings: RunnerSettings(slots: 5))
+        probe.turn(claimed: attempts)
+        #expect(probe.after(LoopProbe.ended(attempts[0])) == "turn(1 succeeded, claim 1)")
+        for attempt in attempts[1...] { probe.send(LoopProbe.ended(attempt, Self.children(900))) }
+        #expect(probe.after(LoopProbe.exchange()) == "turn(2 succeeded, 3 succeeded, claim 5)")
+        #expect(probe.after(LoopProbe.exchange()) == "turn(4 succeeded, 5 succeeded, claim 5)")
+        #expect(probe.after(LoopProbe.exchange()) == "-")
+    }
+
+    /// I8: the loop turns while the store prepares very many children, and the end keeps its slot.
+    @Test func loopDoesNotWaitForVeryManyChildren() throws {
+        let one = LoopProbe.attempt(1, timeout: nil)
+        let two = LoopProbe.attempt(2, timeout: nil)
+        var probe = LoopProbe()
+        probe.turn(claimed: [one, two])
+        let actions = probe.loop.handle(LoopProbe.ended(one, Self.children(3000)), now: probe.now)
+        guard case .prepare(var end)? = actions.first, actions.count == 1 else {
+            Issue.record("not prepared")
+            return
+        }
+        #expect(probe.loop.snapshot(now: probe.now).unrecorded == 1)
+        #expect(probe.after(LoopProbe.ended(two)) == "turn(2 succeeded, claim 1)")
+        #expect(probe.after(LoopProbe.exchange()) == "-")
+        // P7: a drain waits for it.
+        #expect(probe.after(.drain(limit: .seconds(10))) == "uptime +10s")
+        end.prepared = PreparedChildren(1)
+        #expect(probe.after(.prepared(end)) == "uptime +10s, turn(1 succeeded)")
+        #expect(probe.after(LoopProbe.exchange()) == "end, ended")
+    }
+
     @Test func wakeDuringAnExchangeIsNotLost() {
         var probe = LoopProbe()
         _ = probe.loop.takeTurn()

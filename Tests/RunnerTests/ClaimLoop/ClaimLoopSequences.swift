@@ -15,7 +15,7 @@ import Testing
     }
 }
 
-/// Plays store, operations, clock and callers, and checks I1 to I7.
+/// Plays store, operations, clock and callers, and checks I1 to I8.
 private struct LoopModel {
     var random: SplitMix
     var loop = ClaimLoop(settings: RunnerSettings(slots: 4, grace: .seconds(5)))
@@ -28,6 +28,8 @@ private struct LoopModel {
     var running: Set<Lease> = []
     /// Operations that have started and not returned.
     var operations: [RunningAttempt] = []
+    /// Ends with very many children.
+    var preparing: [ClaimLoop.EndedAttempt] = []
     var stopped: Set<Lease> = []
     var slots = 4
     var inFlight: ClaimLoop.Turn?
@@ -55,6 +57,7 @@ private struct LoopModel {
             case .stop(let attempt, _):
                 check(stopped.insert(attempt.lease).inserted, "I7: told twice")
             case .abandon, .dropLateEnd: break
+            case .prepare(let end): preparing.append(end)
             case .prove(let proofs, let isProof):
                 unproved -= proofs.count
                 check(isProof || hasEnded || isDraining || isStuck, "a proof was refused")
@@ -91,14 +94,23 @@ private struct LoopModel {
         case 12:
             slots = 1 + random.next(6)
             send(.settings(RunnerSettings(slots: slots, grace: .seconds(5))))
-        default: break
+        default: prepareOne()
         }
+    }
+
+    mutating func prepareOne() {
+        guard !preparing.isEmpty else { return }
+        var end = preparing.remove(at: random.next(preparing.count))
+        end.prepared = PreparedChildren(0)
+        send(.prepared(end))
     }
 
     mutating func beginExchange() {
         guard let turn = loop.takeTurn() else { return }
         check(inFlight == nil, "I1: two exchanges")
         check(!isDraining || turn.claim == nil, "I6: claims while draining")
+        let unprepared = turn.ends.filter { $0.prepared == nil }.flatMap(\.ending.children)
+        check(unprepared.reduce(0) { $0 + $1.jobs.count } <= 2000, "I8: very many children in one exchange")
         inFlight = turn
     }
 
@@ -135,7 +147,12 @@ private struct LoopModel {
         guard !operations.isEmpty else { return }
         let attempt = operations.remove(at: random.next(operations.count))
         let failure = FailedTry(JobFailure(code: "x", message: "x"), isRetryable: true)
-        let result: AttemptResult = random.next(3) == 0 ? .threw(failure) : .returned(.emptyObject, children: [])
+        let children = [0, 0, 900, 3000][random.next(4)]
+        let jobs = Array(repeating: NewJob(definition: DefinitionID(1)), count: children)
+        let result: AttemptResult =
+            random.next(3) == 0
+            ? .threw(failure)
+            : .returned(.emptyObject, children: children == 0 ? [] : [NewGraph(isGraph: true, jobs: jobs)])
         send(.attemptEnded(attempt, result, random: 0.5))
     }
 
@@ -153,6 +170,7 @@ private struct LoopModel {
             beginExchange()
             answer(fails: false)
             while !operations.isEmpty { endOne() }
+            while !preparing.isEmpty { prepareOne() }
             advance(by: .seconds(1))
         }
         check(ready.isEmpty && scheduled.isEmpty && running.isEmpty, "I5: work is left that nobody looks at")
@@ -175,6 +193,7 @@ private struct LoopModel {
             beginExchange()
             // Some operations never heed; they are given up.
             if random.next(8) == 0 { endOne() }
+            if random.next(2) == 0 { prepareOne() }
             if !hasEnded { advance(by: .milliseconds(400)) }
         }
         check(running.isEmpty || !hasEnded, "I3: an end was not recorded")

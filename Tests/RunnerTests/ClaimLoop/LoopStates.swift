@@ -74,6 +74,7 @@ struct LoopProbe {
         case .stop(let attempt, let reason): "stop \(attempt.lease.job) \(reason.name)"
         case .abandon(let attempt, _): "abandon \(attempt.lease.job)"
         case .dropLateEnd(let attempt): "late \(attempt.lease.job)"
+        case .prepare(let end): "prepare \(end.attempt.lease.job)"
         case .prove(let proofs, let isProof): "prove \(proofs.count) \(isProof)"
         case .end(nil): "end"
         case .end(_?): "end with error"

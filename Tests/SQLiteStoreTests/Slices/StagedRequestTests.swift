@@ -235,7 +235,7 @@ import Testing
     /// P4: with the result, or not at all.
     @Test(arguments: [false, true]) func childrenAreKeptOverARestartWithTheResult(isRecorded: Bool) async throws {
         let end = try await end()
-        let staged = try #require(try await bench.store.stage(childrenOf: end))
+        let staged = try await bench.store.stage(children: end.ending.children)
         if isRecorded {
             try await bench.stop { (writer) throws(SQLiteError) in
                 _ = try writer.exchange([end], children: [end.lease: staged], claim: nil, now: Self.now)
@@ -249,6 +249,81 @@ import Testing
         #expect(total == (isRecorded ? 1 + 3000 + 3001 + 4 : 1))
         try await bench.runAll()
         #expect(try await bench.store.counts()[.succeeded] == total)
+        try await bench.check()
+        await bench.store.close()
+    }
+
+    /// Many graphs that are small by themselves, a few with jobs that already are, and lone jobs among them.
+    private func manyGraphs(after parent: JobID) -> [NewGraph] {
+        (0..<1500).map { index in
+            switch index % 3 {
+            case 0:
+                var fan = bench.fan(3, input: .emptyObject)
+                fan.name = "fan \(index)"
+                if index % 2 == 0 { fan.jobs[0].dependencies = [NewDependency(on: .existing(parent))] }
+                return fan
+            case 1: return bench.reversedFan(5)
+            default: return NewGraph(isGraph: false, jobs: [NewJob(definition: bench.definition)])
+            }
+        }
+    }
+
+    /// P4
+    @Test(arguments: [false, true]) func veryManySmallGraphsOfAnAttemptAreWrittenInSmallCommits(isRestarted: Bool)
+        async throws
+    {
+        var end = try await end()
+        let graphs = manyGraphs(after: end.lease.job)
+        end.ending = .succeeded(.emptyObject, children: graphs)
+        let commits = CommitSizes(bench.store)
+        #expect(try await bench.store.exchange([end], claim: nil, now: now).finished == [.recorded(.succeeded)])
+        if isRestarted { try await bench.restart() }
+        let other = try await bench.enqueue(bench.fan(2))
+        try await bench.awaitLongWork()
+        expectSmall(commits)
+        let jobs = graphs.reduce(0) { $0 + $1.jobs.count }
+        #expect(try await bench.store.counts().total == Int64(1 + jobs + 3))
+        #expect(try bench.count("SELECT count(*) FROM graph") == 1001)
+        #expect(try bench.count("SELECT count(*) FROM graph WHERE name GLOB 'fan *'") == 500)
+        #expect(try bench.count("SELECT count(*) FROM job WHERE graph_id IS NULL") == 501)
+        try await bench.check()
+        try await bench.runAll()
+        #expect(try await bench.store.counts()[.succeeded] == Int64(1 + jobs + 3))
+        #expect(try bench.count("SELECT count(*) FROM graph WHERE finished_ms IS NULL") == 0)
+        // Graphs of later requests have numbers of their own.
+        let graph = try #require(other.graph)
+        #expect(try await bench.store.graph(graph)?.counts.total == 3)
+        try await bench.check()
+        await bench.store.close()
+    }
+
+    /// The exchange has little to do, and accepts what was prepared only for the attempt that has its lease.
+    @Test func preparedChildrenAreAcceptedByTheExchange() async throws {
+        var end = try await end()
+        end.ending = .succeeded(.emptyObject, children: manyGraphs(after: end.lease.job))
+        end.prepared = try await bench.store.prepare(end.ending.children)
+        #expect(try await bench.store.counts().total == 1)
+        #expect(try await bench.store.exchange([end], claim: nil, now: now).finished == [.recorded(.succeeded)])
+        try await bench.awaitLongWork()
+        let total = Int64(1 + end.ending.children.reduce(0) { $0 + $1.jobs.count })
+        #expect(try await bench.store.counts().total == total)
+        end.prepared = try await bench.store.prepare(end.ending.children)
+        #expect(try await bench.store.exchange([end], claim: nil, now: now).finished == [.leaseLost])
+        try await bench.awaitLongWork()
+        #expect(try await bench.store.counts().total == total)
+        try await bench.check()
+        await bench.store.close()
+    }
+
+    @Test func oneRefusedGraphAmongVeryManyFailsTheAttempt() async throws {
+        var end = try await end()
+        var graphs = manyGraphs(after: end.lease.job)
+        graphs[700].jobs[0].dependencies = [NewDependency(on: .new(graphs[700].jobs.count - 1))]
+        graphs[700].jobs[graphs[700].jobs.count - 1].dependencies = [NewDependency(on: .new(0))]
+        end.ending = .succeeded(.emptyObject, children: graphs)
+        #expect(try await bench.store.exchange([end], claim: nil, now: now).finished == [.recorded(.failed)])
+        try await bench.awaitLongWork()
+        #expect(try await bench.store.counts().total == 1)
         try await bench.check()
         await bench.store.close()
     }
