@@ -52,13 +52,21 @@ public final class ChildProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, err[1], 2)
         // Nothing else that a test has open: a connection that it closes must be closed.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        // Threads of libdispatch block nearly all signals, and a child would inherit that.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        posix_spawnattr_setsigmask(&attributes, &blocked)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var variables = environment
         variables["PATH"] = variables["PATH"] ?? "/usr/local/bin:/usr/bin:/bin:/usr/sbin"
         var argv = ([program] + arguments).map { strdup($0) } + [nil]
         var envp = variables.map { strdup("\($0)=\($1)") } + [nil]
         defer { for text in argv + envp { free(text) } }
         var pid: pid_t = 0
-        let code = posix_spawnp(&pid, program, &actions, nil, &argv, &envp)
+        let code = posix_spawnp(&pid, program, &actions, &attributes, &argv, &envp)
         for end in [out[1], err[1]] { Glibc.close(end) }
         guard code == 0 else {
             for end in [out[0], err[0]] { Glibc.close(end) }

@@ -56,28 +56,30 @@ import Testing
             let (store, definition) = try await CrashTests.openWithDefinition(path)
             let graph = NewGraph(isGraph: false, jobs: [NewJob(definition: definition)])
             _ = try await store.enqueue([graph], now: CrashTests.now)
-            guard try await failSyncsOfThisProcess() else { exit(7) }
-            let (told, stops) = AsyncStream.makeStream(of: StoreChange.self)
-            let observation = store.observe { stops.yield($0) }
-            defer { observation.cancel() }
-            do throws(StoreError) {
-                _ = try await store.enqueue([graph], now: CrashTests.now)
-                exit(2)
-            } catch {
-                guard case .commitUnknown = error else { exit(3) }
+            let status = try await withFailingSyncs {
+                let (told, stops) = AsyncStream.makeStream(of: StoreChange.self)
+                let observation = store.observe { stops.yield($0) }
+                defer { observation.cancel() }
+                do throws(StoreError) {
+                    _ = try await store.enqueue([graph], now: CrashTests.now)
+                    return 2
+                } catch {
+                    guard case .commitUnknown = error else { return 3 }
+                }
+                do throws(StoreError) {
+                    _ = try await store.enqueue([graph], now: CrashTests.now)
+                    return 4
+                } catch {
+                    if error != .closed { return 5 }
+                }
+                // The runner, which may have nothing to ask for, is told.
+                var iterator = told.makeAsyncIterator()
+                guard case .stopped(.commitUnknown) = await iterator.next() else { return 8 }
+                // Reading goes on.
+                guard try await store.job(JobID(1)) != nil else { return 6 }
+                return EXIT_SUCCESS
             }
-            do throws(StoreError) {
-                _ = try await store.enqueue([graph], now: CrashTests.now)
-                exit(4)
-            } catch {
-                if error != .closed { exit(5) }
-            }
-            // The runner, which may have nothing to ask for, is told.
-            var iterator = told.makeAsyncIterator()
-            guard case .stopped(.commitUnknown) = await iterator.next() else { exit(8) }
-            // Reading goes on.
-            guard try await store.job(JobID(1)) != nil else { exit(6) }
-            exit(EXIT_SUCCESS)
+            exit(status)
         }
         let store = try directory.open()
         #expect(try await store.job(JobID(1)) != nil)
@@ -93,10 +95,21 @@ private var mayTrace: Bool {
     return geteuid() == 0 || scope == nil || scope?.first == "0"
 }
 
-/// Lets strace fail every sync from now on; false when it could not attach.
-private func failSyncsOfThisProcess() async throws -> Bool {
+/// Lets strace fail every sync of this process while `body` runs; 7 when it could not attach.
+///
+/// strace is gone when this returns. If the process ended first, strace could wait for it without end: it detaches from the
+/// main thread, which the kernel reports only after all other threads.
+private func withFailingSyncs(_ body: () async throws -> Int32) async throws -> Int32 {
     let strace = try ChildProcess(
-        "strace", ["-f", "-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO", "-p", "\(getpid())"])
+        "strace",
+        [
+            "-f", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO", "-p",
+            "\(getpid())",
+        ])
     // It says so when it has attached, or why it cannot.
-    return await strace.errors.first(containing: "attached") != nil
+    guard await strace.errors.first(containing: "attached") != nil else { return 7 }
+    let status = try await body()
+    strace.signal(SIGTERM)
+    _ = await strace.waitForEnd()
+    return status
 }
