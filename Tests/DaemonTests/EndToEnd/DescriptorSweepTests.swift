@@ -6,12 +6,14 @@ import Testing
 /// libdispatch, which trap, or in the system's libraries. The daemon starts all the same, or ends with a status and a reason.
 ///
 /// `HALYARD_SWEEP=all swift test --filter DescriptorSweepTests` tries every call of a start.
-@Suite(.serialized) struct DescriptorSweepTests {
+@Suite(.serialized, .enabled("no process can be traced here", { await canTrace() }))
+struct DescriptorSweepTests {
     private static let isWhole = ProcessInfo.processInfo.environment["HALYARD_SWEEP"] == "all"
 
     /// The short form: the calls of the libraries that trap.
     private static let few = [
-        "epoll_create1 1", "eventfd2 1", "timerfd_create 1", "socket 1", "socketpair 1", "pipe2 1",
+        "epoll_create1 1", "eventfd2 1", "timerfd_create 1", "socket 1", "socketpair 1", "pipe2 1", "signalfd4 1",
+        "memfd_create 1",
     ]
     private static let calls = [
         "epoll_create1", "eventfd2", "timerfd_create", "socket", "socketpair", "pipe2", "inotify_init1", "dup",
@@ -20,8 +22,6 @@ import Testing
 
     @Test(.timeLimit(.minutes(isWhole ? 60 : 4)))
     func startThatCannotOpenAFileIsNotASignal() async throws {
-        // Without the permission to trace there is nothing to try.
-        guard await canTrace() else { return }
         if Self.isWhole {
             for call in Self.calls {
                 var number = 1
@@ -33,6 +33,48 @@ import Testing
                 let words = place.split(separator: " ")
                 _ = try await start(failing: String(words[0]), number: Int(words[1]) ?? 1)
             }
+        }
+    }
+
+    /// From the moment the daemon is ready, every such call fails until one has failed for a caller. The daemon then serves
+    /// that caller, or has ended with a status and a reason.
+    @Test(
+        .timeLimit(.minutes(4)),
+        arguments: ["accept4", "openat", "memfd_create", "signalfd4", "socket", "eventfd2", "epoll_create1"],
+        ["EMFILE", "ENFILE"])
+    func callThatFailsWhileRunningIsNotASignal(call: String, error: String) async throws {
+        let bed = try TestBed()
+        let from = bed.notifications.heard.all.count
+        let daemon = try bed.launch()
+        try await bed.waitUntilReady(daemon, from: from)
+        let tracer = try bed.spawn(
+            "strace",
+            [
+                "-f", "-p", "\(daemon.pid)", "-e", "trace=\(call)", "-e", "inject=\(call):error=\(error):when=1+",
+            ])
+        _ = await tracer.errors.first { $0.contains("attached") }
+        let caller = try bed.spawn(
+            binary("halyard"), ["enqueue", "visit", "\(bed.server.site)/page/1"],
+            environment: ["HALYARD_SOCKET": bed.socket, "TZ": "UTC"])
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await tracer.errors.first { $0.contains("(INJECTED)") } }
+            // The call may not be made for this caller at all.
+            group.addTask { _ = await caller.waitForEnd() }
+            await group.next()
+            group.cancelAll()
+        }
+        tracer.signal(SIGINT)
+        _ = await tracer.waitForEnd()
+        _ = await caller.waitForEnd()
+        let status = try await bed.halyard("status")
+        if status.status == .exited(0) {
+            daemon.signal(SIGTERM)
+            let end = await daemon.waitForEnd()
+            #expect(end == .exited(0), "\(String(describing: end)); \(daemon.errors.text)")
+        } else {
+            let end = await daemon.waitForEnd()
+            #expect(end == .exited(74), "\(String(describing: end)); \(daemon.errors.text)")
+            #expect(daemon.errors.text.contains("open"), "it ends without a reason: \(daemon.errors.text)")
         }
     }
 
