@@ -5,7 +5,7 @@ import Synchronization
 /// The links that wait for the global queue of one class, and the threads of that queue that run them.
 ///
 /// Waking a thread costs more than most blocks do. A thread that finds no link therefore looks for more during some
-/// microseconds before it relinks to the queue.
+/// microseconds before it returns to the queue.
 ///
 /// 1. While links wait, a thread is on its way to take one (`isExpected`).
 /// 2. A thread that takes a link while others wait first requests another thread, so that a block may wait for a later
@@ -109,7 +109,7 @@ final class Crew: Sendable {
 
     /// Looks for a link for a moment.
     ///
-    /// - Relinks: Whether there is one. If not, the calling thread is no longer expected.
+    /// - Returns: Whether there is one. If not, the calling thread is no longer expected.
     private func lookOut() -> Bool {
         for _ in 0..<Self.looks where waiting.load(ordering: .relaxed) > 0 { return true }
         return state.withLock { state in
