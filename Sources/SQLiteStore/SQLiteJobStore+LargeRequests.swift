@@ -34,13 +34,20 @@ extension SQLiteJobStore {
         case .begun(let begun): staged = begun
         }
         guard let writing else { throw .readOnly(path: path) }
-        let accepted = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
-            let outcome = try writer.accept(staged, now: now)
-            guard case .enqueued = outcome else { return (outcome, nil) }
-            return (outcome, staged.work)
+        let accepted: LongAnswer<EnqueueOutcome>
+        do {
+            accepted = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
+                let outcome = try writer.accept(staged, now: now)
+                guard case .enqueued = outcome else { return (outcome, nil) }
+                return (outcome, staged.work)
+            }
+        } catch {
+            await discard([staged])
+            throw error
         }
         guard case .enqueued(var receipt) = accepted.value else { return accepted.value }
-        receipt.skipped = (accepted.report?.skipped ?? []).sorted()
+        // A graph whose jobs cannot be written now is accepted all the same.
+        receipt.skipped = ((try? accepted.report?.get())?.skipped ?? []).sorted()
         return .enqueued(receipt)
     }
 
@@ -81,7 +88,8 @@ extension SQLiteJobStore {
             let begun = try writer.cancel(graph: graph, now: now)
             return (begun?.results, begun?.work)
         }
-        return answer.value.map { $0.merging(answer.report?.cancelled ?? [:]) { $1 } }
+        let cancelled = try answer.report?.get().cancelled ?? [:]
+        return answer.value.map { $0.merging(cancelled) { $1 } }
     }
 
     // MARK: Pruning
@@ -123,7 +131,7 @@ extension SQLiteJobStore {
             let work = try writer.beginPruning(graph)
             return (work != nil, work)
         }
-        let deleted = answer.report?.deleted ?? 0
+        let deleted = try answer.report?.get().deleted ?? 0
         step.deleted += deleted
         if answer.value, deleted == 0 { step.keptByDependents += jobs }
     }

@@ -231,7 +231,7 @@ extension SQLiteJobStore {
             }
         case .begun(let staged):
             guard let writing else { throw .readOnly(path: path) }
-            let answer: (value: EnqueueOutcome?, report: LongWorkReport?)
+            let answer: LongAnswer<EnqueueOutcome?>
             do {
                 answer = try await writing.performLong(weight: 1) { (writer) throws(SQLiteError) in
                     defer { writer.discardUnlessAccepted(staged) }
@@ -246,7 +246,8 @@ extension SQLiteJobStore {
                 throw error
             }
             guard case .enqueued(var receipt)? = answer.value else { return answer.value }
-            receipt.skipped = (answer.report?.skipped ?? []).sorted()
+            // A graph whose jobs cannot be written now is accepted all the same.
+            receipt.skipped = ((try? answer.report?.get())?.skipped ?? []).sorted()
             return .enqueued(receipt)
         }
     }

@@ -23,7 +23,8 @@ extension DaemonHooks {
                     }
                 return Condition(
                     state: state, pid: getpid(), startedAt: startedAt,
-                    problems: problems() + [snapshot.problem?.description].compactMap { $0 },
+                    problems: problems() + [snapshot.problem?.description].compactMap { $0 }
+                        + snapshot.stuck.map { "\($0.subject); the daemon's log says why." },
                     slots: Slots(used: snapshot.running + snapshot.abandoned, limit: snapshot.slots))
             },
             progress: { runner.progress(of: $0) },

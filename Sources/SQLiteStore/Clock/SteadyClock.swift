@@ -63,7 +63,8 @@ struct SteadyClock {
     func wallTime(ofWaitEnd end: Int64) -> Timestamp {
         let wall = clock.wall
         guard let row else { preconditionFailure("the clock was remembered before the first transaction") }
-        return wall + .milliseconds(end - row.origin - clock.sinceBoot.milliseconds)
+        let now = Timestamp(milliseconds: row.origin + clock.sinceBoot.milliseconds)
+        return wall + (Timestamp(milliseconds: end) - now)
     }
 
     /// Updates the skew, so that the views show the end of a new wait on the caller's wall clock.

@@ -16,6 +16,8 @@ extension Writer {
         case .succeeded(let value, let children):
             let staged = staged ?? StagedChildren(small: children)
             try makeQueues(of: staged.small)
+            // A queue may have been removed since the children were stored.
+            for graph in staged.large { try makeQueues(named: graph.summary.queues.keys) }
             if let refusal = try refusal(of: staged, now: now) {
                 let failure = JobFailure(
                     code: JobFailure.Code.childrenRefused,

@@ -45,7 +45,7 @@ extension Writer {
     var nextSliceAt: ContinuousClock.Instant? {
         var earliest: ContinuousClock.Instant?
         for work in memory.work {
-            guard let aside = setAside[work] else { return .now }
+            guard let aside = aside(work) else { return .now }
             earliest = min(earliest ?? aside.until, aside.until)
         }
         return earliest
@@ -54,9 +54,7 @@ extension Writer {
     /// Carries out one slice of the work that has waited longest and is not set aside.
     func carryOutSlice() throws(SQLiteError) {
         let now = ContinuousClock.now
-        guard let index = memory.work.firstIndex(where: { setAside[$0].map { $0.until <= now } ?? true }) else {
-            return
-        }
+        guard let index = memory.work.firstIndex(where: { aside($0).map { $0.until <= now } ?? true }) else { return }
         let work = memory.work.remove(at: index)
         sliced = work
         let isOpen =
@@ -70,6 +68,13 @@ extension Writer {
         if isOpen { open(work) } else { endedWork.append(work) }
     }
 
+    /// Nil for work that may go on. A cancellation waits until its graph is written.
+    private func aside(_ work: LongWork) -> SetAside? {
+        if let aside = setAside[work] { return aside }
+        if case .cancelling(let graph) = work { return setAside[.writing(graph)] }
+        return nil
+    }
+
     /// Notes how the last slice ended (L3).
     ///
     /// - Returns: All the work that is set aside now; nil when that is the same as before.
@@ -80,11 +85,16 @@ extension Writer {
             setAside[work] = SetAside(
                 request: StuckRequest(subject: subject(of: work), reason: failure), wait: wait, until: .now + wait)
             // Its callers would wait until the reason is gone. The work itself is durable.
-            for waiter in waiters.removeValue(forKey: work) ?? [] { waiter.ended(.failure(failure)) }
+            fail(work, failure)
+            if case .writing(let graph) = work { fail(.cancelling(graph), failure) }
         } else if setAside.removeValue(forKey: work) == nil {
             return nil
         }
         return setAside.values.map(\.request).sorted { $0.subject < $1.subject }
+    }
+
+    private func fail(_ work: LongWork, _ failure: StoreError) {
+        for waiter in waiters.removeValue(forKey: work) ?? [] { waiter.ended(.failure(failure)) }
     }
 
     private func subject(of work: LongWork) -> String {
@@ -107,7 +117,10 @@ extension Writer {
     // MARK: Callers that wait
 
     /// Registers the waiter. A request calls this in its transaction, and again if that is repeated after a rollback.
+    /// Work that is set aside is tried again at once, so that the waiter learns of a lasting reason now.
     func wait(for work: LongWork, _ waiter: any LongWorkWaiter) {
+        setAside[work]?.until = .now
+        if case .cancelling(let graph) = work { setAside[.writing(graph)]?.until = .now }
         waiters[work, default: []].removeAll { $0 === waiter }
         waiters[work, default: []].append(waiter)
     }
@@ -121,9 +134,9 @@ extension Writer {
         endedWork = []
     }
 
-    /// Answers all waiting callers with a failure. The work stays open for the next start.
-    func dismissWaiters(_ reason: StoreError) {
-        for waiter in waiters.values.joined() { waiter.ended(.failure(reason)) }
+    /// Answers all waiting callers. The work stays open for the next start.
+    func dismissWaiters() {
+        for waiter in waiters.values.joined() { waiter.ended(nil) }
         waiters = [:]
     }
 }
@@ -133,10 +146,11 @@ struct SetAside {
     let request: StuckRequest
     /// The wait after the last failure: a second, doubled up to five minutes.
     let wait: Duration
-    let until: ContinuousClock.Instant
+    var until: ContinuousClock.Instant
 }
 
 /// A caller that waits for long work. It is answered once.
 protocol LongWorkWaiter: AnyObject {
-    func ended(_ result: Result<LongWorkReport, StoreError>)
+    /// - Parameter result: Nil when the store ended first.
+    func ended(_ result: Result<LongWorkReport, StoreError>?)
 }

@@ -1,13 +1,19 @@
 import Jobs
 import SQLite
 
+/// The value of a request, and what its long work reports.
+///
+/// The report is a failure when a slice failed for a lasting reason, and nil when there was no work, or the store ended
+/// first. Work that did not end is durable, and resumed later.
+typealias LongAnswer<Value> = (value: Value, report: Result<LongWorkReport, StoreError>?)
+
 /// Begins long work in one transaction, and answers its caller when the work has ended.
 ///
 /// SAFETY: only the writer's thread touches the variables; the caller sees the answer through the continuation.
 final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecked Sendable {
     /// The immediate result of a request: its value, and the work that must end before the caller is answered.
     typealias Begun = (value: Value, work: LongWork?)
-    typealias Answer = Result<(value: Value, report: LongWorkReport?), StoreError>
+    typealias Answer = Result<LongAnswer<Value>, StoreError>
 
     let weight: Int
     private let body: @Sendable (Writer) throws(SQLiteError) -> Begun
@@ -38,14 +44,10 @@ final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecke
         }
     }
 
-    func ended(_ result: Result<LongWorkReport, StoreError>) {
+    func ended(_ result: Result<LongWorkReport, StoreError>?) {
         guard let value = begun?.value else { return }
         begun = nil
-        switch result {
-        case .success(let report): continuation.resume(returning: .success((value, report)))
-        // The work has begun and is durable; the next start resumes it.
-        case .failure: continuation.resume(returning: .success((value, nil)))
-        }
+        continuation.resume(returning: .success((value, result)))
     }
 }
 

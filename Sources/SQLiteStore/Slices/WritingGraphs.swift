@@ -163,7 +163,7 @@ extension Writer {
         let bytes = writing.firstPart.bytes(2) ?? []
         let now = Timestamp(milliseconds: writing.firstPart.integer(3))
         writing.firstPart.reset()
-        guard let part = StagedPart(bytes) else {
+        guard let part = StagedPart(bytes), (1...Memory.maxNumber).contains(first) else {
             throw .damaged("part \(number) of graph \(graph) is not what was written")
         }
         for entry in part.entries { try write(entry, first: first, graph, accepted, now: now) }

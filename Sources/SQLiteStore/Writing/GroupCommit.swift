@@ -57,7 +57,7 @@ final class GroupCommit: Sendable {
     /// - Parameter body: Returns a value and the work to wait for; nil when no work remains.
     func performLong<Value: Sendable>(
         weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> LongWorkRequest<Value>.Begun
-    ) async throws(StoreError) -> (value: Value, report: LongWorkReport?) {
+    ) async throws(StoreError) -> LongAnswer<Value> {
         try await withUnsafeContinuation { (continuation: UnsafeContinuation<LongWorkRequest<Value>.Answer, Never>) in
             let request = LongWorkRequest(continuation, weight: weight, body)
             if !lane.put(request) { request.answer(.closed) }
@@ -110,7 +110,7 @@ private final class CommitLoop: LaneWorker {
         checkpointAt = options.checkpointPages
     }
 
-    deinit { writer.dismissWaiters(.closed) }
+    deinit { writer.dismissWaiters() }
 
     var moreWork: MoreWork {
         guard !hasStopped, let next = writer.nextSliceAt else { return .none }
@@ -272,7 +272,7 @@ private final class CommitLoop: LaneWorker {
         default: writer.lock.note { $0.noteFailedSync() }
         }
         observers.tell([.stopped(reason)])
-        writer.dismissWaiters(reason)
+        writer.dismissWaiters()
     }
 
     /// Copies the log into the database, and allows the last connection to empty it.

@@ -82,7 +82,7 @@ import Testing
     }
 
     /// The job that needs the file is among very many, so it is written after the commit that ends its parent.
-    @Test func aFileStaysForAChildThatIsNotWrittenYet() async throws {
+    @Test(.timeLimit(.minutes(1))) func aFileStaysForAChildThatIsNotWrittenYet() async throws {
         try await TestStore.with { files in
             let bench = try await Bench(files)
             let (graph, file) = try await bench.job()

@@ -124,6 +124,22 @@ import Testing
         await bench.store.close()
     }
 
+    /// A cancellation has to wait until the graph is written. Its callers learn that this fails, each at once, and the store
+    /// is idle meanwhile.
+    @Test(.timeLimit(.minutes(1))) func cancellingAGraphThatCannotBeWrittenFails() async throws {
+        let staged = try await bench.stage(bench.fan(3000))
+        try await bench.store.write { (writer) throws(SQLiteError) in
+            _ = try writer.accept(staged, now: Self.now)
+            try writer.connection.execute("UPDATE staged_part SET body = x'FF'")
+        }
+        for _ in 0..<3 {
+            await #expect(throws: StoreError.self) { try await bench.store.cancel(graph: GraphID(1), now: Self.now) }
+        }
+        let next = try await bench.store.write { (writer) throws(SQLiteError) in writer.nextSliceAt }
+        #expect(try #require(next) > .now + .milliseconds(500))
+        await bench.store.close()
+    }
+
     /// Its cause is gone after a while.
     @Test(.timeLimit(.minutes(1))) func sliceThatFailedIsTriedAgainAndTheEndIsReported() async throws {
         let staged = try await bench.stage(bench.fan(3000))
