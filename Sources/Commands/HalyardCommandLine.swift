@@ -32,7 +32,7 @@ public enum HalyardCommandLine {
             return try tell(error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
-        // What the parser brings along: help, and a bare `halyard`. It finds the `h` of help in `-photo.jpg`, too.
+        // The parser itself answers help and a bare `halyard`. It takes the `h` in `-photo.jpg` for help, too.
         if !UnknownWord.asksForHelp(arguments), let failure = UnknownWord.option(in: arguments) { throw failure }
         do {
             var command = command

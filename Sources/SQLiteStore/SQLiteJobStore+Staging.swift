@@ -156,7 +156,7 @@ extension SQLiteJobStore {
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
     ) async throws(StoreError) -> Exchange {
         var prepared: [Lease: StagedChildren] = [:]
-        // Those that this call stored. Prepared ones are the caller's until an exchange has recorded their attempt.
+        // Only children that this call stored. Prepared children belong to the caller until an exchange has recorded their attempt.
         var staged: [StagedChildren] = []
         var weight = claim?.slots ?? 0
         do {

@@ -60,7 +60,7 @@ final class ResponseParts: ChannelInboundHandler {
 enum ConnectionEnd: Error {
     case closed
     case timedOut
-    /// What came is not an HTTP/1.1 response.
+    /// The bytes received are not an HTTP/1.1 response.
     case malformed
 
     /// Whether the error means that the connection was lost, however the kernel or the decoder reports it.

@@ -6,7 +6,7 @@ import Control
 struct ResponseReader {
     private enum State {
         case head
-        /// A body of the announced length, of which so many bytes are missing.
+        /// A body of the announced length; the value counts the missing bytes.
         case counted(Int)
         case chunkHead
         case chunk(Int)
@@ -18,11 +18,11 @@ struct ResponseReader {
     }
 
     private var state = State.head
-    /// Read, but not understood yet.
+    /// Bytes that were received but not parsed yet.
     private var rest: [UInt8] = []
     private var response = Answer(status: 0, body: [])
 
-    /// Of a head, a trailer or the line before a chunk.
+    /// Bytes of a head, a trailer line or the line before a chunk.
     private static let maxHead = 64 << 10
 
     var isComplete: Bool {

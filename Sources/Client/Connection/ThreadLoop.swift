@@ -18,7 +18,7 @@ public final class ThreadLoop: TaskExecutor {
 
     private struct Queue {
         var jobs: [UnownedJob] = []
-        /// Those who need an event loop.
+        /// Callers of ``eventLoop()``.
         var waiting: [CheckedContinuation<any EventLoop, Never>] = []
     }
 
@@ -39,7 +39,7 @@ public final class ThreadLoop: TaskExecutor {
         loop.run()
     }
 
-    /// The one that runs this task.
+    /// The loop that runs the current task.
     @TaskLocal static var current: ThreadLoop?
 
     /// Whether the calling task is the only one that can use the thread now, so that an exchange may block it.

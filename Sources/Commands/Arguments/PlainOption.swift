@@ -6,7 +6,7 @@ struct PlainOption<Target>: Sendable {
         case value(@Sendable (inout Target, String) throws -> Void)
     }
 
-    /// With its dashes.
+    /// The option as it is typed, such as `--set`.
     let name: String
     private let action: Action
     private var mayBeRepeated = false
@@ -55,6 +55,7 @@ struct PlainOption<Target>: Sendable {
             case .flag(let set): set(&target)
             case .value(let set):
                 guard let value = rest.popFirst(), !isOption(value) else { return false }
+                // As above, the full parser reports the error.
                 guard (try? set(&target, value)) != nil else { return false }
             }
         }

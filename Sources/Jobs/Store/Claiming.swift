@@ -226,7 +226,7 @@ public final class PreparedChildren: Sendable, Hashable {
 
 /// An accepted request of very many rows whose rest fails again and again for the same reason.
 public struct StuckRequest: Sendable, Hashable {
-    /// What is not done, such as `graph 7: some of its jobs cannot be cancelled`.
+    /// The unfinished work, such as `graph 7: some of its jobs cannot be cancelled`.
     public var subject: String
     public var reason: StoreError
 

@@ -63,7 +63,7 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
     private func waitForArrival(atMost wait: Duration) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
-        // At least a millisecond, so that rounding never makes this a busy loop.
+        // Waiting at least a millisecond keeps rounding from making this a busy loop.
         let milliseconds = max(1, wait.milliseconds)
         end.tv_sec += Int(milliseconds / 1000)
         end.tv_nsec += Int(milliseconds % 1000) * 1_000_000

@@ -117,7 +117,7 @@ struct JointCancellation {
 
     let request: Request
     let jobs: Set<JobID>
-    /// Those that were cancelled early because they would have been skipped or started.
+    /// Jobs that were cancelled early because they would have been skipped or started.
     var early: Set<JobID> = []
 }
 
