@@ -9,51 +9,31 @@ import Testing
 @Suite struct LostAnswerTests {
     /// Reads one request per connection and sends the given answer; nil closes the connection without an answer.
     private final class Daemon: Sendable {
-        let path: String
-        private let descriptor: CInt
-        private let directory: String
-        private let received = Mutex<[String]>([])
+        private let daemon: RawDaemon
+        private let received: Received
 
-        var requests: [String] { received.withLock(\.self) }
-
-        init(_ answer: @escaping @Sendable (_ number: Int) -> String?) throws {
-            directory = FileManager.default.temporaryDirectory.path + "/halyard-lost-\(UUID().uuidString.prefix(8))"
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-            path = directory + "/s"
-            descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-            let bound = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            try #require(bound == 0 && listen(descriptor, 8) == 0)
-            Thread.detachNewThread { [weak self, descriptor] in
-                var number = 0
-                while true {
-                    let connection = accept(descriptor, nil, nil)
-                    if connection < 0 { return }
-                    number += 1
-                    let request = Self.read(connection)
-                    self?.received.withLock { $0.append(request) }
-                    if let text = answer(number) {
-                        // A truncated answer announces more bytes than it has.
-                        let length = text.utf8.count + (text.hasSuffix("\ncut") ? 100 : 0)
-                        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n"
-                        _ = send(connection, head + text, head.utf8.count + text.utf8.count, CInt(MSG_NOSIGNAL))
-                    }
-                    close(connection)
-                }
-            }
+        private final class Received: Sendable {
+            let requests = Mutex<[String]>([])
         }
 
-        deinit {
-            shutdown(descriptor, CInt(SHUT_RDWR))
-            close(descriptor)
-            // Losing the error is harmless: the folder stays in the temporary directory.
-            try? FileManager.default.removeItem(atPath: directory)
+        var path: String { daemon.path }
+        var requests: [String] { received.requests.withLock(\.self) }
+
+        init(_ answer: @escaping @Sendable (_ number: Int) -> String?) throws {
+            let received = Received()
+            self.received = received
+            daemon = try RawDaemon { connection in
+                let request = Self.read(connection)
+                let number = received.requests.withLock { requests in
+                    requests.append(request)
+                    return requests.count
+                }
+                guard let text = answer(number) else { return }
+                // A truncated answer announces more bytes than it has.
+                let length = text.utf8.count + (text.hasSuffix("\ncut") ? 100 : 0)
+                let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n"
+                RawDaemon.write(head + text, to: connection)
+            }
         }
 
         /// The body of one request.
