@@ -1,11 +1,11 @@
 import Glibc
 import NIOHTTP1
 
-/// The cookies of one chain of redirects. They exist only in memory and as long as the chain.
+/// The cookies of one chain of redirects. They exist only in memory and only during the chain.
 ///
-/// A cookie is sent to the host that set it, or to all hosts of its `Domain` if that is a parent of this host with at
-/// least two labels. Expiry counts only as deletion (`Max-Age=0`, or `Expires` in the past), since a chain takes only
-/// seconds.
+/// A cookie is sent to the host that set it. If its `Domain` attribute names this host or a parent domain with at least
+/// two labels, the cookie is sent to all hosts of that domain. Expiry counts only as deletion (`Max-Age=0`, or
+/// `Expires` in the past), since a chain takes only seconds.
 struct CookieJar: Sendable {
     private struct Cookie: Sendable {
         var name: String

@@ -1,19 +1,20 @@
 import Glibc
 
-/// What of a page's bytes tells a wall from a page: how much it says itself, and what it wants of its reader.
+/// Signs in a page's bytes that distinguish a wall from a real page: whether the page describes itself, and what it
+/// asks of its reader.
 struct PageSigns: Sendable {
-    /// Whether it says what it is: by an article, a canonical address, a description, a feed or linked data.
+    /// Whether the page describes itself: with an article, a canonical address, a description, a feed or linked data.
     private(set) var describesItself = false
-    /// Of the text it shows, without white space.
+    /// The size of the visible text in bytes, without white space.
     private(set) var textBytes = 0
-    /// Whether search engines are told to leave it out.
+    /// Whether the page asks search engines not to list it.
     private(set) var isUnlisted = false
     private(set) var hasConsentForm = false
-    /// Whether a field of a form names where to go on.
+    /// Whether a form field contains the address to continue at.
     private(set) var leadsBack = false
-    /// Whether it holds the script or the form of a robot check.
+    /// Whether the page contains the script or the form of a robot check.
     let hasChallenge: Bool
-    /// Whether the page goes on behind these bytes.
+    /// Whether the page continues after these bytes.
     let isCut: Bool
 
     init(_ bytes: [UInt8], isCut: Bool = false) {
@@ -31,7 +32,7 @@ struct PageSigns: Sendable {
         }
     }
 
-    /// Names of parameters that hold where to go on.
+    /// Names of parameters that usually contain the address to continue at.
     static let ways: Set<String> = [
         "continue", "continueurl", "continue_url", "redirect", "redirecturl", "redirect_url", "redirect_uri", "return",
         "returnurl", "return_url", "returnto", "return_to", "next", "dest", "destination", "done", "target", "url",
@@ -76,7 +77,7 @@ struct PageSigns: Sendable {
         var rest = bytes[...]
         while let place = place(of: cloudflare, in: rest) {
             rest = rest[(place + cloudflare.utf8CodeUnitCount)...]
-            // Its measuring script stands in ordinary pages.
+            // Ordinary pages contain Cloudflare's measuring script.
             if Self.place(of: "scripts/", in: rest.prefix(40)) == nil { return true }
         }
         return false

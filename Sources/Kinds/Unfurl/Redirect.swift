@@ -1,11 +1,13 @@
 import NIOHTTP1
 
-/// Finds a redirect's target from the answer's status and `Location` (RFC 9110, 15.4).
+/// Finds a redirect's target from the response's status and `Location` (RFC 9110, 15.4).
 enum Redirect {
-    /// Whether a status is followed. 300, 304 and 305 are not: they offer choices, report no change, or name a proxy.
+    /// Whether a response with this status is followed. 300, 304 and 305 are not: they offer choices, report no change,
+    /// or name a proxy.
     static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    /// - Returns: The target. It inherits the fragment if it has none.
+    /// - Returns: The target, with the fragment of the response's own address if it has none.
+    /// - Throws: `redirect_invalid` if `Location` is missing, empty, ambiguous or not a valid address.
     static func target(of response: OutgoingResponse) throws(KindFailure) -> WebURL {
         let url = response.url
         let given = response.headers["location"].map(\.trimmingSpaces)
@@ -42,7 +44,7 @@ struct RedirectTrail: Sendable {
     private var visited: Set<String> = []
     private(set) var redirects = 0
     private(set) var isDowngraded = false
-    /// The pages that refreshed to themselves.
+    /// The pages whose refresh to themselves has been followed.
     private var renewed: Set<String> = []
     let limit: Int
 
@@ -54,7 +56,7 @@ struct RedirectTrail: Sendable {
         cookies.take(from: response)
     }
 
-    /// Replaces the last hop by the answer to a second request for the same address with another method.
+    /// Replaces the last hop with the response to a second request for the same address, sent with another method.
     mutating func replaceLast(_ response: OutgoingResponse, method: HTTPMethod) {
         hops.removeLast()
         record(response, method: method)
@@ -67,14 +69,19 @@ struct RedirectTrail: Sendable {
         try follow(from: from, to: to, via: via)
     }
 
-    /// Whether to follow a refresh. A refresh of a page to itself is followed if the cookies have changed since the
-    /// request, since that may be a waiting page. It is followed only once, since a page that reloads itself may set
-    /// new cookies each time.
+    /// Whether to follow a refresh.
+    ///
+    /// A page that refreshes to itself may be a waiting page. Its refresh is followed if the cookies have changed since
+    /// the request, but only once, because a page that reloads itself may set new cookies each time.
     mutating func leadsOn(from: WebURL, to: WebURL) -> Bool {
         guard from.withoutFragment == to.withoutFragment else { return true }
         return !visited.contains(key(to)) && renewed.insert("\(to.withoutFragment)").inserted
     }
 
+    /// Counts a redirect from the last hop to the next address.
+    ///
+    /// - Throws: `too_many_redirects` above the limit; `redirect_loop` if the next address was already visited with the
+    ///   same cookies.
     mutating func follow(from: WebURL, to: WebURL, via: Hop.Via) throws(KindFailure) {
         if !hops.isEmpty { hops[hops.count - 1].via = via }
         redirects += 1

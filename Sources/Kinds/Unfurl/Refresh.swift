@@ -1,6 +1,6 @@
-/// Parses `Refresh: 0; url=…`, as a header or a meta element, according to the HTML standard.
+/// Parses a `Refresh` header or meta element such as `0; url=…`, as the HTML standard specifies.
 enum Refresh {
-    /// The longest wait of a redirect. A longer wait means that the page reloads itself.
+    /// The longest delay, in seconds, that counts as a redirect. A longer delay means that the page reloads itself.
     static let maxSeconds = 5
 
     static func target(in text: String, base: WebURL) -> WebURL? {

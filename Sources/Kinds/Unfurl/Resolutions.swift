@@ -1,16 +1,16 @@
 import Jobs
 import Synchronization
 
-/// The recent answers for links, and the resolutions that are running now, so that many jobs for one link send one
-/// request.
+/// The cached results of recent resolutions, and the resolutions that are running now. Many jobs for one link thus send
+/// one request.
 ///
-/// Failures that a retry may solve are not kept.
+/// Failures that a retry may solve are not cached.
 final class Resolutions: Sendable {
     struct Key: Hashable, Sendable {
         var url: String
         var limit: Int
         var readsPage: Bool
-        /// The time limit. A caller with a long limit does not join a resolution with a short one.
+        /// The time limit. A caller with a longer limit must not join a resolution that will be cancelled sooner.
         var timeout: Duration
     }
 
@@ -18,9 +18,9 @@ final class Resolutions: Sendable {
 
     private struct Flight {
         let id: UInt64
-        /// Nil until the task is created, outside of the lock.
+        /// Nil until ``begin(_:_:on:_:)`` has created the task, which it does without holding the lock.
         var task: Task<Void, Never>?
-        /// The connections of the resolution, which all waiting callers record.
+        /// The log of the resolution's connections. Every waiting caller adds it to its own log.
         let connections: ConnectionLog?
         let stopwatch: Stopwatch
         var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
@@ -32,7 +32,7 @@ final class Resolutions: Sendable {
         var lastID: UInt64 = 0
     }
 
-    /// The size of all addresses of one answer above which the answer is not kept.
+    /// The limit in bytes for all addresses of one result together. A larger result is not cached.
     private static let maxBytes = 32 << 10
 
     private let state = Mutex(State())
@@ -46,7 +46,11 @@ final class Resolutions: Sendable {
         self.now = now
     }
 
-    /// - Parameter executor: Where it is resolved, if it is not known and nobody resolves it yet.
+    /// Returns the cached result for `key`, waits for a running resolution, or starts one with `resolve`.
+    ///
+    /// - Parameter executor: Runs the resolution if this call starts one.
+    /// - Throws: The failure of the resolution, or `cancelled` if the calling task is cancelled. The resolution itself
+    ///   continues as long as another caller waits for it.
     func answer(
         _ key: Key, on executor: (any TaskExecutor)? = nil, resolve: @escaping @Sendable (Stopwatch) async -> Answer
     ) async throws(KindFailure) -> Unfurl.Output {
@@ -81,13 +85,15 @@ final class Resolutions: Sendable {
         return try answer.get()
     }
 
-    /// Creates the task outside of the lock. Binding a task-local value locks the running task's record, which a thread that
-    /// cancels this task holds while it calls ``leave(_:_:)`` and waits for the lock of the state.
+    /// Starts the task of a resolution. Call this without holding the lock.
+    ///
+    /// Binding a task-local value locks the running task's status record. A thread that cancels this task holds that
+    /// record while it calls ``leave(_:_:)``, which waits for the lock: holding the lock here would deadlock.
     private func begin(
         _ flight: Flight, _ key: Key, on executor: (any TaskExecutor)?,
         _ resolve: @escaping @Sendable (Stopwatch) async -> Answer
     ) {
-        // The task resolves the link for all waiting callers. It is cancelled when the last of them is.
+        // The task works for all waiting callers. It is cancelled when the last of them is cancelled.
         let task = ConnectionLog.$current.withValue(flight.connections) {
             Task(executorPreference: executor) { self.land(key, flight.id, await resolve(flight.stopwatch)) }
         }
@@ -96,14 +102,14 @@ final class Resolutions: Sendable {
             state.flights[key]?.task = task
             return true
         }
-        // All callers have left meanwhile, or the task has ended already.
+        // In the meantime all callers have left, or the task has already ended.
         if !isWanted { task.cancel() }
     }
 
-    /// The address of the host for whose limits the resolution waits.
+    /// An address on the host whose limits the resolution is waiting for; nil if it is not waiting.
     func crowdedPlace(of key: Key) -> WebURL? { state.withLock { $0.flights[key]?.stopwatch }?.waitingFor }
 
-    /// The number of callers that wait for the answer, for tests.
+    /// The number of callers waiting for the result, for tests.
     func waiting(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiting.count ?? 0 } }
 
     private func kept(_ key: Key) -> Answer? {
@@ -122,7 +128,8 @@ final class Resolutions: Sendable {
         case .failure(let failure): lifetime = failure.isRetryable ? .zero : min(configuration.keeps, .seconds(30))
         }
         let waiting = state.withLock { state in
-            // A resolution that all callers have left may end after the next one has begun.
+            // A resolution that all callers have left may end after a new one for the same key has begun. That one
+            // stays.
             let flight = state.flights[key]?.id == id ? state.flights.removeValue(forKey: key) : nil
             if lifetime > .zero, answer.urlBytes <= Self.maxBytes { keep(answer, at: key, for: lifetime, in: &state) }
             return flight?.waiting ?? [:]
@@ -151,7 +158,7 @@ final class Resolutions: Sendable {
 }
 
 extension Resolutions.Answer {
-    /// The size of the answer's addresses.
+    /// The size of the addresses in the result, in bytes.
     fileprivate var urlBytes: Int {
         switch self {
         case .success(let output): output.hops.reduce(0) { $0 + $1.url.utf8.count }

@@ -1,11 +1,11 @@
-/// A list of tracking parameters, written by the administrator or published by others.
+/// A list of tracking parameters, written by the administrator or published by others, such as ad blockers.
 ///
-/// A line is `NAME`, or `HOST NAME` for one site and its subdomains; `*` at the end of a name matches any ending. Some
-/// lines of filter lists are also supported: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and both after `@@` for
-/// exceptions. Lines that begin with `#`, `!` or `[` are ignored.
+/// A line is `NAME`, or `HOST NAME` for one site and its subdomains. A `*` at the end of a name matches any ending.
+/// Some lines of ad blockers' filter lists are also supported: `$removeparam=NAME`, `||HOST^$removeparam=NAME`, and
+/// both after `@@` for exceptions. Lines that begin with `#`, `!` or `[` are ignored.
 ///
-/// If a rule is not supported exactly, fewer parameters are removed, never more: a rule that removes is left out, and
-/// an exception keeps at least the parameters that it names.
+/// If a rule is not fully supported, fewer parameters are removed, never more: a rule that removes a parameter is
+/// skipped, and an exception keeps at least the parameters that it names.
 public struct TrackingList: Sendable, Hashable {
     struct Rule: Sendable, Hashable {
         var host: String?
@@ -15,17 +15,22 @@ public struct TrackingList: Sendable, Hashable {
     }
 
     private(set) var rules: [Rule] = []
-    /// The number of ignored lines of filter lists: lines that are not about parameters, or that contain more than a
-    /// name and a host (regular expressions, types of requests).
+    /// The number of filter-list lines that were skipped: lines that are not about parameters, or that contain more
+    /// than a name and a host (regular expressions, request types).
     public private(set) var skipped = 0
 
+    /// The number of rules that were read.
     public var count: Int { rules.count }
 
-    /// A line that is not valid.
+    /// An invalid line.
     public struct Problem: Error, Sendable, Hashable {
+        /// The line's number, counted from 1.
         public var line: Int
     }
 
+    /// Parses a list.
+    ///
+    /// - Throws: ``Problem`` for the first line that is neither a filter-list rule nor `NAME` or `HOST NAME`.
     public init(_ text: String) throws(Problem) {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
@@ -44,7 +49,7 @@ public struct TrackingList: Sendable, Hashable {
     }
 
     private static func filter(_ line: String) -> Rule? {
-        // A regular expression may contain another `$`.
+        // The options begin at the last `$`, since a regular expression before them may contain another one.
         guard
             let mark = ["$removeparam", "$queryprune", ",removeparam", ",queryprune"].compactMap({
                 line.firstRange(of: $0)
@@ -61,7 +66,7 @@ public struct TrackingList: Sendable, Hashable {
             switch parts[0] {
             case "removeparam", "queryprune": name = parts.count == 2 ? parts[1] : "*"
             case "doc", "document", "important": break
-            // `badfilter` cancels a rule. Keeping the rule's parameter achieves at least that.
+            // `badfilter` cancels a rule. An exception for the parameter has at least that effect.
             case "badfilter": isException = true
             default: isExact = false
             }

@@ -1,7 +1,8 @@
-/// The query parameters that track people and do not select the page: well-known ones, and the administrator's.
+/// The query parameters to remove from an address because they track people and do not select the page: well-known
+/// parameters and the administrator's.
 public struct TrackingRules: Sendable, Hashable {
-    /// The well-known names; `*` at the end matches any ending. The list is short on purpose: it contains no parameter
-    /// that some site needs.
+    /// The well-known names; a `*` at the end matches any ending. The list is short on purpose: it contains no
+    /// parameter that any site is known to need.
     public static let known = [
         // Campaigns (Google Analytics, Matomo, Piwik, HubSpot, Adobe).
         "utm_*", "mtm_*", "pk_*", "piwik_*", "hsa_*", "_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp", "hsCtaTracking",
@@ -10,10 +11,10 @@ public struct TrackingRules: Sendable, Hashable {
         "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "gad_source", "gad_campaignid", "fbclid", "msclkid", "twclid",
         "ttclid", "li_fat_id", "yclid", "ymclid", "_openstat", "igshid", "igsh", "epik", "rdt_cid", "ScCid",
         "irclickid", "irgwc",
-        // Mail.
+        // Mailing services.
         "mc_cid", "mc_eid", "mkt_tok", "vero_id", "vero_conv", "ck_subscriber_id", "oly_anon_id", "oly_enc_id", "_kx",
         "wickedid",
-        // Sharing.
+        // Sharing buttons and links.
         "__twitter_impression", "ref_src", "ref_url", "fb_action_ids", "fb_action_types", "fb_source", "fb_ref", "_ga",
         "_gl",
     ]
@@ -31,17 +32,22 @@ public struct TrackingRules: Sendable, Hashable {
     }
 
     private var everywhere = Names()
-    /// The parameters to remove by host, for the host and its subdomains.
+    /// The parameters to remove on a host and its subdomains, by host.
     private var dropped: [String: Names] = [:]
+    /// The parameters to keep on a host and its subdomains, by host; those under the empty name are kept everywhere.
     private var kept: [String: Names] = [:]
 
+    /// Creates rules that remove the well-known parameters.
     public init() { add(Self.known) }
 
-    /// - Parameter names: The parameters to remove on all hosts; `*` at the end matches any ending.
+    /// Adds parameters to remove on all hosts.
+    ///
+    /// - Parameter names: The names; a `*` at the end matches any ending.
     public mutating func add(_ names: [String]) {
         for name in names { everywhere.add(name) }
     }
 
+    /// Adds the rules and exceptions of a list. An exception wins over every rule, whichever was added first.
     public mutating func add(_ list: TrackingList) {
         for rule in list.rules {
             switch (rule.host, rule.isException) {
@@ -52,7 +58,7 @@ public struct TrackingRules: Sendable, Hashable {
         }
     }
 
-    /// - Returns: The same address without those parameters. All other bytes stay the same.
+    /// - Returns: The address without its tracking parameters. The rest is unchanged byte for byte.
     func clean(_ url: WebURL) -> WebURL {
         guard let query = url.query else { return url }
         let hosts = Self.domains(of: url.host.lookupName)

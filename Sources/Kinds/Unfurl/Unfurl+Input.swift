@@ -1,15 +1,16 @@
 import Jobs
 
 extension Unfurl {
+    /// The input of an `unfurl` job.
     public struct Input: Codable, Sendable, Hashable {
-        /// The link to resolve.
+        /// The link to resolve; required unless a dependency supplies it.
         public var url: String?
-        /// The number of redirects to follow. Default: the configuration's, 20.
+        /// The maximum number of redirects to follow, 0 to 50. Default: the configuration's, normally 20.
         public var maxRedirects: Int?
         /// Whether to read the head of the final page for its canonical address, its title and a meta refresh. Default:
         /// true.
         public var readPage: Bool?
-        /// The time limit for the whole chain, in milliseconds. Default: the configuration's, 60,000.
+        /// The time limit for the whole chain, in milliseconds. Default: the configuration's, normally 60,000.
         public var timeoutMs: Int64?
 
         public init(url: String? = nil, maxRedirects: Int? = nil, readPage: Bool? = nil, timeoutMs: Int64? = nil) {
@@ -27,19 +28,23 @@ extension Unfurl {
         }
     }
 
+    /// The result of an `unfurl` job.
     public struct Output: Codable, Sendable, Hashable {
         /// The address that the link leads to.
         public var finalURL: String
-        /// The status of the final answer.
+        /// The HTTP status of the final response.
         public var status: Int
+        /// The final response's `Content-Type`.
         public var contentType: String?
-        /// The address that the final page names as its own, if it is an http or https address.
+        /// The address that the final page declares as its own, if it is an http or https address.
         public var canonicalURL: String?
         /// The final address without its tracking parameters.
         public var cleanedURL: String
+        /// The final page's title; nil if it has none or was not read.
         public var title: String?
         /// Whether a redirect led from https to http.
         public var isDowngraded: Bool
+        /// All steps in order, including the final one.
         public var hops: [Hop]
 
         enum CodingKeys: String, CodingKey {
@@ -74,26 +79,26 @@ extension Unfurl {
         if input.url == nil { input.url = value.url }
     }
 
-    /// The final address.
+    /// Returns the final address, as the input of dependent jobs.
     public static func offer(_ output: Output) -> Link { Link(url: output.finalURL) }
 }
 
 /// The administrator's settings for `unfurl`.
 public struct UnfurlConfiguration: Sendable {
-    /// The number of redirects to follow if the input does not set it.
+    /// The maximum number of redirects to follow if the input does not set it.
     public var maxRedirects = 20
     /// The time limit for a whole chain if the input does not set it.
     public var timeout: Duration = .seconds(60)
-    /// The time limit for one hop, starting when the host's limits allow its request.
+    /// The time limit for one hop. It starts when the host's limits allow the request.
     public var hopTimeout: Duration = .seconds(15)
-    /// How long an answer is reused for the same link. Final failures are reused for at most 30 s, other failures
-    /// never.
+    /// How long a result is reused for the same link. Failures that a retry cannot solve are reused for at most 30 s,
+    /// other failures never.
     public var keeps: Duration = .seconds(300)
-    /// The number of decoded bytes to read of a final page.
+    /// The maximum number of decoded bytes to read of the final page.
     public var pageBytes = 256 << 10
-    /// The parameters to remove from the cleaned address; by default the well-known ones.
+    /// The query parameters to remove from the cleaned address. Default: the well-known ones.
     public var tracking = TrackingRules()
-    /// More redirect pages whose address contains the target, in addition to the known ones.
+    /// Redirect pages whose address contains the target, in addition to the known ones.
     public var wrappers: [WrapperRule] = []
 
     public init() {}

@@ -1,8 +1,8 @@
 import Jobs
 
-/// Links are resolved by the thousand a second; the general encoder took a twentieth of a job's time.
+/// `unfurl` can resolve thousands of links a second, and the general encoder took a twentieth of a job's time.
 extension Unfurl.Output: JSONWritten {
-    /// Names in order, as the encoder writes them.
+    /// The output as JSON, with names in alphabetical order, as the general encoder writes them.
     public var json: JSONText {
         JSONWriter.text { writer in
             writer.object {

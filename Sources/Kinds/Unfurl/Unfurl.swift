@@ -1,10 +1,11 @@
 import Jobs
 import OperationTypes
 
-/// Follows a link to its final address.
+/// Resolves a link to its final address.
 ///
-/// It sends HEAD, and GET if HEAD is refused or proves nothing, and reads the head of the final page. Each run sends
-/// the requests again and changes nothing.
+/// It sends HEAD, then GET if HEAD is refused or its response proves nothing, and reads the head of the final page. A
+/// run has no side effects, so repeating it is safe; it sends its requests again unless a recent result for the link is
+/// cached.
 public struct Unfurl: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = Link
@@ -34,7 +35,7 @@ public struct Unfurl: Kind {
         try Self.check(limit, of: "max_redirects")
         try Self.check(input.timeoutMs, of: "timeout_ms")
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
-        // The resolution has its own limit, since later callers wait for it with theirs.
+        // The resolution has its own time limit, since callers that join it later have limits of their own.
         let longest = max(timeout, configuration.timeout)
         let key = Resolutions.Key(
             url: "\(start)", limit: limit, readsPage: input.readPage ?? true, timeout: longest)
@@ -64,14 +65,16 @@ public struct Unfurl: Kind {
 }
 
 extension WebURL {
-    /// Parses the address in a field of an input.
+    /// Parses the address in a field of a job's input.
+    ///
+    /// - Throws: `invalid_input` if the text is nil; `invalid_url` if it is not a valid address.
     init(input text: String?, field: String) throws(KindFailure) {
         guard let text else { throw .invalid(field, "is missing; name an address, or let a dependency give it") }
         do throws(WebURLProblem) { try self.init(parsing: text) } catch { throw .invalidURL(error, field: field) }
     }
 }
 
-/// Returns the reason why `unfurl` or `enrich` would always refuse an input, or nil if it may work.
+/// Returns the failure with which `unfurl` or `enrich` would always refuse an input, or nil if the input may be valid.
 public func pageRefusal(of planned: PlannedInput) -> KindFailure? {
     guard let url = JSONObject(planned.input)?["url"]?.decodedString else { return nil }
     do throws(KindFailure) {

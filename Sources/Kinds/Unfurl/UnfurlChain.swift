@@ -11,10 +11,10 @@ struct UnfurlChain: Sendable {
     let context: OperationContext
     let stopwatch: Stopwatch
 
-    /// The next step after one answer.
+    /// What to do after one response.
     private enum Step: Sendable {
         case follow(WebURL, via: Hop.Via)
-        /// HEAD was refused, or its answer proves nothing.
+        /// HEAD was refused, or its response proves nothing.
         case askWithGet
         case final(Final)
     }
@@ -29,7 +29,7 @@ struct UnfurlChain: Sendable {
         do throws(KindFailure) {
             return try await resolve(start, with: .HEAD)
         } catch {
-            // Some servers redirect HEAD in a loop but answer GET.
+            // Some servers redirect HEAD in a loop but respond to GET.
             guard error.reason == .redirectLoop else { throw error }
             return try await resolve(start, with: .GET)
         }
@@ -65,7 +65,7 @@ struct UnfurlChain: Sendable {
                 return Unfurl.Output(
                     finalURL: "\(url)", status: final.status, contentType: final.contentType,
                     canonicalURL: final.page.canonical.flatMap {
-                        // An invalid canonical address is the page's mistake and is left out.
+                        // An invalid canonical address is the page's mistake, so the output omits it.
                         try? WebURL(parsing: $0, base: final.page.base(at: url)).description
                     }, cleanedURL: "\(configuration.tracking.clean(url))",
                     title: final.page.title, isDowngraded: trail.isDowngraded, hops: trail.hops)
@@ -97,7 +97,7 @@ struct UnfurlChain: Sendable {
                 }
             }
         } catch {
-            // For HEAD, some servers drop the connection, stay silent, or send an answer that is not HTTP.
+            // In response to HEAD, some servers drop the connection, stay silent, or send something that is not HTTP.
             let mayBeTheMethod = [.connectionLost, .protocolError, .timeout].contains(error.reason)
             guard method == .HEAD, mayBeTheMethod else { throw error }
             return .askWithGet
@@ -126,8 +126,8 @@ struct UnfurlChain: Sendable {
         }
         let type = response.headers["content-type"].first
         if method == .HEAD {
-            // Servers often refuse HEAD or answer it carelessly. Only a success with a type that is not a wall is
-            // believed.
+            // Servers often refuse HEAD or handle it carelessly. Only a successful response that has a content type and
+            // is not a wall is trusted.
             guard response.isSuccess, type != nil, Wall.failure(response, title: nil) == nil else { return .askWithGet }
             return readsPage && PageHead.isPage(type)
                 ? .askWithGet : .final(Final(status: response.status, contentType: type))
@@ -153,11 +153,12 @@ struct UnfurlChain: Sendable {
         return .final(final)
     }
 
-    /// Reads the page's head, and the rest, too, if the head does not describe the page, which may then be a wall.
+    /// Reads the page's head. If the head does not describe the page, the page may be a wall, so the rest is read as
+    /// well.
     private func readHead(
         of response: OutgoingResponse
     ) async throws(KindFailure) -> (bytes: [UInt8], isCut: Bool) {
-        // Walls are small, so a long page is not read further.
+        // Walls are small, so a long page is not read beyond its head.
         let announced = response.headers["content-length"].first.flatMap { Int($0) } ?? 0
         var head = HeadScanner()
         var wantsAll = false
@@ -173,7 +174,7 @@ struct UnfurlChain: Sendable {
 }
 
 extension OutgoingRequest {
-    /// The request for a page by `unfurl` and `enrich`.
+    /// Returns the request with which `unfurl` and `enrich` ask for a page.
     static func page(_ method: HTTPMethod, _ url: WebURL, cookies: CookieJar) -> OutgoingRequest {
         var request = OutgoingRequest(method: method, url: url)
         request.headers = [

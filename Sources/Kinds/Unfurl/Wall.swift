@@ -1,10 +1,14 @@
 import NIOHTTP1
 
 /// Recognizes pages that a server sends instead of the requested one: robot checks, consent pages, log-in walls, and
-/// "not found" pages with a successful status. A failure is better than a wrong answer.
+/// "not found" pages with a successful status. Jobs fail on such a page, because a failure is better than a wrong
+/// result.
 enum Wall {
+    /// Returns the failure for a page that is a wall, or nil for a page that seems real.
+    ///
     /// - Parameter title: The page's title, if it was read.
-    /// - Parameter page: The page's signs. Without them, an ambiguous title counts only with a failing status.
+    /// - Parameter page: The signs found in the page. Without them, an ambiguous title counts only if the status is an
+    ///   error.
     static func failure(_ response: OutgoingResponse, title: String?, page: PageSigns? = nil) -> KindFailure? {
         guard
             let what = sign(of: response.headers, status: response.status) ?? place(response.url)
@@ -15,7 +19,7 @@ enum Wall {
             status: response.status, url: response.url)
     }
 
-    /// Whether a wall may have this title. A page about walls may have it, too.
+    /// Whether this title is typical of a wall. Real pages about walls may have it, too.
     static func suspects(_ title: String?) -> Bool {
         let title = title?.lowercased() ?? ""
         return [robotTitles, robotWords, missingTitles, missingWords].joined().contains { begins(title, with: $0) }
@@ -61,7 +65,8 @@ enum Wall {
         host == parent || host.hasSuffix("." + parent)
     }
 
-    /// Recognizes a wall by title and signs. A title alone is not enough, since some pages are about robot checks.
+    /// Recognizes a wall by its title and signs. A title alone is not enough, since some real pages are about robot
+    /// checks.
     private static func named(_ title: String?, _ page: PageSigns?, _ status: Int) -> String? {
         let title = title?.lowercased() ?? ""
         let isRefusal = status >= 400 || status == 202
@@ -79,7 +84,7 @@ enum Wall {
         return page?.isUnlisted == true || isBare(page, isSure: isSurelyMissing) ? "a \"not found\" page" : nil
     }
 
-    /// Recognizes a page without other content that asks for consent before it leads to the requested page.
+    /// Recognizes a page that only asks for consent and then leads to the requested page.
     private static func consent(_ title: String?, _ page: PageSigns?, _ url: WebURL) -> String? {
         guard let page, !page.describesItself, page.textBytes < 5000 else { return nil }
         let title = title?.lowercased() ?? ""
@@ -98,7 +103,7 @@ enum Wall {
         title == words || [" |", " -", " –"].contains { title.hasPrefix(words + $0) }
     }
 
-    /// Whether the page has almost no content of its own.
+    /// Whether the page has almost no content.
     ///
     /// - Parameter isSure: Whether other signs already show that the page is a wall.
     private static func isBare(_ page: PageSigns?, isSure: Bool) -> Bool {

@@ -1,28 +1,28 @@
 import FoundationEssentials
 
-/// Redirect pages whose target stands in their own address: taken out without asking anybody.
+/// Extracts a redirect page's target from the page's own address, without sending a request.
 enum Wrapper {
-    /// How an address holds its target.
+    /// How an address contains its target.
     private enum Rule {
         /// In a query parameter.
         case parameter(String)
         /// The whole query.
         case query
-        /// Proofpoint's first form: `-` for `%`, `_` for `/`.
+        /// Proofpoint's older format (v2): a parameter with `-` instead of `%` and `_` instead of `/`.
         case proofpoint2
-        /// Proofpoint's second form: between `__` and `__;`, with `*` for a character, `**` and a letter for a run of them, that
-        /// follow in Base64.
+        /// Proofpoint's newer format (v3): the target is between `__` and `__;`. Each `*` in it replaces one character,
+        /// and `**` with a letter replaces a run of characters. The replaced characters follow in Base64.
         case proofpoint3
-        /// `a1` and Base64.
+        /// In the parameter `u`: `a1` and then the target in Base64.
         case bing
-        /// In a path component that begins with `RU=`.
+        /// In a path component, after `RU=`.
         case yahoo
-        /// Host and path follow in the path, after `s/` for https.
+        /// In the path: host and path of the target, after `s/` if it uses https (AMP).
         case accelerated
     }
 
-    /// Host, beginning of the path, rule; the first that gives an address counts. A host stands for itself and for `www.`
-    /// before it; `*.` for everything beneath.
+    /// Host, beginning of the path, and rule. The first rule that finds an address wins. A host also matches with
+    /// `www.` before it; `*.` matches all subdomains.
     private static let rules: [(host: String, path: String, rule: Rule)] = [
         ("google.com", "/url", .parameter("q")), ("google.com", "/url", .parameter("url")),
         ("google.com", "/amp/", .accelerated),
@@ -51,12 +51,14 @@ enum Wrapper {
         ("outgoing.prod.webservices.mozgcp.net", "/", .parameter("url")),
     ]
 
-    /// The hosts of our rules; of nearly every address the host is none of them.
+    /// The hosts of the built-in rules, for a quick exit: almost no address is on one of them.
     private static let hosts = Set(rules.lazy.map(\.host).filter { !$0.hasPrefix("*.") })
     private static let parents = Array(Set(rules.lazy.map(\.host).filter { $0.hasPrefix("*.") }.map { $0.dropFirst() }))
 
-    /// - Parameter extra: The administrator's rules, before ours.
-    /// - Returns: The address inside; nil when this is no wrapper or holds nothing that can be followed.
+    /// Returns the address that a redirect page's address contains.
+    ///
+    /// - Parameter extra: The administrator's rules, which are tried before the built-in ones.
+    /// - Returns: Nil if the address is not a wrapper or does not contain a valid http or https address.
     static func target(of url: WebURL, also extra: [WrapperRule] = []) -> WebURL? {
         let host = url.host.lookupName
         let bare = host.hasPrefix("www.") ? String(host.dropFirst(4)) : host
@@ -65,7 +67,7 @@ enum Wrapper {
         for (name, path, rule) in own + rules where url.path.hasPrefix(path) {
             let isHost = name.hasPrefix("*.") ? host.hasSuffix(name.dropFirst()) : bare == name
             guard isHost, let text = text(in: url, by: rule) else { continue }
-            // What stands inside and cannot be followed leaves the wrapper to its own server.
+            // If the text is not a valid address, another rule may match; otherwise the wrapper's server is asked.
             guard var target = try? WebURL(parsing: text) else { continue }
             if target.fragment == nil { target.fragment = url.fragment }
             return target
@@ -107,7 +109,9 @@ enum Wrapper {
         return nil
     }
 
-    /// - Returns: Nil when it asks for more characters than follow.
+    /// Decodes the path of a Proofpoint v3 address.
+    ///
+    /// - Returns: Nil if the path is malformed or refers to more replaced characters than follow.
     private static func proofpoint3(_ path: String) -> String? {
         let rest = path.dropFirst("/v3/__".count)
         guard let end = rest.firstRange(of: "__;"), !rest[..<end.lowerBound].isEmpty,
@@ -135,7 +139,7 @@ enum Wrapper {
         return String(output)
     }
 
-    /// Each stands for a run of its place here and two.
+    /// The character at index n encodes a run of n + 2 characters.
     private static let runLengths = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".unicodeScalars)
 

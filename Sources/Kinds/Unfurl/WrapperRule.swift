@@ -1,11 +1,13 @@
-/// A redirect page whose target stands in a parameter of its own address, as an administrator names it.
+/// An administrator's rule for redirect pages that carry their target in a query parameter of their own address.
 public struct WrapperRule: Sendable, Hashable, CustomStringConvertible {
     let host: String
     let path: String
     let parameter: String
 
-    /// Reads `HOST[/PATH] PARAMETER`, such as `go.example.org/out url`. A host stands for itself and for `www.` before it,
-    /// `*.example.org` for everything beneath; a path for all that begin with it.
+    /// Parses `HOST[/PATH] PARAMETER`, such as `go.example.org/out url`; returns nil if the text is invalid.
+    ///
+    /// A host also matches with `www.` before it, and `*.example.org` matches all subdomains. A path matches every path
+    /// that begins with it.
     public init?(_ text: String) {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard words.count == 2, let place = words.first, let parameter = words.last else { return nil }
@@ -17,5 +19,6 @@ public struct WrapperRule: Sendable, Hashable, CustomStringConvertible {
         self.parameter = String(parameter)
     }
 
+    /// The rule in the form that ``init(_:)`` parses.
     public var description: String { host + path + " " + parameter }
 }
