@@ -1,26 +1,31 @@
 import NIOCore
 import NIOHTTP1
 
-/// A body as it is after its content codings are undone.
+/// A response body after its content codings have been decoded.
 struct DecodedBody: Sendable {
     var bytes: [UInt8]
-    /// Whether there was more than was taken.
+    /// Whether `bytes` is only the beginning of the body: a limit was reached, the coding was damaged, or the
+    /// connection was lost.
     var isTruncated: Bool
-    /// Why the end is missing, when the connection ended first.
+    /// The failure that cut the body off, if the connection ended first.
     var interruption: KindFailure?
 }
 
 extension OutgoingResponse {
-    /// What is sent as `Accept-Encoding` by whoever reads with ``readDecoded(upTo:received:until:)``.
+    /// The value of `Accept-Encoding` for requests whose response is read with
+    /// ``readDecoded(upTo:received:keepsPart:until:)``.
     static let acceptedCodings = "gzip, deflate, br, zstd"
 
-    /// Reads at most `limit` decoded and `received` received bytes, and stops early when `isEnough` says so.
+    /// Reads the body until it ends, `limit` decoded or `received` encoded bytes have been read, or `isEnough` returns
+    /// true for the bytes decoded so far.
     ///
-    /// A larger body is cut, not refused. If the content coding is damaged or ends too early, the result is the part
-    /// before that.
+    /// A larger body is truncated and is not an error. If the content coding is damaged or ends too early, the result
+    /// is the part before the damage.
     ///
     /// - Parameter keepsPart: Whether to return the received part if the connection ends before the body does, since
-    ///   some servers announce wrong lengths. By default that is a failure.
+    ///   some servers announce wrong lengths. Default: false, and the call throws.
+    /// - Throws: `protocol_error` for a content coding that was not offered, and for damage before the first decoded
+    ///   byte; also the failure of the connection, and whatever `isEnough` throws.
     func readDecoded(
         upTo limit: Int, received: Int, keepsPart: Bool = false,
         until isEnough: ([UInt8]) async throws(KindFailure) -> Bool = { _ in false }
@@ -45,7 +50,7 @@ extension OutgoingResponse {
         var isFirst = true
         try await forEachPiece { piece async throws(KindFailure) in
             taken += piece.readableBytes
-            // Some servers name gzip and send the plain page.
+            // Some servers declare gzip and send the page uncompressed.
             if isFirst, decoders.first is InflateDecoder,
                 headers["content-encoding"].first?.lowercased().contains("gzip") == true,
                 !piece.readableBytesView.starts(with: [0x1F]), piece.readableBytes > 0
@@ -91,7 +96,7 @@ extension OutgoingResponse {
         return try input.decoded(by: last, into: &output, limit: limit) && isOpen
     }
 
-    /// Those of the IANA registry that cannot be undone here, and `lz4`.
+    /// Codings of the IANA registry that this client cannot decode, and `lz4`.
     private static let registeredCodings: Set<String> = [
         "aes128gcm", "compress", "dcb", "dcz", "exi", "lz4", "pack200-gzip", "x-compress",
     ]
@@ -107,7 +112,7 @@ extension OutgoingResponse {
             case "deflate": decoders.append(InflateDecoder(gzip: false))
             case "br": decoders.append(BrotliDecoder())
             case "zstd": decoders.append(ZstandardDecoder())
-            // What is no coding (`none`, `utf-8`) is passed over, as browsers do.
+            // A value that is not a coding (`none`, `utf-8`) is ignored, as in browsers.
             case let other where !Self.registeredCodings.contains(other): continue
             default:
                 throw KindFailure(

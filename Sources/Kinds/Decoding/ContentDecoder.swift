@@ -1,18 +1,18 @@
 import CCompression
 
-/// Undoes a `Content-Encoding`, a piece at a time, never past a limit of output.
+/// Decodes a `Content-Encoding` piece by piece and never produces more than a given number of bytes.
 ///
-/// Not thread-safe; belongs to one task.
+/// Not thread-safe: only one task may use a decoder.
 protocol ContentDecoder: AnyObject {
-    /// Appends what `input` decodes to; stops when `output` has `limit` bytes.
+    /// Decodes `input` and appends the result to `output`, until `output` has `limit` bytes.
     ///
-    /// - Returns: False when the stream has ended and whatever follows does not belong to it.
+    /// - Returns: False if the stream has ended; any further bytes do not belong to it.
     func decode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(CorruptContent) -> Bool
 }
 
 struct CorruptContent: Error {}
 
-/// Counts the members or frames of one body: each costs some work, also when nothing is in it.
+/// Limits the members (gzip) or frames (zstd) of one body to 1000, since each costs some work even if it is empty.
 private struct MemberCount {
     private var count = 0
 
@@ -22,14 +22,14 @@ private struct MemberCount {
     }
 }
 
-/// `gzip`, and `deflate` in both of its readings: with the zlib header that the RFC asks for, and without.
+/// Decodes `gzip` and both variants of `deflate`: with the zlib header that the RFC requires, and without it.
 final class InflateDecoder: ContentDecoder {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isReady = false
     private let isGzip: Bool
-    /// A first byte that came alone: two tell whether a deflate stream has zlib's header.
+    /// The first byte, if it arrived alone: it takes two bytes to find out whether a deflate stream has a zlib header.
     private var first: UInt8?
-    /// A gzip member ended with the bytes at hand; another may follow.
+    /// Whether a gzip member ended exactly at the end of the last input, so that another member may follow.
     private var isBetweenMembers = false
     private var members = MemberCount()
 
@@ -78,7 +78,7 @@ final class InflateDecoder: ContentDecoder {
         if !isReady { try start(input) }
         if isBetweenMembers {
             isBetweenMembers = false
-            // Anything but another member is noise.
+            // Bytes that do not begin another member are ignored.
             guard input[0] == 0x1F, inflateReset(stream) == Z_OK else { return false }
         }
         return try inflateAll(input, into: &output, limit: limit)
@@ -98,7 +98,7 @@ final class InflateDecoder: ContentDecoder {
             }
             switch status {
             case Z_STREAM_END:
-                // A gzip stream may have several members; anything else behind the end is noise.
+                // A gzip stream may have several members. All other bytes after the end are ignored.
                 guard isGzip else { return false }
                 try members.next()
                 if stream.pointee.avail_in == 0 {
@@ -152,7 +152,7 @@ final class ZstandardDecoder: ContentDecoder {
 
     init() {
         stream = ZSTD_createDCtx()
-        // RFC 8878 asks decoders of HTTP to take windows of 8 MiB, and no more.
+        // RFC 8878 recommends that HTTP decoders support windows of up to 8 MiB and refuse larger ones.
         ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, 23)
     }
 
@@ -168,7 +168,7 @@ final class ZstandardDecoder: ContentDecoder {
                 return (target.pos, status)
             }
             if ZSTD_isError(status) != 0 { throw CorruptContent() }
-            // A frame that ended may be followed by another one.
+            // The frame is complete; another one may follow.
             if status == 0 { try frames.next() }
             if source.pos == source.size, written < min(64 << 10, limit) { return true }
         }
@@ -177,7 +177,7 @@ final class ZstandardDecoder: ContentDecoder {
 }
 
 extension [UInt8] {
-    /// Grows by what `fill` writes into `capacity` fresh bytes.
+    /// Appends the bytes that `fill` writes into a buffer of `capacity` zeroed bytes.
     fileprivate mutating func appendUninitialized<R>(
         _ capacity: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> (count: Int, R)
     ) -> (count: Int, R) {

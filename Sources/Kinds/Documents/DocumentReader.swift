@@ -9,36 +9,39 @@ import Synchronization
 /// sandboxes: child processes that can only compute (``Place/thisProgram``). If a document crashes its sandbox or keeps
 /// it busy until the deadline, the program continues, and the job of that document fails with `document_unreadable`.
 public final class DocumentReader: Sendable {
+    /// Where documents are parsed.
     public enum Place: Sendable, Hashable {
-        /// This process, for programs that exit after their work.
+        /// In this process, for programs that exit after their work.
         case here
-        /// Sandboxes that this command starts. Its program must call ``DocumentSandbox/runIfAsked()`` first.
+        /// In sandboxes: child processes that this command starts. The command's program must call
+        /// ``DocumentSandbox/runIfAsked()`` first.
         case sandbox(command: [String])
 
-        /// Sandboxes that are copies of the running program, which must have called ``DocumentSandbox/runIfAsked()``.
+        /// In sandboxes that are copies of the running program, which must have called
+        /// ``DocumentSandbox/runIfAsked()``.
         public static var thisProgram: Place { .sandbox(command: ["/proc/self/exe", DocumentSandbox.word]) }
     }
 
-    /// The number of documents after which a sandbox ends and the next document starts another one.
+    /// The number of documents that one sandbox reads before it ends. The next document starts a new one.
     static let documentsPerSandbox = 1000
 
     private let place: Place
     private let deadline: Duration
     private let idleLimit: Duration
-    /// One thread for each sandbox that may work at the same time.
+    /// One thread for each sandbox that may be working at the same time.
     private let threads: NIOThreadPool
     private struct Idle {
         var sandboxes: [SandboxProcess] = []
-        /// Whether a timer is set that ends the sandboxes that have been idle too long.
+        /// Whether a timer is running that will end the sandboxes that have been idle too long.
         var isWatched = false
     }
 
     private let idle = Mutex(Idle())
 
     /// - Parameters:
-    ///   - place: Where documents are read; by default in this process.
-    ///   - deadline: The time limit for one document. An ordinary document takes milliseconds.
-    ///   - idleLimit: A sandbox that has been idle for this long ends.
+    ///   - place: Where documents are parsed. Default: in this process.
+    ///   - deadline: The time limit for one document in a sandbox. An ordinary document takes milliseconds.
+    ///   - idleLimit: How long a sandbox may be idle before it is ended.
     public init(
         _ place: Place = .here, deadline: Duration = .seconds(5), idleLimit: Duration = .seconds(30)
     ) {
@@ -54,7 +57,7 @@ public final class DocumentReader: Sendable {
         threads.shutdownGracefully { _ in }
     }
 
-    /// Returns the metadata of a document that the caller already has, as `enrich` does for a fetched document.
+    /// Returns the metadata of a document that the caller has already fetched, in the form that `enrich` returns it.
     ///
     /// - Parameters:
     ///   - bytes: The document, or its beginning.
@@ -69,17 +72,17 @@ public final class DocumentReader: Sendable {
         return try await read(DescribeTask(url: "\(url)", contentType: contentType), bytes, at: url)
     }
 
-    /// Ends the sandboxes that have nothing to do, and waits until they are gone. The next document starts another one.
+    /// Ends the idle sandboxes and waits until their processes have exited. The next document starts a new sandbox.
     public func endIdleSandboxes() {
         let ended = idle.withLock { idle in
             defer { idle.sandboxes = [] }
             return idle.sandboxes
         }
-        // Outside of the lock.
+        // The sandboxes end here, after the lock is released.
         withExtendedLifetime(ended) {}
     }
 
-    /// Idle sandboxes, for tests.
+    /// The process ids of the idle sandboxes, for tests.
     var idleSandboxes: [Int32] { idle.withLock { $0.sandboxes.map(\.id) } }
 
     func read<Task: DocumentTask>(_ task: Task, _ bytes: [UInt8], at url: WebURL) async throws(KindFailure)
@@ -102,7 +105,7 @@ public final class DocumentReader: Sendable {
         guard case .sandbox(let command) = place else { return task.read(bytes) }
         let answer: [UInt8]
         do throws(SandboxProblem) {
-            // A copy of a program that knows nothing of sandboxes would do that program's work once more.
+            // A copy of a program that never calls `runIfAsked` would do the program's own work a second time.
             if place == .thisProgram, !DocumentSandbox.isOffered { throw .notOffered }
             answer = try ask(command, try SandboxMessage.question(task), bytes)
         } catch {
@@ -111,7 +114,7 @@ public final class DocumentReader: Sendable {
         do {
             return try JSONDecoder().decode(Task.Answer.self, from: Data(answer))
         } catch {
-            // A sandbox that answers otherwise is not in its right mind; it was ended with this document.
+            // The document may have taken over the sandbox, so its answer is not trusted and the job fails.
             throw KindFailure(.brokenAnswer, at: url)
         }
     }
@@ -124,7 +127,8 @@ public final class DocumentReader: Sendable {
             keep(sandbox)
             return answer
         } catch {
-            // One that was kept may have ended since, through no fault of this document.
+            // An idle sandbox may have ended since its last document. This document is not the cause, so it gets a new
+            // sandbox.
             guard kept != nil, error == .ended else { throw error }
         }
         let sandbox = try SandboxProcess(command)
@@ -153,7 +157,7 @@ public final class DocumentReader: Sendable {
                 idle.isWatched = !idle.sandboxes.isEmpty
                 return (ended, idle.isWatched)
             }
-            // Ends them outside of the lock.
+            // The sandboxes end here, after the lock is released.
             withExtendedLifetime(ended) {}
             if isWatched { endIdleSandboxesLater() }
         }

@@ -2,23 +2,26 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The process that reads documents for another one, with no rights but to compute.
+/// A process that parses documents for another process and is allowed nothing but computing.
 ///
-/// It starts with limits (768 MiB of address space, 60 s of processor time, no file, no process), gives up all privileges, and
-/// lets the kernel end it at the first system call that computing does not need: after that it can open no file, make no
-/// connection, start no program and see no other process. It reads documents from descriptor 0 until that is closed.
+/// It first limits itself (768 MiB of address space, 60 s of processor time, no files, no processes) and installs a
+/// filter that makes the kernel kill it at any system call that parsing does not need. From then on it cannot open a
+/// file, make a connection, start a program or see another process. It reads documents from descriptor 0 until that is
+/// closed.
 public enum DocumentSandbox {
-    /// The only argument of a sandbox.
+    /// The only argument of a program that is started as a sandbox.
     static let word = "read-documents"
-    /// In place of an answer's length.
+    /// Sent instead of an answer's length if the process could not confine itself.
     static let noSandbox = 0xFFFF_FFFF
 
     private static let offered = Atomic(false)
-    /// Whether this program can be started as a sandbox.
+    /// Whether this program has called ``runIfAsked()`` and so can be started as a sandbox.
     static var isOffered: Bool { offered.load(ordering: .relaxed) }
 
-    /// Does a sandbox's work and ends the process, when it was started as one; returns else. To be called before anything else,
-    /// while the process has one thread.
+    /// If the process was started as a sandbox, reads documents and then exits without returning; otherwise returns at
+    /// once.
+    ///
+    /// Call this first in `main`, while the process still has only one thread.
     public static func runIfAsked() {
         offered.store(true, ordering: .relaxed)
         guard CommandLine.arguments.dropFirst().elementsEqual([word]) else { return }
@@ -29,7 +32,8 @@ public enum DocumentSandbox {
     }
 
     private static func run() -> Int32 {
-        // What one document took serves the next one: given back, it would be faulted in again page by page.
+        // Keep freed memory for the next document. Memory returned to the kernel would have to be faulted in again page
+        // by page.
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
         mallopt(M_TRIM_THRESHOLD, 64 << 20)
         warmUp()
@@ -43,7 +47,8 @@ public enum DocumentSandbox {
             guard question <= SandboxMessage.maxQuestion, document <= SandboxMessage.maxDocument,
                 let questionBytes = receive(question), let documentBytes = receive(document)
             else { return 65 }
-            // Only the program at the other end writes questions; one that cannot be read means that they are not of one make.
+            // Only the parent process writes questions. An invalid one means that the parent is a different version of
+            // the program.
             guard let answer = try? SandboxMessage.answer(questionBytes, documentBytes),
                 send(SandboxMessage.length(answer.count)), send(answer)
             else { return 65 }
@@ -51,22 +56,25 @@ public enum DocumentSandbox {
         return 0
     }
 
-    /// Whatever is loaded or opened at first use is so before that is forbidden.
+    /// Parses a small page, so that everything that is loaded or opened on first use is available before ``lockDown()``
+    /// forbids it.
     private static func warmUp() {
         let page = """
             <title>a &amp; b</title><meta name=author content=c><time datetime="2024-02-03T04:05Z">d</time>
             <script type="application/ld+json">{"@type":"Article","headline":"e","wordCount":1.5}</script>
             """
-        // A question that cannot be written shows with the first real one too.
+        // An error here would also occur with the first real question, which reports it.
         if let question = try? SandboxMessage.question(
             DescribeTask(url: "https://example.org/", contentType: "text/html"))
         {
-            // Its answer is of no interest; that it can be made shows with the first real one.
+            // The answer is not needed. An error here would also occur with the first real document, which reports it.
             _ = try? SandboxMessage.answer(question, Array(page.utf8))
         }
     }
 
-    /// - Returns: False when a limit or the filter cannot be set.
+    /// Sets the process limits and the filter for system calls. Neither can be lifted again.
+    ///
+    /// - Returns: False if a limit or the filter cannot be set.
     static func lockDown() -> Bool {
         let limits: [(Int32, rlim_t)] = [
             (Int32(RLIMIT_AS.rawValue), 768 << 20), (Int32(RLIMIT_CPU.rawValue), 60), (Int32(RLIMIT_CORE.rawValue), 0),

@@ -1,27 +1,27 @@
-/// Something to find out about a document, here or in a sandbox.
+/// A question about a document, which can be sent to a sandbox or answered in this process.
 protocol DocumentTask: Codable, Sendable {
     associatedtype Answer: Codable & Sendable
 
-    /// How the sandbox tells the tasks apart.
+    /// The name by which the sandbox recognizes the task.
     static var name: String { get }
 
     func read(_ bytes: [UInt8]) -> Answer
 }
 
-/// What a page, a picture or a PDF says about itself.
+/// Extracts the metadata of a page, a picture or a PDF.
 struct DescribeTask: DocumentTask {
     static let name = "describe"
     var url: String
     var contentType: String?
 
     func read(_ bytes: [UInt8]) -> Enrich.Output {
-        // The caller has parsed this address before.
+        // Parsing does not fail, since the caller made this text from a parsed URL.
         guard let address = try? WebURL(parsing: url) else { return Enrich.Output(url: url, contentType: contentType) }
         return Enrich.describe(bytes, url: address, contentType: contentType)
     }
 }
 
-/// What `unfurl` wants to know of a page.
+/// Extracts from a page's head the facts that `unfurl` needs.
 struct HeadTask: DocumentTask {
     static let name = "head"
     var contentType: String?
@@ -29,7 +29,7 @@ struct HeadTask: DocumentTask {
     func read(_ bytes: [UInt8]) -> PageHead { PageHead(bytes, contentType: contentType) }
 }
 
-/// Format and size of a picture, as far as its first bytes tell.
+/// Finds the format and size of a picture from its first bytes.
 struct MeasureTask: DocumentTask {
     static let name = "measure"
 

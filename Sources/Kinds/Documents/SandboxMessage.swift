@@ -1,7 +1,9 @@
 import FoundationEssentials
 
-/// Between a program and its sandbox: two lengths of four bytes (little end first), a question in JSON, a document; back comes
-/// one length and an answer in JSON.
+/// The messages between a program and its sandbox.
+///
+/// A request consists of the lengths of question and document (four bytes each, little-endian), the question in JSON,
+/// and the document. The response consists of the answer's length (four bytes) and the answer in JSON.
 enum SandboxMessage {
     static let maxQuestion = 64 << 10
     static let maxDocument = 32 << 20
@@ -22,7 +24,7 @@ enum SandboxMessage {
         }
     }
 
-    /// Does what a question asks for.
+    /// Decodes a question, runs its task on the document, and returns the encoded answer.
     static func answer(_ question: [UInt8], _ document: [UInt8]) throws -> [UInt8] {
         let data = Data(question)
         switch try JSONDecoder().decode(Name.self, from: data).name {

@@ -1,11 +1,12 @@
-/// Why a sandbox did not answer.
+/// The reason why a sandbox did not answer.
 enum SandboxProblem: Error, Hashable {
-    /// With errno.
+    /// The process or its socket could not be created; the value is the errno.
     case notStarted(Int32)
+    /// The process could not set its limits or its system-call filter.
     case noSandbox
-    /// The program cannot be started as a sandbox.
+    /// The running program has not called ``DocumentSandbox/runIfAsked()``, so a copy of it would not be a sandbox.
     case notOffered
-    /// Before it answered.
+    /// The sandbox ended before it answered.
     case ended
     case tooLate(Duration)
     case brokenAnswer

@@ -1,10 +1,11 @@
 import CLinux
 import Glibc
 
-/// A sandbox and the socket to it. Ended, and waited for, when nobody holds it any more.
+/// A sandbox process and the socket to it. Releasing the last reference kills the process and waits until it has
+/// exited.
 ///
-/// Belongs to one thread at a time.
-// SAFETY: handed from thread to thread through the lock of ``DocumentReader``, used by one of them at a time.
+/// Only one thread may use it at a time.
+// SAFETY: ``DocumentReader`` passes it from thread to thread under its lock, and only one thread uses it at a time.
 final class SandboxProcess: @unchecked Sendable {
     let id: pid_t
     private let socket: Int32
@@ -28,11 +29,12 @@ final class SandboxProcess: @unchecked Sendable {
     deinit {
         close(socket)
         kill(id, SIGKILL)
-        // It is gone at once; an interrupted wait is made again.
+        // SIGKILL ends the process at once, so the wait is short. A wait that a signal interrupts is repeated.
         while waitpid(id, nil, 0) == -1, errno == EINTR {}
     }
 
-    /// With the socket as descriptor 0, nothing on 1, our standard error, and nothing else of ours.
+    /// Starts the command with the socket as descriptor 0, `/dev/null` as descriptor 1 and this process's standard
+    /// error. It inherits no other descriptor and no environment variable.
     private static func spawn(_ command: [String], _ end: Int32) throws(SandboxProblem) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
@@ -55,7 +57,8 @@ final class SandboxProcess: @unchecked Sendable {
         let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
         posix_spawnattr_setflags(&attributes, Int16(flags))
         var arguments = command.map { strdup($0) } + [nil]
-        // Nothing of our environment; and a document's crash is not to be looked into by a process of its own.
+        // The environment holds only this variable, which keeps Swift from starting a backtrace process for a crash
+        // that a document caused.
         var environment = [strdup("SWIFT_BACKTRACE=enable=no"), nil]
         defer { for text in arguments + environment { free(text) } }
         var id: pid_t = 0
@@ -64,7 +67,7 @@ final class SandboxProcess: @unchecked Sendable {
         return id
     }
 
-    /// Asks about a document and waits for the answer. After a problem the sandbox must not be used again.
+    /// Sends a question and a document, and waits for the answer. After an error the sandbox must not be used again.
     func exchange(_ question: [UInt8], _ document: [UInt8], within limit: Duration) throws(SandboxProblem) -> [UInt8] {
         let end = ContinuousClock.now + limit
         documents += 1
@@ -90,7 +93,8 @@ final class SandboxProcess: @unchecked Sendable {
                     Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
             }
             if count < 0 {
-                // It may have said why it ends before it took the document.
+                // The sandbox may have reported a problem and exited before it read the document; the caller reads that
+                // report next.
                 guard errno == EAGAIN || errno == EINTR else { return }
             } else {
                 sent += count
