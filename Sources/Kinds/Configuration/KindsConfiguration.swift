@@ -6,30 +6,32 @@ public struct KindsConfiguration: Sendable {
     public var upload = UploadConfiguration()
     public var unfurl = UnfurlConfiguration()
     public var enrich = EnrichConfiguration()
-    /// Where documents are read; by default in this process. The daemon uses sandboxes.
+    /// Where documents from servers are parsed. Default: in this process. The daemon parses them in sandboxes.
     public var documents: DocumentReader.Place = .here
 
     public init() {}
 }
 
-/// The settings of the outgoing client that all kinds share.
+/// The settings of the HTTP client that all kinds share.
 public struct OutgoingConfiguration: Sendable {
-    /// The permitted addresses and ports; by default public addresses at the usual ports.
+    /// The permitted addresses and ports. Default: public addresses at the usual ports.
     public var policy = AddressPolicy()
     public var limits = OutgoingLimits()
-    /// The limits for each host.
+    /// The limits that apply to each host separately.
     public var host = HostLimits()
-    /// The proxy for all connections; nil for none. Environment variables are ignored.
+    /// The proxy for all connections; nil for direct connections. Proxy settings in environment variables are ignored.
     public var proxy: ProxyServer?
     /// Returns the proxy's `USER:PASSWORD`, or nil if it needs none.
     public var proxySecret: @Sendable () throws(KindFailure) -> String? = { () throws(KindFailure) in nil }
-    /// A file of PEM certificates to trust in addition to the system's, for servers of a private authority.
+    /// A file of PEM certificates to trust in addition to the system's, for servers whose certificates come from a
+    /// private authority.
     public var certificateFile: String?
     /// The version in the user agent `Halyard/VERSION`.
     public var version = "0.1.0"
     /// Text to append to the user agent, for example `(+https://example.org/robots)`.
     public var userAgentSuffix = ""
-    /// The most servers with kept connections; servers differ by scheme, host, port and address.
+    /// The maximum number of servers to which idle connections are kept. Each combination of scheme, host, port and
+    /// address counts as one server.
     public var maxPooledServers = 64
 
     public init() {}
@@ -40,7 +42,7 @@ public struct OutgoingConfiguration: Sendable {
     }
 }
 
-/// Returns the three built-in kinds, which share one client. The caller must shut the client down after the last run.
+/// Returns the three built-in kinds, which share `client`. The caller must shut the client down after the last run.
 public func builtInKinds(_ configuration: KindsConfiguration, client: OutgoingClient) -> [any Kind] {
     let documents = DocumentReader(configuration.documents)
     return [

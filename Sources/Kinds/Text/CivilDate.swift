@@ -1,10 +1,10 @@
-/// A day of the Gregorian calendar.
+/// A day in the Gregorian calendar, in the years 1 to 9999.
 struct CivilDate: Hashable, Sendable {
     let year: Int
     let month: Int
     let day: Int
 
-    /// Nil for a day that does not exist.
+    /// Returns nil for a day that does not exist and for a year outside 1 to 9999.
     init?(year: Int, month: Int, day: Int) {
         let lengths = [
             31, year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31,
@@ -15,7 +15,8 @@ struct CivilDate: Hashable, Sendable {
         (self.year, self.month, self.day) = (year, month, day)
     }
 
-    /// By Howard Hinnant's algorithm on years that begin in March.
+    /// The number of days since 1 January 1970, negative for earlier days. Computed with Howard Hinnant's algorithm, in
+    /// which a year begins in March.
     var daysSince1970: Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted / 400
@@ -25,7 +26,7 @@ struct CivilDate: Hashable, Sendable {
         return Int64(era * 146097 + dayOfEra - 719468)
     }
 
-    /// From an English month, whole or shortened to three letters or more.
+    /// Returns the number of an English month name. The name may be abbreviated to three or more letters, in any case.
     static func month(named name: some StringProtocol) -> Int? {
         let name = name.lowercased()
         guard name.utf8.count >= 3 else { return nil }
@@ -39,7 +40,7 @@ struct CivilDate: Hashable, Sendable {
 }
 
 extension CivilDate {
-    /// The other way round, by the same algorithm.
+    /// Inverse of ``daysSince1970``, with the same algorithm. Returns nil for a day outside the years 1 to 9999.
     init?(daysSince1970 days: Int64) {
         let shifted = Int(days) + 719468
         guard shifted >= 0 else { return nil }

@@ -1,5 +1,6 @@
 extension String {
-    /// Without control, format and bidirectional characters, and not endless: for messages.
+    /// The first 200 scalars, with control, format and bidirectional characters replaced by U+FFFD: a form that is safe
+    /// to print in a message.
     var printable: String {
         let scalars = unicodeScalars.prefix(200).map { scalar -> Unicode.Scalar in
             switch scalar.properties.generalCategory {

@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// Without white space of ASCII at both ends.
+    /// The text without ASCII white space at either end.
     var trimmingSpaces: String {
         let bytes = Array(utf8)
         guard let first = bytes.firstIndex(where: { !$0.isSpace }), let last = bytes.lastIndex(where: { !$0.isSpace })
@@ -9,27 +9,30 @@ extension StringProtocol {
         return String(decoding: bytes[first...last], as: UTF8.self)
     }
 
-    /// The words of an attribute that is a list, as `rel` and `itemprop` (HTML standard, 2.3.7).
+    /// The words of an attribute value that is a space-separated list, like `rel` and `itemprop` (HTML standard,
+    /// 2.3.7).
     var tokens: [String] { utf8.split(whereSeparator: \.isSpace).map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// The UTF-8 of 0x80 to 0x9F in windows-1252; empty where it has none.
+/// The UTF-8 form of the bytes 0x80 to 0x9F in windows-1252; empty for bytes that have no character there.
 private let windowsCharacters = (IndexSingleByte.characters["windows-1252"] ?? "").unicodeScalars.prefix(32).map {
     $0.value < 0xA0 ? [] : Array(String($0).utf8)
 }
 
 extension UInt8 {
-    /// ASCII white space as HTML counts it.
+    /// Whether HTML counts the byte as ASCII white space.
     var isSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0C || self == 0x0D }
 }
 
 extension StringProtocol {
-    /// White space collapsed, control characters out. Those of 0x80 to 0x9F come from references like `&#128;`, which name
-    /// characters of windows-1252 (HTML standard, 13.2.5.80).
+    /// The text with each run of white space collapsed to one space, none at the ends, and without control characters.
+    ///
+    /// The characters U+0080 to U+009F come from references like `&#128;` and are replaced by the windows-1252
+    /// characters with those codes (HTML standard, 13.2.5.80).
     var tidied: String {
         var copy = String(self)
         return copy.withUTF8 { bytes in
-            // Two bytes become three at most.
+            // No replacement turns two bytes into more than three.
             String(unsafeUninitializedCapacity: bytes.count + bytes.count / 2) { output in
                 var count = 0
                 var at = 0
@@ -61,7 +64,8 @@ extension StringProtocol {
         }
     }
 
-    /// Letters and digits only, in lower case: for comparing names that are written in different ways.
+    /// The letters and digits of the text in lower case, for comparing names that differ only in punctuation and
+    /// spaces.
     var bareLetters: String {
         var copy = String(self)
         let ascii = copy.withUTF8 { bytes -> [UInt8]? in
@@ -81,7 +85,7 @@ extension StringProtocol {
         return copy.lowercased().filter { $0.isLetter || $0.isNumber }
     }
 
-    /// What stands before and after each occurrence of `separator`, white space trimmed.
+    /// The pieces of the text between occurrences of `separator`, without white space at their ends.
     func parts(separatedBy separator: String) -> [String] {
         let (text, mark) = (Array(utf8), Array(separator.utf8))
         var parts: [String] = []
@@ -101,7 +105,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// What stands before and after the first occurrence of `mark`.
+    /// The text before and after the first occurrence of `mark`; nil if there is none.
     func cut(at mark: String) -> (before: String, after: String)? {
         let (text, mark) = (Array(utf8), Array(mark.utf8))
         guard let start = text.firstPlace(of: mark) else { return nil }
@@ -113,7 +117,7 @@ extension String {
 }
 
 extension String {
-    /// Whether `mark`, which is not empty, is in it, byte for byte.
+    /// Whether the text contains `mark`, compared byte by byte. `mark` must not be empty.
     func has(_ mark: StaticString) -> Bool {
         let mark = UnsafeBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)
         return utf8.withContiguousStorageIfAvailable { $0.firstPlace(of: mark) != nil }
@@ -122,7 +126,7 @@ extension String {
 }
 
 extension String {
-    /// At most so many bytes of it, in whole characters.
+    /// The beginning of the text: at most `bytes` bytes of UTF-8, cut at a scalar boundary.
     func cut(to bytes: Int) -> String {
         guard utf8.count > bytes else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: bytes)
@@ -132,7 +136,7 @@ extension String {
 }
 
 extension RandomAccessCollection<UInt8> where Index == Int {
-    /// Where `mark`, which is not empty, begins for the first time.
+    /// The index of the first occurrence of `mark`; nil if there is none or `mark` is empty.
     func firstPlace(of mark: some RandomAccessCollection<UInt8>) -> Int? {
         guard let first = mark.first else { return nil }
         var at = startIndex
@@ -145,8 +149,8 @@ extension RandomAccessCollection<UInt8> where Index == Int {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Of the character at `at` in valid UTF-8: its length, whether it is white space, and whether it is to be kept, as control
-    /// characters are not.
+    /// Returns the UTF-8 length of the character at `index`, whether it is white space, and whether
+    /// ``StringProtocol/tidied`` keeps it: control characters are dropped. The bytes must be valid UTF-8.
     fileprivate func character(at index: Int) -> (length: Int, isSpace: Bool, isKept: Bool) {
         let first = self[index]
         if first < 0x80 { return (1, first == 0x20 || (0x09...0x0D).contains(first), first > 0x20 && first != 0x7F) }
