@@ -1,41 +1,48 @@
-/// What may still be read and decoded, in bytes: whatever a file says, that takes a bounded time and space.
+/// The bytes that may still be read and decoded. They bound the time and memory for any file, however its structures
+/// refer to each other.
 struct PDFBudget {
-    /// Left to read, also for what is read again.
+    /// The bytes that may still be read. Reading the same bytes again counts again.
     private(set) var input: Int
-    /// Left to decode to.
+    /// The bytes that may still be produced by decoding.
     var output: Int
-    /// Left to inflate, of the whole file: a byte of that can cost far more than one that is read.
+    /// The compressed bytes that may still be inflated in the whole file. ``renew()`` does not reset this number, since
+    /// inflating a byte can cost far more than reading one.
     private(set) var compressed: Int
-    /// All that was done.
+    /// The bytes read and produced so far, for tests.
     private(set) var work = 0
     private let count: Int
 
-    /// - Parameter count: The length of the file. Each of its bytes is read a few times at most.
+    /// Creates the budget for one file.
+    ///
+    /// - Parameter count: The file's length in bytes. Four times as many bytes may be read, or 4 MiB if that is more.
     init(for count: Int) {
         self.count = count
         (input, output, compressed) = (0, 0, count + 1 << 20)
         renew()
     }
 
-    /// For another way to read the file.
+    /// Resets the budget for reading and decoding, before the file is read in another way.
     mutating func renew() {
         input = max(4 << 20, 4 * count)
         output = 4 << 20
     }
 
+    /// Charges for bytes that were read.
     mutating func read(_ count: Int) {
         input -= count
         work += count
     }
 
-    /// What has a bound of its own.
+    /// Records work that is bounded elsewhere, without charging for it.
     mutating func note(_ count: Int) { work += count }
 
+    /// Charges for bytes that decoding produced.
     mutating func write(_ count: Int) {
         output -= count
         work += count
     }
 
+    /// Charges for compressed bytes that were inflated.
     mutating func inflate(_ count: Int) {
         compressed -= count
         read(count)

@@ -1,6 +1,6 @@
 import CNettle
 
-/// The digests and ciphers that encrypted files are made with.
+/// The digests and ciphers that encrypted PDFs use.
 enum PDFCipher {
     static func md5(_ bytes: [UInt8]) -> [UInt8] {
         var state = md5_ctx()
@@ -30,17 +30,20 @@ enum PDFCipher {
         return filled(64) { nettle_sha512_digest(&state, 64, $0) }
     }
 
-    /// - Parameter key: Not empty.
+    /// Encrypts or decrypts with RC4.
+    ///
+    /// - Parameter key: The key; it must not be empty.
     static func rc4(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         var state = arcfour_ctx()
         nettle_arcfour_set_key(&state, key.count, key)
         return filled(bytes.count) { nettle_arcfour_crypt(&state, bytes.count, $0, bytes) }
     }
 
-    /// AES in CBC mode, of what begins with its initialization vector and is padded.
+    /// Decrypts AES in CBC mode: an initialization vector, then padded data.
     ///
-    /// - Parameter mayBeCut: Whether its end, and so the padding, may be missing.
-    /// - Returns: Nil for a key of another length than 16 or 32 bytes, and for what cannot have been encrypted so.
+    /// - Parameter mayBeCut: Whether the end of the data, and thus the padding, may be missing.
+    /// - Returns: Nil if the key does not have 16 or 32 bytes, or if the data cannot be the result of such an
+    ///   encryption.
     static func decrypt(_ bytes: ArraySlice<UInt8>, key: [UInt8], mayBeCut: Bool) -> [UInt8]? {
         if bytes.isEmpty { return [] }
         guard bytes.count >= 16, mayBeCut || bytes.count % 16 == 0 else { return nil }
@@ -54,7 +57,11 @@ enum PDFCipher {
         return plain
     }
 
-    /// - Parameter blocks: Whole ones, of 16 bytes.
+    /// Decrypts AES in CBC mode without padding.
+    ///
+    /// - Parameter blocks: Complete blocks of 16 bytes.
+    /// - Parameter start: The initialization vector.
+    /// - Returns: Nil if the key does not have 16 or 32 bytes.
     static func decryptBlocks(_ blocks: ArraySlice<UInt8>, key: [UInt8], start: [UInt8]) -> [UInt8]? {
         let blocks = Array(blocks)
         var plain: [UInt8]
@@ -73,7 +80,7 @@ enum PDFCipher {
         return plain
     }
 
-    /// Algorithm 2.B, of the empty user password: no more than 287 rounds.
+    /// Computes the hash of the empty user password with algorithm 2.B, which takes at most 287 rounds.
     static func hardenedHash(_ salt: [UInt8]) -> [UInt8] {
         var key = sha256(salt)
         var round = 0
@@ -84,7 +91,8 @@ enum PDFCipher {
             nettle_aes128_set_encrypt_key(&state, Array(key[..<16]))
             var vector = Array(key[16..<32])
             let sealed = filled(block.count) { nettle_cbc_aes128_encrypt(&state, &vector, block.count, $0, block) }
-            // Of the first 16 bytes as a number: 256 leaves 1 when divided by 3.
+            // The standard takes the first 16 bytes as a number modulo 3. As 256 modulo 3 is 1, the sum of the bytes
+            // has the same remainder.
             switch sealed[..<16].reduce(0, { $0 + Int($1) }) % 3 {
             case 0: key = sha256(sealed)
             case 1: key = sha384(sealed)

@@ -1,15 +1,15 @@
-/// Where each object of a file is, and its trailer.
+/// The position of each object in a file, and the file's trailer.
 struct PDFCrossReference {
     enum Place: Equatable {
         case offset(Int)
-        /// In the object stream of that number.
+        /// In the object stream with this object number.
         case packed(in: Int)
         case free
     }
 
-    /// A file of the standard has none beyond.
+    /// The object numbers of a conforming file are below this.
     static let maxNumber = 1 << 23
-    /// How many are told; that takes 24 MiB in memory.
+    /// The maximum number of entries to keep, which take 24 MiB of memory.
     static let maxCount = 1 << 19
 
     var places: [Int: Place] = [:]

@@ -1,17 +1,18 @@
-/// The standard security handler, opened with the empty user password (ISO 32000-2, 7.6).
+/// Decrypts files that the standard security handler encrypted and the empty user password opens (ISO 32000-2, 7.6).
 struct PDFDecryption {
     enum Method {
         case identity, rc4, aes
     }
 
-    /// Of the file; nil when the empty password does not open it, or nothing here knows how to.
+    /// The file's key; nil if the empty password is wrong or the encryption is not supported.
     private let key: [UInt8]?
-    /// From version 5 on the key of the file is that of each object too.
+    /// Whether each object has its own key. From version 5 on, all objects use the file's key.
     private let hasObjectKeys: Bool
-    /// Nil where it is not known.
+    /// How strings are encrypted; nil if the method is not supported.
     private let strings: Method?
+    /// How streams are encrypted; nil if the method is not supported.
     private let streams: Method?
-    /// By the names that streams call them.
+    /// The methods by the names with which streams refer to them.
     private let named: [String: Method]
     private let encryptsMetadata: Bool
 
@@ -50,13 +51,14 @@ struct PDFDecryption {
         }
     }
 
-    /// What an empty password is filled up with.
+    /// The bytes that the standard appends to a short password; the whole of an empty one.
     private static let padding: [UInt8] = [
         0x28, 0xBF, 0x4E, 0x5E, 0x4E, 0x75, 0x8A, 0x41, 0x64, 0x00, 0x4E, 0x56, 0xFF, 0xFA, 0x01, 0x08,
         0x2E, 0x2E, 0x00, 0xB6, 0xD0, 0x68, 0x3E, 0x80, 0x2F, 0x0C, 0xA9, 0xFE, 0x64, 0x53, 0x69, 0x7A,
     ]
 
-    /// Algorithms 2, 4 and 5. How long the key is is not always said where it should be: the check value tells.
+    /// Computes the file's key with algorithms 2, 4 and 5. Some files state a wrong key length, so the check value
+    /// decides which of several lengths is right.
     private static func oldKey(
         _ encryption: PDFDictionary, _ revision: Int, _ id: [UInt8], _ encryptsMetadata: Bool
     ) -> [UInt8]? {
@@ -81,7 +83,7 @@ struct PDFDecryption {
         return nil
     }
 
-    /// Algorithm 2.A, of the user's password.
+    /// Computes the file's key with algorithm 2.A, from the user password.
     private static func newKey(_ encryption: PDFDictionary, _ revision: Int) -> [UInt8]? {
         guard let check = encryption["U"]?.string, check.count >= 48, let sealed = encryption["UE"]?.string,
             sealed.count >= 32
@@ -94,13 +96,18 @@ struct PDFDecryption {
             sealed.prefix(32), key: hash(check[40..<48]), start: [UInt8](repeating: 0, count: 16))
     }
 
-    /// - Returns: Nil when it cannot be told.
+    /// Decrypts a string.
+    ///
+    /// - Parameter id: The object that contains the string.
+    /// - Returns: Nil if the string cannot be decrypted.
     func decrypt(string: [UInt8], of id: PDFObjectID) -> [UInt8]? {
         decrypt(string[...], of: id, by: strings, mayBeCut: false)
     }
 
-    /// - Parameter dictionary: The stream's, without references in its filters.
-    /// - Returns: Nil when it cannot be told.
+    /// Decrypts the data of a stream.
+    ///
+    /// - Parameter dictionary: The stream's dictionary, with references in its filters resolved.
+    /// - Returns: Nil if the data cannot be decrypted.
     func decrypt(_ data: ArraySlice<UInt8>, of id: PDFObjectID, _ dictionary: PDFDictionary) -> [UInt8]? {
         if dictionary["Type"]?.name == "Metadata", !encryptsMetadata { return Array(data) }
         let filter = dictionary["Filter"]?.array?.first ?? dictionary["Filter"]
@@ -120,7 +127,7 @@ struct PDFDecryption {
         return PDFCipher.decrypt(data, key: objectKey, mayBeCut: mayBeCut)
     }
 
-    /// Algorithm 1.
+    /// Computes the key of one object with algorithm 1.
     private static func objectKey(_ key: [UInt8], _ id: PDFObjectID, _ salt: [UInt8]) -> [UInt8] {
         let number = (0..<3).map { UInt8(truncatingIfNeeded: id.number >> (8 * $0)) }
         let generation = (0..<2).map { UInt8(truncatingIfNeeded: id.generation >> (8 * $0)) }

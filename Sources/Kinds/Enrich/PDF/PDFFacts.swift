@@ -1,11 +1,11 @@
-/// What a PDF says about itself: its information dictionary, its XMP metadata and the count of its page tree
-/// (ISO 32000-2, 7.7 and 14.3). What cannot be read for certain is left out.
+/// Reads a PDF's metadata from its information dictionary, its XMP metadata and the count in its page tree (ISO
+/// 32000-2, 7.7 and 14.3). Facts that are uncertain are omitted.
 enum PDFFacts {
     private static let maxAuthors = 20
     private static let maxPages = 10_000_000
-    /// Of a title or a name, in bytes; what is longer is none.
+    /// The maximum size of a title or a name in bytes. A longer one is ignored.
     private static let maxText = 4096
-    /// In bytes; what comes behind is not looked at.
+    /// The number of bytes of the XMP metadata that are read.
     private static let maxMetadata = 512 << 10
 
     static func read(_ bytes: [UInt8]) -> MediaFacts? {
@@ -14,7 +14,7 @@ enum PDFFacts {
     }
 
     static func read(_ bytes: [UInt8], _ budget: inout PDFBudget) -> MediaFacts? {
-        // Places are counted from the mark.
+        // Offsets in the file count from `%PDF-`, which other bytes may precede.
         guard let mark = bytes.prefix(1024).firstPlace(of: Array("%PDF-".utf8)) else { return nil }
         let bytes = mark == 0 ? bytes : Array(bytes[mark...])
         if let crossReference = PDFSections.read(bytes, &budget) {
@@ -57,26 +57,27 @@ enum PDFFacts {
             let count = file.resolve(PDFFile.Found(value: tree["Count"] ?? .null)).value.integer,
             (1...maxPages).contains(count)
         else { return nil }
-        // Each branch has a page at least, and each page is an object.
+        // Every child has at least one page, and every page is an object. A count that contradicts this is wrong.
         if let branches = tree["Kids"]?.array, branches.count > count { return nil }
         if let size = file.trailer["Size"].value.integer, count >= size { return nil }
         return count
     }
 
-    /// What a linearized file says at its beginning: for one whose page tree is beyond what was read of it.
+    /// Returns the page count that a linearized file states at its beginning, for a file whose page tree is not in the
+    /// bytes that were read.
     private static func linearizedPages(_ bytes: [UInt8]) -> Int? {
         var lexer = PDFLexer(Array(bytes.prefix(2048)))
         guard lexer.objectID() != nil, let dictionary = lexer.value()?.dictionary, dictionary["Linearized"] != nil,
-            // A file that is longer has been changed since.
+            // A file longer than it states was changed later, and its count may be outdated.
             let length = dictionary["L"]?.integer, length >= bytes.count, let count = dictionary["N"]?.integer,
             (1...maxPages).contains(count)
         else { return nil }
         return count
     }
 
-    /// The texts of an XMP property: of its list, or its own.
+    /// Returns the texts of an XMP property: its list items, or its own text.
     ///
-    /// - Parameter metadata: Valid UTF-8.
+    /// - Parameter metadata: The XMP metadata in valid UTF-8.
     private static func texts(_ name: String, in metadata: [UInt8]) -> [String] {
         metadata.withUnsafeBufferPointer { bytes in
             var reader = TagReader(bytes)

@@ -1,17 +1,18 @@
-/// The objects of a file. Strings are as they are written until ``string(of:)`` decrypts one.
+/// Reads the objects of a file. Strings stay encrypted until ``string(of:)`` decrypts one.
 struct PDFFile {
-    /// A value, and the object that it was written in, whose strings may be encrypted; nil where they are not.
+    /// A value and the object that contains it. Decrypting a string in the value takes that object's number. The owner
+    /// is nil for values whose strings are not encrypted separately.
     struct Found {
         var value: PDFObject
         var owner: PDFObjectID?
 
         static var nothing: Found { Found(value: .null) }
 
-        /// A value of the dictionary that this is.
+        /// The value of a key, if this value is a dictionary or a stream; otherwise null.
         subscript(key: String) -> Found { Found(value: value.dictionary?[key] ?? .null, owner: owner) }
     }
 
-    /// Its decoded bytes, and where in them each object begins.
+    /// The decoded bytes of an object stream, and the offset of each object in them.
     private struct ObjectStream {
         var bytes: [UInt8]
         var starts: [Int: Int]
@@ -22,7 +23,7 @@ struct PDFFile {
     private var decryption: PDFDecryption?
     private var objectStreams: [Int: ObjectStream] = [:]
     private(set) var budget: PDFBudget
-    /// Whether something was not where the cross-reference says.
+    /// Whether an object was not where the cross-reference says.
     private(set) var isDamaged = false
 
     var trailer: Found { Found(value: .dictionary(crossReference.trailer)) }
@@ -35,7 +36,7 @@ struct PDFFile {
         unlock()
     }
 
-    /// Without a cross-reference.
+    /// Opens a file without using its cross-reference: it scans all bytes for objects.
     init(scanning bytes: [UInt8], _ budget: PDFBudget) {
         var scan = PDFScan(bytes)
         self.init(bytes, scan.crossReference, budget)
@@ -51,12 +52,13 @@ struct PDFFile {
     private mutating func unlock() {
         let encryption = trailer["Encrypt"]
         if case .null = encryption.value { return }
-        // What cannot be found does encrypt, but nobody knows how.
+        // If the encryption dictionary cannot be found, the file still counts as encrypted, and nothing can be
+        // decrypted.
         let dictionary = resolve(encryption).value.dictionary ?? [:]
         decryption = PDFDecryption(dictionary, id: resolve(trailer["ID"]).value.array?.first?.string ?? [])
     }
 
-    /// What a value is, or refers to; null when there is nothing.
+    /// Follows references until it finds a value. Returns null if there is none within eight steps.
     mutating func resolve(_ found: Found) -> Found {
         var found = found
         for _ in 0..<8 {
@@ -66,7 +68,7 @@ struct PDFFile {
         return .nothing
     }
 
-    /// The bytes of a string, decrypted; nil when that is not possible.
+    /// Returns the decrypted bytes of a string; nil if the value is not a string or cannot be decrypted.
     mutating func string(of found: Found) -> [UInt8]? {
         let found = resolve(found)
         guard let string = found.value.string, let decryption, let owner = found.owner else {
@@ -108,7 +110,7 @@ struct PDFFile {
 
     private mutating func objectStream(_ number: Int) -> ObjectStream? {
         if let known = objectStreams[number] { return known }
-        // Object streams are in none.
+        // The standard does not allow an object stream inside another one.
         guard case .offset(let offset) = crossReference.places[number],
             let stream = plainObject(number, at: offset)?.0.stream, let data = data(of: stream),
             let first = stream.dictionary["First"]?.integer, (0...data.count).contains(first)
@@ -124,7 +126,7 @@ struct PDFFile {
         return found
     }
 
-    /// What a stream holds, decrypted and decoded; nil when that is not possible.
+    /// Returns the content of a stream, decrypted and decoded; nil if that is not possible.
     mutating func data(of stream: PDFStream) -> [UInt8]? {
         guard let range = range(of: stream) else { return nil }
         var dictionary = stream.dictionary
@@ -135,7 +137,7 @@ struct PDFFile {
                 dictionary[key] = .array(values.map { direct($0) ?? .null })
             }
         }
-        // What is decoded is hardly ever shorter.
+        // Decoding hardly ever makes data shorter, so more input than the output budget is not useful.
         var data = bytes[range].prefix(max(0, budget.output))
         if let decryption {
             guard data.count <= budget.input, let plain = decryption.decrypt(data, of: stream.id, dictionary) else {
@@ -147,7 +149,8 @@ struct PDFFile {
         return PDFFilter.decode(data, by: dictionary, &budget)
     }
 
-    /// By its length, or else up to the next `endstream` or the end of what is there of the file.
+    /// Returns the range of a stream's data: its stated length, if `endstream` follows, otherwise the bytes up to the
+    /// next `endstream` or the end of a truncated file. Nil if the budget ends first.
     private mutating func range(of stream: PDFStream) -> Range<Int>? {
         let length = direct(stream.dictionary["Length"])?.integer
         if let range = bytes.streamData(from: stream.start, length: length) { return range }
@@ -157,7 +160,8 @@ struct PDFFile {
         return mark == nil && end < bytes.count ? nil : stream.start..<(mark ?? end)
     }
 
-    /// What a reference leads to in the file itself, without any decryption: a length, or a filter.
+    /// Resolves a reference to an object that is not in an object stream, without decrypting it. This is enough for a
+    /// stream's length and filters.
     private mutating func direct(_ value: PDFObject?) -> PDFObject? {
         guard case .reference(let number) = value else { return value }
         guard case .offset(let offset) = crossReference.places[number] else { return nil }

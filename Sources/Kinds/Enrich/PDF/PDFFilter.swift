@@ -1,11 +1,14 @@
-/// Undoes what a stream's data went through (ISO 32000-2, 7.4), as far as the streams go that facts are in.
+/// Decodes a stream's filters (ISO 32000-2, 7.4). Only `FlateDecode` is supported, which is the usual filter of streams
+/// with metadata.
 enum PDFFilter {
-    /// Of one stream.
+    /// The maximum number of filters of one stream.
     static let maxCount = 4
 
-    /// - Parameter dictionary: The stream's, without references in its filters.
-    /// - Returns: Nil for filters that are not known, and when the budget is used up; of damaged data what comes before the
-    ///   damage.
+    /// Decodes a stream's data.
+    ///
+    /// - Parameter dictionary: The stream's dictionary, with references in its filters resolved.
+    /// - Returns: The decoded data; if the data is damaged, the part before the damage. Nil if a filter is not
+    ///   supported or the budget is used up.
     static func decode(_ data: ArraySlice<UInt8>, by dictionary: PDFDictionary, _ budget: inout PDFBudget) -> [UInt8]? {
         let filters = list(dictionary["Filter"])
         let parameters = list(dictionary["DecodeParms"])
@@ -14,7 +17,7 @@ enum PDFFilter {
         var isCopied = false
         for (index, filter) in filters.enumerated() {
             switch filter.name {
-            // Undone already, where it says something.
+            // The data has already been decrypted.
             case "Crypt": continue
             case "FlateDecode", "Fl":
                 guard let decoded = inflate(data, &budget) else { return nil }
@@ -43,7 +46,7 @@ enum PDFFilter {
         guard data.count <= min(budget.input, budget.compressed), budget.output > 0 else { return nil }
         budget.inflate(data.count)
         var decoded: [UInt8] = []
-        // What comes before damage is used.
+        // The error is ignored, so that the data before the damage is used.
         data.withUnsafeBytes { _ = try? InflateDecoder(gzip: false).decode($0, into: &decoded, limit: budget.output) }
         budget.write(decoded.count)
         return decoded
@@ -61,14 +64,14 @@ enum PDFFilter {
         let width = (colors * bits * columns + 7) / 8
         let pixel = max(1, colors * bits / 8)
         if predictor >= 10 { return unfilter(data, width, pixel) }
-        // TIFF's, of whole bytes.
+        // The TIFF predictor is supported only for components of 8 bits.
         guard predictor == 2, bits == 8 else { return nil }
         var plain = data
         for at in plain.indices where at % width >= pixel { plain[at] &+= plain[at - pixel] }
         return plain
     }
 
-    /// PNG's filters: each row begins with the number of its own.
+    /// Undoes the PNG predictors. Each row begins with the number of its filter.
     private static func unfilter(_ data: [UInt8], _ width: Int, _ pixel: Int) -> [UInt8]? {
         var plain: [UInt8] = []
         plain.reserveCapacity(data.count)

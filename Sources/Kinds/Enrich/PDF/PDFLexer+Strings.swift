@@ -1,8 +1,8 @@
-/// Names and strings (ISO 32000-2, 7.3.4 and 7.3.5).
+/// Reads names and strings (ISO 32000-2, 7.3.4 and 7.3.5).
 extension PDFLexer {
-    /// In bytes; what is longer is an error.
+    /// The maximum size of a string in bytes. A longer one is an error.
     private static let maxString = 64 << 10
-    /// In bytes; of a longer name that is the beginning. The standard has none beyond 127.
+    /// The maximum size of a name in bytes; a longer one is truncated. The standard allows 127.
     private static let maxName = 1024
 
     mutating func name() -> String {
@@ -37,7 +37,7 @@ extension PDFLexer {
                 if let escaped = escaped() { text.append(escaped) }
                 continue
             case 0x0D:
-                // Each way to end a line is one line feed.
+                // Every kind of line ending becomes one line feed.
                 if self.byte == 0x0A { at += 1 }
                 text.append(0x0A)
                 continue
@@ -48,7 +48,7 @@ extension PDFLexer {
         return nil
     }
 
-    /// What an escape stands for; nothing for the end of a line.
+    /// Returns the byte that an escape sequence represents; nil for an escaped line ending, which represents nothing.
     private mutating func escaped() -> UInt8? {
         guard let first = byte else { return nil }
         at += 1
@@ -66,7 +66,7 @@ extension PDFLexer {
             var value = first - 0x30
             for _ in 0..<2 {
                 guard let digit = byte, (0x30...0x37).contains(digit) else { break }
-                // Overflow is ignored, by the standard.
+                // The standard says to ignore an overflow.
                 value = value << 3 | (digit - 0x30)
                 at += 1
             }

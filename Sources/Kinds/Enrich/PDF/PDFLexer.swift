@@ -1,17 +1,19 @@
-/// Reads values out of bytes (ISO 32000-2, 7.2 and 7.3).
+/// Parses PDF values (ISO 32000-2, 7.2 and 7.3).
 ///
-/// Goes back only over what stands behind a number that might begin a reference, so one lexer looks at each byte three times at
-/// most. Who starts another where this one has been charges its ``work``, or goes on at ``furthest``.
+/// A lexer goes back only over the text after a number that might begin a reference, so it looks at each byte at most
+/// three times. A caller that starts another lexer in the same bytes must charge this lexer's ``work`` or continue at
+/// ``furthest``, so that the total stays bounded.
 struct PDFLexer {
     private static let maxDepth = 32
 
     let bytes: [UInt8]
     var at: Int
     private let start: Int
-    /// How many bytes it went back in all, and up to where it had been.
+    /// The total number of bytes that were read again.
     private var again = 0
+    /// The furthest position before the lexer last went back.
     private var mark: Int
-    /// Of one lexer; more are an error.
+    /// The maximum number of values that one lexer reads. More are an error.
     private static let maxValues = 1 << 16
     private var values = 0
 
@@ -21,10 +23,10 @@ struct PDFLexer {
         (at, mark) = (start, start)
     }
 
-    /// Up to where it has looked.
+    /// The end of the bytes that this lexer has looked at.
     var furthest: Int { max(at, mark) }
 
-    /// What it did: the bytes that it looked at, and 32 for each value, which costs about as much.
+    /// The cost so far: the bytes looked at, plus 32 for each value, which costs about as much as 32 bytes.
     var work: Int { at - start + again + 32 * values }
 
     private mutating func goBack(to place: Int) {
@@ -46,7 +48,7 @@ struct PDFLexer {
         }
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     mutating func skipSpace() {
         while let byte {
             if byte == UInt8(ascii: "%") {
@@ -66,7 +68,9 @@ struct PDFLexer {
         return true
     }
 
-    /// Passes a word, if it stands here behind any white space, and no letter follows.
+    /// Skips white space, then `word` if it comes next and a delimiter follows.
+    ///
+    /// - Returns: Whether the word was there.
     mutating func take(_ word: StaticString) -> Bool {
         skipSpace()
         let end = at + word.utf8CodeUnitCount
@@ -75,7 +79,7 @@ struct PDFLexer {
         return true
     }
 
-    /// A whole number that stands here behind any white space.
+    /// Skips white space and reads an integer. If there is none, returns nil and reads nothing more.
     mutating func integer() -> Int? {
         skipSpace()
         let start = at
@@ -86,17 +90,18 @@ struct PDFLexer {
         return value
     }
 
-    /// The head of an indirect object.
+    /// Reads the head of an indirect object, such as `12 0 obj`.
     mutating func objectID() -> PDFObjectID? {
         guard let number = integer(), number > 0, let generation = integer(), generation >= 0 else { return nil }
         skipSpace()
-        // Some writers leave out the space behind.
+        // No delimiter is required, since some writers leave out the space after `obj`.
         guard has("obj", at: at) else { return nil }
         at += 3
         return PDFObjectID(number: number, generation: generation)
     }
 
-    /// Where the data of a stream begin whose dictionary has just been read; nil when it is no stream's.
+    /// Returns where the data of a stream begins, after its dictionary was read; nil if the dictionary does not belong
+    /// to a stream.
     mutating func streamStart() -> Int? {
         skipSpace()
         guard has("stream", at: at) else { return nil }
@@ -106,7 +111,7 @@ struct PDFLexer {
         return at
     }
 
-    /// Nil when what stands here is no value, or one that is too large.
+    /// Reads a value. Returns nil if there is no valid value, or if it is too deep or too large.
     mutating func value(depth: Int = 0) -> PDFObject? {
         skipSpace()
         values += 1
@@ -149,7 +154,7 @@ struct PDFLexer {
             guard byte == UInt8(ascii: "/") else { return nil }
             let key = name()
             skipSpace()
-            // A key without a value, as some writers leave at the end.
+            // Some writers leave a key without a value at the end.
             if has(">>", at: at) { break }
             guard let value = value(depth: depth + 1) else { return nil }
             values[key] = value
@@ -183,7 +188,7 @@ struct PDFLexer {
             }
         }
         guard digits > 0 else { return nil }
-        // Nothing that is counted or placed has so many digits.
+        // No count or offset has more than 18 digits.
         return isWhole && digits <= 18 ? .integer(isNegative ? -value : value) : .real
     }
 }

@@ -9,7 +9,7 @@ enum PDFObject {
     case array([PDFObject])
     case dictionary(PDFDictionary)
     indirect case stream(PDFStream)
-    /// The number of another object.
+    /// A reference to the object with this number.
     case reference(Int)
 
     var integer: Int? { if case .integer(let value) = self { value } else { nil } }
@@ -18,7 +18,7 @@ enum PDFObject {
     var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     var array: [PDFObject]? { if case .array(let value) = self { value } else { nil } }
     var stream: PDFStream? { if case .stream(let value) = self { value } else { nil } }
-    /// Also that of a stream.
+    /// The value as a dictionary; for a stream, the stream's dictionary.
     var dictionary: PDFDictionary? {
         switch self {
         case .dictionary(let value): value
@@ -32,7 +32,7 @@ typealias PDFDictionary = [String: PDFObject]
 
 struct PDFStream {
     var dictionary: PDFDictionary
-    /// Where its data begin.
+    /// The offset in the file at which the data begins.
     var start: Int
     var id: PDFObjectID
 }

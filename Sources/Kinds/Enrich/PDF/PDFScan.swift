@@ -1,16 +1,16 @@
-/// The objects of a file whose cross-reference is damaged, or lost with its end: one pass over the bytes, in which the last
-/// definition wins.
+/// Finds the objects of a file whose cross-reference is damaged, or missing because the file was truncated. It scans
+/// the bytes once; the last definition of an object wins.
 struct PDFScan {
     private static let maxObjectStreams = 2000
 
     private(set) var crossReference = PDFCrossReference()
-    /// With their places, in the order of the file.
+    /// The object streams and their offsets, in file order.
     private(set) var objectStreams: [(number: Int, offset: Int)] = []
     private var catalog: Int?
     private var information: Int?
-    /// Left to look at again, behind damage.
+    /// The cost that may still be spent on reading bytes again after damage.
     private var againLeft: Int
-    /// What all its lexers did.
+    /// The cost of the scan and its lexers so far.
     private(set) var work: Int
 
     init(_ bytes: [UInt8]) {
@@ -20,7 +20,8 @@ struct PDFScan {
         while let (mark, isTrailer) = Self.mark(in: bytes, from: at) {
             at = isTrailer ? trailer(bytes, mark) : object(bytes, mark)
         }
-        // Without a trailer: the last catalog, and what can be nothing but an information dictionary.
+        // Without a trailer, the last catalog is used, and the last dictionary that can only be the information
+        // dictionary.
         if crossReference.trailer.isEmpty, let catalog {
             crossReference.trailer["Root"] = .reference(catalog)
             crossReference.trailer["Info"] = information.map(PDFObject.reference)
@@ -28,7 +29,7 @@ struct PDFScan {
         objectStreams = objectStreams.suffix(Self.maxObjectStreams)
     }
 
-    /// The next `obj` or `trailer`.
+    /// Finds the next `obj` or `trailer`.
     private static func mark(in bytes: [UInt8], from start: Int) -> (at: Int, isTrailer: Bool)? {
         bytes.withUnsafeBufferPointer { bytes in
             var at = start
@@ -44,7 +45,9 @@ struct PDFScan {
         }
     }
 
-    /// - Returns: Where to go on.
+    /// Reads a trailer.
+    ///
+    /// - Returns: The offset at which the scan continues.
     private mutating func trailer(_ bytes: [UInt8], _ mark: Int) -> Int {
         var lexer = PDFLexer(bytes, at: mark + 7)
         defer { work += lexer.work }
@@ -53,11 +56,14 @@ struct PDFScan {
         return lexer.furthest
     }
 
-    /// The last trailer of a linearized file need not have a root, and then says nothing.
+    /// Uses a trailer if it has a root. The last trailer of a linearized file may have none; such a trailer is ignored.
     private mutating func take(trailer: PDFDictionary) {
         if trailer["Root"] != nil { crossReference.trailer = trailer }
     }
 
+    /// Reads the object around an `obj`.
+    ///
+    /// - Returns: The offset at which the scan continues.
     private mutating func object(_ bytes: [UInt8], _ mark: Int) -> Int {
         guard let start = Self.headStart(bytes, mark) else { return mark + 3 }
         var lexer = PDFLexer(bytes, at: start)
@@ -76,11 +82,12 @@ struct PDFScan {
         default: break
         }
         guard let data = lexer.streamStart() else { return lexer.furthest }
-        // Where its end is not certain, its data are looked at like anything else.
+        // If the end of the stream is uncertain, its data is scanned as well.
         return bytes.streamData(from: data, length: dictionary["Length"]?.integer)?.upperBound ?? data
     }
 
-    /// By dates that can be read, and so are not encrypted.
+    /// Whether a dictionary is an information dictionary with a readable date. In an encrypted file the date would not
+    /// be readable.
     private static func isInformation(_ dictionary: PDFDictionary) -> Bool {
         guard dictionary["Producer"]?.string != nil || dictionary["Creator"]?.string != nil else { return false }
         return [dictionary["CreationDate"], dictionary["ModDate"]].contains {
@@ -88,7 +95,8 @@ struct PDFScan {
         }
     }
 
-    /// What follows damage is looked at from its beginning, but not without end.
+    /// Returns where the scan continues after damage: directly after `mark`, so that no object is missed, or after all
+    /// bytes already read if too many have been read again.
     private mutating func next(after mark: Int, _ lexer: PDFLexer) -> Int {
         guard lexer.work <= againLeft else { return max(mark, lexer.furthest) }
         againLeft -= lexer.work
@@ -102,7 +110,7 @@ struct PDFScan {
         crossReference.places[number] = place
     }
 
-    /// Where the two numbers before an `obj` begin.
+    /// Returns where the two numbers before an `obj` begin; nil if there are none.
     private static func headStart(_ bytes: [UInt8], _ mark: Int) -> Int? {
         var at = mark
         for _ in 0..<2 {
@@ -115,7 +123,8 @@ struct PDFScan {
         return at
     }
 
-    /// Adds what is in an object stream, unless it is defined behind that. To be called from the last one to the first.
+    /// Adds the objects in an object stream, except those defined later in the file. Call this for the last object
+    /// stream first.
     mutating func add(_ numbers: some Sequence<Int>, of stream: (number: Int, offset: Int)) {
         for number in numbers where number < PDFCrossReference.maxNumber {
             switch crossReference.places[number] {

@@ -1,4 +1,5 @@
-/// Reads the cross-reference of a file: tables and streams, each of which leads to an older one (ISO 32000-2, 7.5.4 and 7.5.8).
+/// Reads the cross-reference of a file: tables and streams, each of which points to an older one (ISO 32000-2, 7.5.4
+/// and 7.5.8).
 struct PDFSections {
     private static let maxSections = 1000
 
@@ -7,7 +8,7 @@ struct PDFSections {
     private var entries = 0
     private var budget: PDFBudget
 
-    /// - Returns: What the sections say that the last `startxref` leads to; nil when one of them cannot be read.
+    /// - Returns: The cross-reference that begins at the last `startxref`; nil if one of its sections is invalid.
     static func read(_ bytes: [UInt8], _ budget: inout PDFBudget) -> PDFCrossReference? {
         var sections = PDFSections(bytes: bytes, budget: budget)
         defer { budget = sections.budget }
@@ -31,15 +32,15 @@ struct PDFSections {
                 guard let offset = previous.integer else { return nil }
                 next.append(offset)
             }
-            // What it says counts before the previous sections.
+            // Read before the previous sections, since its entries take precedence over theirs.
             if let hidden = section["XRefStm"]?.integer { next.append(hidden) }
         }
         return trailer["Root"] == nil ? nil : PDFCrossReference(places: places, trailer: trailer)
     }
 
-    /// Adds a section; what newer ones say stays.
+    /// Adds the entries of a section. Entries of newer sections are not replaced.
     ///
-    /// - Returns: Its dictionary.
+    /// - Returns: The section's dictionary; nil if the section is invalid.
     private mutating func add(at offset: Int) -> PDFDictionary? {
         guard bytes.indices.contains(offset), budget.input > 0 else { return nil }
         var lexer = PDFLexer(bytes, at: offset)
@@ -65,7 +66,8 @@ struct PDFSections {
             }
         }
         guard let dictionary = lexer.value()?.dictionary else { return nil }
-        // Old readers are to take for free what only the stream of a hybrid file tells.
+        // The table of a hybrid file marks objects that only the stream lists as free, so that old readers ignore them.
+        // Those entries must not hide the stream's entries.
         if dictionary["XRefStm"] != nil { section = section.filter { $0.value != .free } }
         places.merge(section) { newer, _ in newer }
         return dictionary
@@ -90,7 +92,7 @@ struct PDFSections {
         for pair in stride(from: 0, to: index.count - 1, by: 2) {
             guard index[pair] >= 0, index[pair + 1] >= 0 else { return nil }
             for offset in 0..<index[pair + 1] {
-                // Shorter than it says: what is there counts.
+                // The stream is shorter than it states. The entries that it contains are used.
                 guard at + widths[0] + widths[1] + widths[2] <= data.count else { return dictionary }
                 guard index[pair] < PDFCrossReference.maxNumber, offset < PDFCrossReference.maxNumber,
                     entries < PDFCrossReference.maxCount
@@ -108,7 +110,7 @@ struct PDFSections {
 }
 
 extension [UInt8] {
-    /// Where `mark`, which is not empty, begins for the last time.
+    /// The index of the last occurrence of `mark`, which must not be empty; nil if there is none.
     fileprivate func lastPlace(of mark: [UInt8]) -> Int? {
         var at = count - mark.count
         while at >= 0 {
@@ -118,7 +120,7 @@ extension [UInt8] {
         return nil
     }
 
-    /// The data of a stream that begin at `start`, if `endstream` follows so many bytes on.
+    /// The range of `length` bytes of stream data from `start`; nil if `endstream` does not follow them.
     func streamData(from start: Int, length: Int?) -> Range<Int>? {
         guard let length, length >= 0, length <= count - start else { return nil }
         var mark = start + length

@@ -1,15 +1,17 @@
-/// Text strings (ISO 32000-2, 7.9.2.2).
+/// Decodes text strings (ISO 32000-2, 7.9.2.2).
 enum PDFText {
-    /// UTF-16 or UTF-8 with its mark; else PDFDocEncoding, where it is not clearly UTF-8 without one.
+    /// Decodes UTF-16 or UTF-8 with a byte order mark. Without one, text is UTF-8 if it is valid and not only ASCII,
+    /// otherwise PDFDocEncoding.
     ///
-    /// - Returns: Nil for what is no text, as what was decrypted but had not been encrypted.
+    /// - Returns: Nil if a byte has no character, for example because a string was decrypted that had not been
+    ///   encrypted.
     static func decode(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0xFE, 0xFF]) { return utf16(bytes.dropFirst(2), isBig: true) }
         if bytes.starts(with: [0xFF, 0xFE]) { return utf16(bytes.dropFirst(2), isBig: false) }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return withoutLanguages(String(decoding: bytes.dropFirst(3), as: UTF8.self))
         }
-        // Some writers end it as C does.
+        // Some writers end a string with NUL bytes.
         let bytes = bytes.prefix((bytes.lastIndex { $0 != 0 } ?? -1) + 1)
         if bytes.contains(where: { $0 >= 0x80 }), let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = String.UnicodeScalarView()
@@ -28,12 +30,12 @@ enum PDFText {
         return withoutLanguages(String(decoding: units, as: UTF16.self))
     }
 
-    /// Without the codes of languages, which stand between two escape characters.
+    /// Returns the text without language codes, which are enclosed in escape characters.
     private static func withoutLanguages(_ text: String) -> String {
         guard text.utf8.contains(0x1B) else { return text }
         let parts = text.unicodeScalars.split(separator: "\u{1B}", omittingEmptySubsequences: false)
         let kept = parts.enumerated().filter { index, part in
-            // A code has two letters, or two and two of a country.
+            // A code consists of a language of two letters and optionally a country of two letters.
             index % 2 == 0 || index == parts.count - 1 || ![2, 4, 5].contains(part.count)
         }
         return String(String.UnicodeScalarView(kept.map(\.element).joined()))
@@ -42,7 +44,7 @@ enum PDFText {
     private static let accents = Array("˘ˇˆ˙˝˛˚˜".unicodeScalars)
     private static let signs = Array("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž".unicodeScalars)
 
-    /// Annex D.3; nil for what is no character.
+    /// Returns the character of a byte in PDFDocEncoding (Annex D.3); nil if there is none.
     private static func scalar(_ byte: UInt8) -> Unicode.Scalar? {
         switch byte {
         case 0x18...0x1F: accents[Int(byte) - 0x18]
