@@ -1,19 +1,20 @@
 import Synchronization
 
-/// Calls an action after a delay, unless it is cancelled first. It suits timeouts: many are set, few are reached.
+/// Calls an action after a delay, unless it is cancelled first. It is made for timeouts: many are set, and few are
+/// reached.
 ///
-/// Alarms that are due within the same 50 ms share an entry, so that setting or cancelling one only changes a
-/// dictionary. One task sleeps until the first alarm; without alarms there is no task.
+/// Alarms that are due within the same 50 ms share an entry, so that setting or cancelling an alarm only changes a
+/// dictionary. One task sleeps until the earliest alarm, and ends when no alarm is left.
 struct Alarm: Sendable {
-    /// - Returns: The delay until the next call; nil for no further call.
+    /// - Returns: The delay until the action is called again; nil to end the alarm.
     typealias Action = @Sendable () -> Duration?
 
     private struct State {
         var lastNumber: UInt64 = 0
-        /// The tick at which each alarm is due.
+        /// The tick at which each alarm is due, by the alarm's number.
         var ticks: [UInt64: Int64] = [:]
         var actions: [Int64: [UInt64: Action]] = [:]
-        /// The tick at which the sleeping task wakes up.
+        /// The tick at which the sleeping task wakes up; `.max` if no task sleeps.
         var wakesAt = Int64.max
         var sleeper: Task<Void, Never>?
     }
@@ -24,7 +25,7 @@ struct Alarm: Sendable {
 
     private let number: UInt64
 
-    /// Rings after `delay`, rounded up to the next tick.
+    /// Sets an alarm that calls `action` after `delay`, rounded up to the next tick.
     static func set(after delay: Duration, _ action: @escaping Action) -> Alarm {
         state.withLock { state in
             state.lastNumber += 1
@@ -33,7 +34,7 @@ struct Alarm: Sendable {
         }
     }
 
-    /// Cancels the alarm. An action that has begun is not stopped, but not repeated either.
+    /// Cancels the alarm. If the action is running, it continues, but it is not called again.
     func cancel() {
         Self.state.withLock { state in
             guard let tick = state.ticks.removeValue(forKey: number) else { return }
@@ -53,7 +54,8 @@ struct Alarm: Sendable {
     private static func sleep(until due: Int64, _ state: inout State) {
         state.sleeper?.cancel()
         state.wakesAt = due
-        // Ends by itself. Detached, so that it inherits nothing from the task that sets the alarm.
+        // Nobody awaits this task: it ends after one sleep. It is detached, so that it inherits nothing from the task
+        // that sets the alarm.
         state.sleeper = Task.detached {
             do { try await Task.sleep(until: origin + tick * Int(due)) } catch { return }
             ring(at: due)
@@ -73,7 +75,7 @@ struct Alarm: Sendable {
         for (number, action) in due {
             let delay = action()
             state.withLock { state in
-                // The alarm was cancelled while its action ran.
+                // The alarm may have been cancelled while its action ran.
                 guard state.ticks[number] != nil else { return }
                 guard let delay else { return state.ticks[number] = nil }
                 add(number, after: delay, action, to: &state)

@@ -2,8 +2,11 @@ import NIOPosix
 import Synchronization
 
 extension NIOThreadPool {
-    /// Runs blocking work on one of the pool's threads. When the task is cancelled this throws at once, and the result
-    /// of the work is dropped.
+    /// Runs blocking work on one of the pool's threads.
+    ///
+    /// If the task is cancelled, this throws at once: work that has started runs to its end, and its result is dropped.
+    ///
+    /// - Throws: `CancellationError`, also if the pool is shut down.
     func runAbandoningOnCancel<T: Sendable>(_ work: @escaping @Sendable () -> T) async throws(CancellationError) -> T {
         let slot = Slot<T>()
         let result = await withTaskCancellationHandler {
@@ -21,7 +24,7 @@ extension NIOThreadPool {
     }
 }
 
-/// A place for one answer: the first answer wins, and the waiting task resumes exactly once.
+/// Holds one result. The first result counts, and the waiting task resumes exactly once.
 private final class Slot<T: Sendable>: Sendable {
     typealias Answer = Result<T, CancellationError>
     private enum State {
@@ -32,7 +35,7 @@ private final class Slot<T: Sendable>: Sendable {
     }
     private let state = Mutex(State.empty)
 
-    /// Whether no task waits for the work any longer.
+    /// Whether there is a result already, so that the work is no longer needed.
     var isFilled: Bool {
         state.withLock { state in
             switch state {

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Runs `work`, and cancels it when it takes longer than `limit`. Returns or throws only when `work` has ended.
+/// Runs `work`, and cancels it when it takes longer than `limit`. Returns or throws only after `work` has ended.
 ///
-/// - Parameter limit: Nil for no limit.
-/// - Parameter failure: Made when the limit is reached.
+/// - Parameters:
+///   - limit: The time limit; nil for none.
+///   - failure: The error to throw when the limit is reached; evaluated only then.
 func withDeadline<T: Sendable>(
     _ limit: Duration?, failure: @autoclosure @escaping @Sendable () -> KindFailure,
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
@@ -13,10 +14,12 @@ func withDeadline<T: Sendable>(
     return try await withLimit(left: { end - .now }, failure: failure(), work)
 }
 
-/// Runs `work`, and cancels it when no time is left. Returns or throws only when `work` has ended.
+/// Runs `work`, and cancels it when no time is left. Returns or throws only after `work` has ended.
 ///
-/// - Parameter left: Returns how much time is left. The value may pause. It is called again when the returned time has
-///   passed.
+/// - Parameters:
+///   - left: Returns how much time is left. It is called again after that time, since the clock behind it may have been
+///     paused meanwhile.
+///   - failure: The error to throw when no time is left; evaluated only then.
 func withLimit<T: Sendable>(
     left: @escaping @Sendable () -> Duration, failure: @autoclosure @escaping @Sendable () -> KindFailure,
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
@@ -26,12 +29,13 @@ func withLimit<T: Sendable>(
     let alarm = Alarm.set(after: left()) {
         let left = left()
         if left > .zero { return max(left, .milliseconds(10)) }
-        // Recorded before the work notices the cancellation.
+        // Recorded before cancelling, so that the cancelled work can find its cause.
         overrun.happened(failure())
         cut.cancel()
         return nil
     }
-    // A child of its own, so that it can be cancelled without the caller. It runs where the caller runs.
+    // A separate child task, so that it can be cancelled without cancelling the caller. It runs on the caller's
+    // executor.
     async let outcome = cut.ending {
         await Overrun.$current.withValue(overrun) { () async -> Result<T, KindFailure> in
             do throws(KindFailure) { return .success(try await work()) } catch { return .failure(error) }
@@ -42,7 +46,7 @@ func withLimit<T: Sendable>(
     return try overrun.judge(result)
 }
 
-/// Runs `work`, and cancels it when `limit` returns first. Returns or throws only when `work` has ended.
+/// Runs `work`, and cancels it if `limit` returns first. Returns or throws only after `work` has ended.
 func withLimit<T: Sendable>(
     _ limit: @escaping @Sendable () async -> Void, failure: @autoclosure @escaping @Sendable () -> KindFailure,
     _ work: @escaping @Sendable () async throws(KindFailure) -> T
@@ -63,7 +67,7 @@ func withLimit<T: Sendable>(
             group.cancelAll()
             return first
         }
-        // Recorded before the work notices the cancellation.
+        // Recorded before cancelling, so that the cancelled work can find its cause.
         if !Task.isCancelled { overrun.happened(failure()) }
         group.cancelAll()
         return await group.next() ?? nil
@@ -71,24 +75,24 @@ func withLimit<T: Sendable>(
     return try overrun.judge(result ?? .failure(.cancelled))
 }
 
-/// Cancels the task of some work from elsewhere.
+/// Runs some work in such a way that another task can cancel it.
 private final class Cut: Sendable {
     private enum State {
         case notBegun
-        // SAFETY: used under the lock only, and `ending` takes it out before the task ends.
+        // SAFETY: used only under the lock, and `ending` removes it before the task ends.
         case running(UnsafeCurrentTask)
         case over
         case cancelled
     }
 
     private struct Held: @unchecked Sendable {
-        // SAFETY: as above; cancelling a task from another one is allowed while it lives.
+        // SAFETY: as above. A task may cancel another task through its `UnsafeCurrentTask` while that task exists.
         var state = State.notBegun
     }
 
     private let held = Mutex(Held())
 
-    /// Runs `work`, which ``cancel()`` ends early.
+    /// Runs `work`, and cancels its task when ``cancel()`` is called.
     func ending<T: Sendable>(_ work: @Sendable () async -> T) async -> T {
         let isCancelled = withUnsafeCurrentTask { task in
             held.withLock { held in
@@ -113,14 +117,15 @@ private final class Cut: Sendable {
     }
 }
 
-/// Why work was cancelled, when that was for a limit of ours: what is cancelled cannot tell by itself.
+/// Records that a time limit cancelled some work, since the cancelled work itself cannot find that out.
 final class Overrun: Sendable {
     @TaskLocal static var current: Overrun?
 
     private let outer = Overrun.current
     private let failure = Mutex<KindFailure?>(nil)
 
-    /// Of the work that this task is part of; a plain cancellation unless a limit was reached.
+    /// Why the current task was cancelled: the failure of the time limit that was reached, or a plain cancellation if
+    /// none was.
     static var cause: KindFailure {
         var next = current
         while let overrun = next {
@@ -137,7 +142,7 @@ final class Overrun: Sendable {
         guard let failure = failure.withLock(\.self) else { return try result.get() }
         // Keeps the result of work that succeeded at the last moment.
         if case .success(let value) = result { return value }
-        // An inner limit that was reached at the same time describes better what took so long.
+        // If an inner limit was reached at the same time, its failure describes more precisely what took so long.
         if case .failure(let inner) = result, inner.reason == .timeout { throw inner }
         throw Task.isCancelled ? .cancelled : failure
     }

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Runs tasks on one event loop.
 ///
-/// A task that mostly waits for connections of that loop then never changes threads: waking another thread costs more
-/// than a small request. What such a task computes holds up the loop's connections, so it must be short.
+/// A task that mostly waits for connections of that loop then stays on one thread, since waking another thread costs
+/// more than a small request. While such a task computes, the loop's connections wait, so it must not compute for long.
 final class LoopExecutor: TaskExecutor {
     let loop: any EventLoop
 

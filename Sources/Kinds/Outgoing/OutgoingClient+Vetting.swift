@@ -1,15 +1,18 @@
-/// The addresses of a host that may be connected to.
+/// The addresses of a host that the policy permits.
 struct VettedAddresses: Sendable {
-    /// In order of preference; not empty.
+    /// The permitted addresses in order of preference; never empty.
     var addresses: [IPAddress]
-    /// Whether the first address is permitted by a rule of the administrator.
+    /// Whether the first address is permitted only by a rule of the administrator.
     var isOwn: Bool
-    /// Waits for the addresses that have not arrived from the name servers yet. Nil when there are no more.
+    /// Waits for the addresses that have not arrived from the name servers yet, and then returns all permitted
+    /// addresses. Nil if no more addresses will arrive.
     var rest: (@Sendable () async -> [IPAddress])?
 }
 
 extension OutgoingClient {
-    /// Looks the host up and judges each of its addresses.
+    /// Looks up the host, and checks each of its addresses against the policy.
+    ///
+    /// - Throws: The reason why the lookup failed, or why no address is permitted.
     func vettedAddresses(for url: WebURL) async throws(KindFailure) -> VettedAddresses {
         let found: Resolver.Found
         if case .address(let address) = url.host {
@@ -29,7 +32,7 @@ extension OutgoingClient {
             if !all.permitted.isEmpty { return VettedAddresses(addresses: all.permitted, isOwn: all.isOwn) }
         }
         let host = url.host.lookupName
-        // Written as in a rule of `network.allow`.
+        // The same form as in a rule of `network.allow`.
         let place = host.contains(":") ? "[\(host)]:\(url.port)" : "\(host):\(url.port)"
         throw verdict.isPortAtFault
             ? KindFailure(

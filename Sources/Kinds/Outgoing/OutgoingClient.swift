@@ -5,15 +5,15 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The one way out: every request that Halyard sends goes through here.
+/// The one way out: every HTTP request that Halyard sends goes through this client.
 ///
-/// The host is resolved once, each address is judged by the ``AddressPolicy``, and the connection goes to exactly the
-/// address that was judged. Redirects are never followed here: each hop is a new request with its own judgement.
+/// The client resolves the host once, checks each address against the ``AddressPolicy``, and connects to exactly an
+/// address that passed. It never follows redirects: each hop is a new request, which is checked again.
 public final class OutgoingClient: Sendable {
     let configuration: OutgoingConfiguration
-    /// Threads for reading files, which blocks. There are few, since each keeps its own buffers.
+    /// Threads for reading files, since reading blocks. There are few of them, because each has its own buffers.
     let threads: NIOThreadPool
-    /// Nil in tests that use a table of names instead.
+    /// Nil in tests that look names up in a table instead.
     private let resolver: Resolver?
     let lookUp: Resolver.LookUp
     private let pool: ConnectionPool
@@ -23,6 +23,9 @@ public final class OutgoingClient: Sendable {
     private let executors: [LoopExecutor]
     private let lastExecutor = Atomic(0)
 
+    /// Creates a client that looks names up as the system's files configure it.
+    ///
+    /// The caller must end the client with ``shutdown()``. The event loops of `group` keep running after that.
     public convenience init(
         _ configuration: OutgoingConfiguration = OutgoingConfiguration(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -37,7 +40,7 @@ public final class OutgoingClient: Sendable {
         self.init(configuration, group: group, resolver: resolver) { await resolver.find($0) }
     }
 
-    /// A client for tests, with a table of names.
+    /// Creates a client for tests, which looks names up in a table.
     convenience init(
         _ configuration: OutgoingConfiguration,
         lookUp: @escaping @Sendable (_ name: String) -> Result<[IPAddress], LookupProblem>
@@ -47,7 +50,7 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// - Parameter resolver: The client shuts it down.
+    /// - Parameter resolver: Its owner; ``shutdown()`` also shuts the resolver down.
     private init(
         _ configuration: OutgoingConfiguration, group: any EventLoopGroup, resolver: Resolver?,
         find: @escaping Resolver.LookUp
@@ -65,13 +68,15 @@ public final class OutgoingClient: Sendable {
         executors = group.makeIterator().map(LoopExecutor.init)
     }
 
-    /// Where a task that only sends small requests runs best: exchanges that it begins there use connections of that loop.
+    /// The executor for a task that only sends small requests: exchanges that the task begins use connections of the
+    /// executor's event loop. Each call returns the next executor in turn.
     var executor: LoopExecutor {
         executors[
             Int(truncatingIfNeeded: lastExecutor.wrappingAdd(1, ordering: .relaxed).newValue & .max) % executors.count]
     }
 
-    /// Closes every connection. When it returns, nothing of the client runs any more; exchanges under way have failed.
+    /// Closes every connection and ends the client's threads. Exchanges in progress fail. When this returns, nothing of
+    /// the client is running.
     public func shutdown() async {
         await pool.shutdown()
         await resolver?.shutdown()
@@ -79,11 +84,14 @@ public final class OutgoingClient: Sendable {
         try? await threads.shutdownGracefully()
     }
 
-    /// Sends a request and hands over the answer as soon as its headers are there.
+    /// Sends a request, and calls `use` with the response as soon as its headers have arrived.
     ///
-    /// The body can be read only inside `use`; what is left of it when `use` returns is not received.
+    /// Read the body inside `use`. If part of it has not been received when `use` returns, the connection is closed.
     ///
-    /// - Parameter stopwatch: Stands still while the request waits for its turn at the host.
+    /// A request that fails because the server closed a kept connection is sent once more, if that is harmless.
+    ///
+    /// - Parameter stopwatch: Is paused while the request waits for its turn at the host.
+    /// - Throws: The reason why there is no response, or the error of `use`.
     func exchange<T>(
         _ request: OutgoingRequest, stopwatch: Stopwatch? = nil,
         _ use: (OutgoingResponse) async throws(KindFailure) -> T
@@ -96,7 +104,8 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// The same address by https, when its host has said before that it is to be reached by https only (RFC 6797).
+    /// Returns the URL with https in place of http, if its host has asked to be reached only by https (RFC 6797).
+    /// Returns nil otherwise.
     func strictForm(of url: WebURL) -> WebURL? { strictHosts.upgrade(url) }
 
     private func exchange<T>(
@@ -121,7 +130,7 @@ public final class OutgoingClient: Sendable {
                 sending?.cancel()
                 let failure = failure(error, at: request.url)
                 opened.trace?.failed(failure.reason == .cancelled ? Overrun.cause : failure)
-                // The server may have closed a kept connection at the moment it was used again.
+                // The server may have closed a kept connection at the moment when the client used it again.
                 let isUnsent = error as? ConnectionProblem == .closedBefore
                 let isHarmless = isUnsent || [.GET, .HEAD, .OPTIONS, .DELETE].contains(request.method)
                 guard isFirstTry, isHarmless, failure.reason == .connectionLost else {
@@ -138,8 +147,8 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// Starts a request on its connection. For a stream body it returns the task that sends the body, which the caller
-    /// must cancel.
+    /// Starts a request on its connection. For a stream body, returns the task that sends the body; the caller must
+    /// cancel it.
     private func begin(
         _ exchange: Exchange, _ head: HTTPRequestHead, _ body: OutgoingBody?
     ) async throws -> Task<Void, Never>? {
@@ -153,18 +162,19 @@ public final class OutgoingClient: Sendable {
                 taken.resume(returning: handler.isAt(exchange))
             }
         }
-        // Nothing was read from the stream yet, so it can be sent on another connection.
+        // Nothing has been read from the stream yet, so the request can be sent on another connection.
         guard isTaken else { throw ConnectionProblem.closedBefore }
-        // No task awaits it: its last read, perhaps from a slow disk, must not delay the answer. The caller cancels it.
+        // Nobody awaits this task, since its last read, perhaps from a slow disk, must not delay the response. The
+        // caller cancels it.
         return Task { await exchange.send(stream) }
     }
 
-    /// Finds out why the certificates of a server were refused; nil when the reason cannot be found.
+    /// Finds out why a server's certificates were refused. Returns nil if the reason cannot be found.
     ///
-    /// Connects once more, and sends nothing but the TLS handshake.
+    /// The client connects once more, and sends nothing but the TLS handshake.
     private func untrusted(_ url: WebURL, _ place: Connection.Place, at address: IPAddress) async -> KindFailure? {
         let chain = PeerChain()
-        // Always fails, since the handler that records the certificates refuses them all.
+        // This always fails, since the handler that records the certificates refuses them all.
         _ = try? await connector.open(place, [address], keepingCertificatesIn: chain)
         if Task.isCancelled { return .cancelled }
         // The failed connection has already loaded the roots, so this does not fail.
@@ -188,7 +198,8 @@ public final class OutgoingClient: Sendable {
         var trace: ConnectionTrace?
     }
 
-    /// A connection to one of the vetted addresses: an idle one or a new one.
+    /// Returns a connection to one of the vetted addresses: an idle connection if `mayBeKept` is true and there is one,
+    /// otherwise a new connection.
     ///
     /// The attempt's record gets an entry for each address that failed.
     private func connection(

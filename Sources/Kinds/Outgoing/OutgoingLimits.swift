@@ -1,13 +1,17 @@
 /// The limits of one HTTP exchange.
 public struct OutgoingLimits: Sendable, Hashable {
-    /// The time to open a connection to one address, including the TLS handshake.
+    /// The time limit for each step of opening a connection: connecting to an address, setting up the tunnel through a
+    /// proxy, and the TLS handshake. Default: 10 s.
     public var connect: Duration = .seconds(10)
-    /// The time without a byte in either direction, including the wait for the first byte of the answer.
+    /// How long the client waits for the next byte of a response, including the first byte. The limit does not apply
+    /// while the request's body is being sent. Default: 30 s.
     public var idle: Duration = .seconds(30)
-    /// The size of all names and values of an answer's headers together.
+    /// The largest accepted head of a response (status line and header fields), in bytes. Default: 64 KiB.
     public var headerBytes = 64 << 10
-    /// The longest accepted `Retry-After`.
+    /// The longest wait that a server may ask for with `Retry-After`. Longer waits are shortened to it. Default: 1
+    /// hour.
     public var retryAfter: Duration = .seconds(3600)
 
+    /// Creates limits with their default values.
     public init() {}
 }

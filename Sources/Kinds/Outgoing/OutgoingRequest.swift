@@ -1,19 +1,23 @@
 import NIOCore
 import NIOHTTP1
 
+/// A request to send through ``OutgoingClient``.
 struct OutgoingRequest: Sendable {
     var method: HTTPMethod
     var url: WebURL
     var headers: HTTPHeaders = [:]
     var body: OutgoingBody?
-    /// Whether the host's limits on concurrency and pace apply: for requests that nobody at the host asked for.
+    /// Whether the host's limits on concurrency and pace apply. They protect hosts that did not ask for the requests,
+    /// so uploads are exempt.
     var isGentle = true
-    /// Hears what comes before the answer.
+    /// Receives the interim responses (1xx).
     var interim: InterimAnswers?
 }
 
 extension OutgoingRequest {
-    /// The head of the request.
+    /// Builds the request's head, with the `Host`, `User-Agent` and `Content-Length` fields added.
+    ///
+    /// - Throws: `invalid_input` if a header's name or value is not allowed in HTTP.
     func head(userAgent: String) throws(KindFailure) -> HTTPRequestHead {
         var headers = headers
         if !headers.contains(name: "host") { headers.add(name: "host", value: url.hostHeader) }
@@ -30,7 +34,7 @@ extension OutgoingRequest {
         return HTTPRequestHead(version: .http1_1, method: method, uri: url.requestTarget, headers: headers)
     }
 
-    /// Whether every recipient parses the header in the same way (RFC 9110, 5.5).
+    /// Whether every recipient parses the header field in the same way (RFC 9110, 5.5).
     private static func isSound(_ name: String, _ value: String) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy(FieldName.isToken)
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }

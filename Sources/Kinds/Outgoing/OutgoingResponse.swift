@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// An answer whose body has not been read.
+/// A response whose body has not been read yet.
 struct OutgoingResponse: Sendable {
     let status: Int
     let headers: HTTPHeaders
     let url: WebURL
-    /// The address of the other end.
+    /// The server's IP address, even if the connection goes through a proxy.
     let address: IPAddress
-    /// The HTTP version: `1.1`, `2`.
+    /// The HTTP version, such as `1.1` or `2`.
     let version: String
-    /// The time from the request to the answer's headers, including connecting.
+    /// The time from the start of the request to the arrival of the response's headers, including the time to connect.
     let duration: Duration
     private let exchange: Exchange
     private let limits: OutgoingLimits
@@ -33,14 +33,15 @@ struct OutgoingResponse: Sendable {
 
     var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// The wait the server asks for, capped; nil when it does not ask or asks for the past.
+    /// The wait that the server asks for with `Retry-After`, at most ``OutgoingLimits/retryAfter``. Nil if the header
+    /// is missing or invalid, or is a date in the past.
     var retryAfter: Duration? {
         guard let text = headers["retry-after"].first else { return nil }
         guard let wait = RetryAfter.parse(text, serverDate: headers["date"].first) else { return nil }
         return min(wait, limits.retryAfter)
     }
 
-    /// Passes the body to `use` piece by piece until it ends or `use` returns false.
+    /// Passes the body to `use` piece by piece, until the body ends or `use` returns false.
     func forEachPiece(_ use: (ByteBuffer) async throws(KindFailure) -> Bool) async throws(KindFailure) {
         while true {
             let piece: ByteBuffer?
@@ -64,8 +65,8 @@ struct OutgoingResponse: Sendable {
         return failure
     }
 
-    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body. A body that is
-    /// not complete within `patience` is cut off with its connection, since a new one costs less than a longer wait.
+    /// Reads and drops up to `limit` bytes, so that the connection can be used again after a short body. If the body is
+    /// not complete within `patience`, the connection is closed, since a new connection costs less than a longer wait.
     func discard(upTo limit: Int = 64 << 10, within patience: Duration = .milliseconds(250)) async {
         let alarm = Alarm.set(after: patience) { [exchange] in
             exchange.cutOff()

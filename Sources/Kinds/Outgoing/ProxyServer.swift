@@ -1,14 +1,16 @@
-/// An HTTP proxy that every connection goes through, by CONNECT.
+/// An HTTP proxy. Every connection goes through it, opened with CONNECT.
 ///
-/// Names are still resolved and judged here, and the proxy is told the address that passed, never a name: one that resolved
-/// names itself could be led anywhere by whoever owns them. For the same reason plain http goes by CONNECT too.
+/// Halyard itself resolves each name and checks its addresses, and gives the proxy an address that passed, never the
+/// name: if the proxy resolved the name again, the name's owner could lead it to any other address. For the same
+/// reason, plain http also goes through CONNECT.
 public struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     public let port: UInt16
 
-    /// Reads `http://HOST:PORT`. Nil for anything else, a user and password among it: they stand in a credential.
+    /// Parses `http://HOST:PORT`. Returns nil for anything else, including a URL with a user or password; these belong
+    /// in a credential.
     public init?(_ text: String) {
-        // What is no address is no proxy either.
+        // The parsing error is not needed: text that is not a URL is not a proxy either.
         guard let url = try? WebURL(parsing: text), url.scheme == .http, url.path == "/", url.query == nil,
             url.fragment == nil, !url.hadUserinfo
         else { return nil }
@@ -20,7 +22,7 @@ public struct ProxyServer: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension KindFailure {
-    /// The proxy's own credential is not there.
+    /// The failure for a proxy credential that is missing or empty.
     public static func missingProxyCredential(_ name: String) -> KindFailure {
         KindFailure(
             .credentialNotFound,

@@ -1,8 +1,12 @@
 import Glibc
 
-/// The `Retry-After` header in its two forms: seconds, or a date.
+/// The `Retry-After` header in its two forms: a number of seconds, or a date.
 enum RetryAfter {
-    /// - Parameter serverDate: The answer's `Date`, so that a wrong clock here or there does no harm.
+    /// Parses the header's value.
+    ///
+    /// - Parameter serverDate: The response's `Date` header. The wait is counted from it, so that a wrong clock on
+    ///   either machine does no harm.
+    /// - Returns: Nil if the value is invalid, or a date in the past.
     static func parse(_ text: String, serverDate: String?) -> Duration? {
         let text = text.trimmingSpaces
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
@@ -14,9 +18,10 @@ enum RetryAfter {
     }
 }
 
-/// Dates of HTTP (RFC 9110, 5.6.7) as seconds since 1970.
+/// HTTP dates (RFC 9110, 5.6.7), as seconds since 1970.
 enum HTTPDate {
-    /// Reads the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+    /// Parses the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov 6
+    /// 08:49:37 1994`.
     static func parse(_ text: String) -> Int64? {
         let words = text.split { $0 == " " || $0 == "," || $0 == "-" }
         let (day, month, year, clock): (Substring, Substring, Substring, Substring)
@@ -26,7 +31,8 @@ enum HTTPDate {
         default: return nil
         }
         guard let day = Int(day), let month = CivilDate.month(named: month), var year = Int(year) else { return nil }
-        // RFC 9110: a year of two digits that would lie far ahead is in the past century.
+        // RFC 9110: a two-digit year that seems to be far in the future means the past century. Here, those are 70 to
+        // 99.
         if year < 70 { year += 2000 } else if year < 100 { year += 1900 }
         let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let hour = Int(parts[0]), let minute = Int(parts[1]), let second = Int(parts[2]),

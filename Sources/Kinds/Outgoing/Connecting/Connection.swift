@@ -2,7 +2,7 @@ import NIOCore
 
 /// One connection to a server, which carries one exchange at a time.
 final class Connection: Sendable {
-    /// The servers that a connection can be used for.
+    /// The server that a connection was opened to. Only requests to the same scheme, host and port use it.
     struct Place: Hashable, Sendable {
         var scheme: WebURL.Scheme
         var host: String

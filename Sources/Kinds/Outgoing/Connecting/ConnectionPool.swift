@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// Idle connections, kept for their next exchange.
+/// Idle connections, kept for later exchanges.
 ///
 /// A connection serves only the scheme, host and port that it was opened for, and only while its address is among the
-/// host's current vetted addresses. When there are idle connections to more than `maxPlaces` servers, those of the
-/// least recently used server are closed.
+/// host's current vetted addresses. If there are idle connections to more than `maxPlaces` servers, the pool closes the
+/// idle connections to the least recently used server.
 final class ConnectionPool: Sendable {
     private struct Idle {
         var connections: [Connection] = []
@@ -29,7 +29,8 @@ final class ConnectionPool: Sendable {
 
     init(maxPlaces: Int) { self.maxPlaces = maxPlaces }
 
-    /// Takes the most recently used connection to one of the addresses. Those of the caller's event loop go first.
+    /// Takes the most recently used idle connection to one of the addresses, preferably one on the caller's event loop.
+    /// Returns nil if there is none.
     func take(_ place: Connection.Place, _ addresses: [IPAddress]) -> Connection? {
         state.withLock { state in
             guard let connections = state.idle[place]?.connections,
@@ -46,6 +47,8 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    /// Registers a new connection, so that ``shutdown()`` closes it.
+    ///
     /// - Returns: False after ``shutdown()``; the caller must then close the connection.
     func add(_ connection: Connection) -> Bool {
         state.withLock { state in
@@ -55,6 +58,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
+    /// Returns a connection to the pool after its exchange. After ``shutdown()`` the connection is closed instead.
     func giveBack(_ connection: Connection) {
         let surplus = state.withLock { state -> [Connection] in
             if state.isShutDown { return [connection] }
@@ -77,7 +81,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// Keeps a connection that is about to be closed from being taken.
+    /// Removes a connection that is about to be closed from the idle connections, so that no exchange takes it.
     func withdraw(_ connection: Connection) { state.withLock { $0.withdraw(connection) } }
 
     /// Closes every connection, and returns when all are closed.
@@ -87,7 +91,7 @@ final class ConnectionPool: Sendable {
             return Array(state.open.values)
         }
         for connection in open { connection.close() }
-        // Losing an error here is harmless: the connection is gone either way.
+        // Losing an error is harmless: the connection is closed either way.
         for connection in open { try? await connection.channel.closeFuture.get() }
     }
 }

@@ -2,9 +2,9 @@ import NIOCore
 
 /// Decides which address of a host is tried next (Happy Eyeballs, RFC 8305).
 ///
-/// 1. Each address is tried at most once, and at most ``maxAttempts`` addresses are tried. 2. The next attempt starts
-///    when one has failed, or when the last one has taken ``delay``. 3. The race is lost when no attempt is pending and
-///    no address is left.
+/// 1. Each address is tried at most once, and at most ``maxAttempts`` addresses are tried.
+/// 2. The next attempt starts when an attempt fails, or ``delay`` after the latest attempt began.
+/// 3. The race is lost when no attempt is pending and no address is left.
 struct ConnectionRace: Sendable {
     static let delay = TimeAmount.milliseconds(250)
     static let maxAttempts = 8
@@ -26,8 +26,8 @@ struct ConnectionRace: Sendable {
 
     var isLost: Bool { waiting.isEmpty && pending.isEmpty }
 
-    /// Orders addresses so that families alternate, beginning with that of the first address. Addresses that recently
-    /// did not answer come last, so that callers do not wait for them again.
+    /// Orders addresses so that the two families alternate, beginning with the family of the first address. Addresses
+    /// that recently did not answer come last, so that callers do not wait for them again.
     static func order(_ addresses: [IPAddress], isDead: (IPAddress) -> Bool) -> [IPAddress] {
         interleaved(addresses.filter { !isDead($0) }) + interleaved(addresses.filter(isDead))
     }

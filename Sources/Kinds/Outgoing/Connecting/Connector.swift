@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Opens connections: to an address of the server or to the proxy, through the proxy, and with TLS.
+/// Opens connections to servers, directly or through the proxy, and sets up TLS on them.
 struct Connector: Sendable {
     let configuration: OutgoingConfiguration
     let group: any EventLoopGroup
@@ -13,19 +13,19 @@ struct Connector: Sendable {
     /// Looks up the proxy's name; servers are given as addresses.
     let lookUp: Resolver.LookUp
 
-    /// A connection, and the addresses that failed.
+    /// A new connection, and the addresses that failed before it succeeded.
     struct Opened: Sendable {
         var connection: Connection
-        /// Addresses that were tried before, or at the same time without success.
+        /// Addresses that failed, or that were tried earlier and had not answered yet.
         var failed: [IPAddress] = []
     }
 
-    /// There is no connection.
+    /// No connection could be opened.
     struct Failed: Error {
-        /// The cause is that of the last.
+        /// The addresses that were tried. The cause belongs to the last of them.
         var tried: [IPAddress]
         var cause: any Error
-        /// Whether no other address will do better.
+        /// Whether trying other addresses is pointless.
         var isFinal = false
     }
 
@@ -33,8 +33,9 @@ struct Connector: Sendable {
 
     /// Connects to one of the server's vetted addresses.
     ///
-    /// - Throws: `Failed` when another address may succeed, otherwise the reason why none will.
-    /// - Parameter chain: Records the certificates of the server; the TLS handshake then fails.
+    /// - Parameter chain: Records the server's certificates. If it is given, the TLS handshake always fails.
+    /// - Throws: ``Failed`` if the attempts to connect failed; unless it is final, another address may succeed. Any
+    ///   other error means that no address will succeed.
     func open(
         _ place: Connection.Place, _ addresses: [IPAddress], keepingCertificatesIn chain: PeerChain? = nil
     ) async throws -> Opened {
@@ -124,8 +125,8 @@ struct Connector: Sendable {
         }
     }
 
-    /// Whether another address may succeed. A server without working TLS at one address may have it at another, but a
-    /// refused certificate is final.
+    /// Whether another address may succeed. TLS may work at another address of the same server, but a refused
+    /// certificate is final.
     private func isWorthAnotherAddress(_ error: any Error) -> Bool {
         switch error {
         case ConnectionProblem.closed, ConnectionProblem.secureTimeout, ConnectionProblem.proxyRefused: true
@@ -156,7 +157,7 @@ struct Connector: Sendable {
                 maxHeadBytes: configuration.limits.headerBytes, secured: secured)
             try pipeline.addHandler(HTTPRequestEncoder())
             try pipeline.addHandler(handler)
-            // From here on the handler decides when the connection is read.
+            // From here on the handler decides when to read from the connection.
             channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
             let bound = NIOLoopBound(handler, eventLoop: loop)
             guard let secured else {

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Addresses that recently did not accept a connection and are tried last.
+/// Addresses that recently did not accept a connection, and are therefore tried last.
 ///
 /// An address is remembered for ``rest``, or until it accepts a connection. At most ``capacity`` addresses are
 /// remembered.
@@ -33,7 +33,8 @@ final class DeadAddresses: Sendable {
         entries.withLock { entries in
             if entries.count >= Self.capacity, entries[place] == nil {
                 entries = entries.filter { $0.value > now }
-                // Forgets a random one, which costs at most a quarter of a second.
+                // Forgets a random address. If that address is still dead, the next connection to its host takes at
+                // most a quarter of a second longer.
                 if entries.count >= Self.capacity, let other = entries.keys.randomElement() { entries[other] = nil }
             }
             entries[place] = now + Self.rest

@@ -1,12 +1,13 @@
 import FoundationEssentials
 import NIOCore
 
-/// Asks a proxy for a connection to one address (CONNECT), and leaves the pipeline when it is open.
+/// Asks a proxy for a connection to one address, with CONNECT. Once the tunnel is open, the caller removes this handler
+/// from the pipeline.
 final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The limit for the answer to CONNECT, which is a head without content.
+    /// The largest accepted response to CONNECT, in bytes. A successful response has a head and no body.
     private static let maxBytes = 16 << 10
 
     private let request: ByteBuffer
@@ -16,7 +17,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - secret: `USER:PASSWORD`; nil for none.
-    ///   - promise: Fails with ``ConnectionProblem``.
+    ///   - promise: Succeeds when the tunnel is open. Fails with ``ConnectionProblem``.
     init(to address: IPAddress, port: UInt16, secret: String?, promise: EventLoopPromise<Void>) {
         let place = address.bits == 128 ? "[\(address)]:\(port)" : "\(address):\(port)"
         let authorization = secret.map { "Proxy-Authorization: Basic \(Data($0.utf8).base64EncodedString())\r\n" }
@@ -45,7 +46,7 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
             return finish(.failure(ConnectionProblem.proxyRefused))
         }
         switch status {
-        // The client has sent nothing through the tunnel yet, so the server must not have sent anything either.
+        // The client has sent nothing through the tunnel yet, so bytes after the head are an error.
         case 200..<300 where end.upperBound == bytes.count: finish(.success(()))
         case 100..<200 where status != 101:
             received.moveReaderIndex(forwardBy: end.upperBound)
@@ -89,6 +90,6 @@ enum ConnectionProblem: Error, Hashable, Sendable {
     case closedBefore
     /// No byte arrived within the limit.
     case idle
-    /// The body's length differs from the announced one.
+    /// The body's actual length differs from its announced length.
     case bodyLength
 }

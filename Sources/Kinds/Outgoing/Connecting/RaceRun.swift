@@ -1,15 +1,15 @@
 import NIOCore
 import NIOPosix
 
-/// Carries out a ``ConnectionRace``: the first connection wins, the others are closed.
+/// Carries out a ``ConnectionRace``: the first connection wins, and the others are closed.
 ///
-/// SAFETY: all members but the promise are used on `loop` only.
+/// SAFETY: every property except the promise is used only on `loop`.
 final class RaceRun: @unchecked Sendable {
     struct Outcome: Sendable {
-        /// The channel, which does not read on its own yet.
+        /// The open channel. Automatic reading is still off.
         var channel: any Channel
         var address: IPAddress
-        /// Addresses that refused, or that were tried before this one and did not answer.
+        /// Addresses that failed, or that were tried before this one and had not answered yet.
         var failed: [IPAddress]
     }
 
@@ -42,7 +42,7 @@ final class RaceRun: @unchecked Sendable {
     /// Connects to one of the addresses, trying them in order.
     ///
     /// - Parameter limit: The time limit for each address.
-    /// - Throws: `Lost`, or `CancellationError`.
+    /// - Throws: ``Lost`` if no address accepted a connection, or `CancellationError`.
     static func connect(
         _ addresses: [IPAddress], port: UInt16, limit: TimeAmount, on loop: any EventLoop
     ) async throws -> Outcome {

@@ -2,11 +2,11 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One request and its answer, passed between the requesting task and the event loop of its connection.
+/// One request and its response, passed between the requesting task and the event loop of its connection.
 ///
-/// 1. Only the loop adds to the answer, and only the task takes from it. 2. The answer ends once, with success or a
-///    failure.
-/// 3. While ``maxWaiting`` bytes wait for the task, the loop reads no more.
+/// 1. Only the loop adds to the response, and only the task takes from it.
+/// 2. The response ends once, with success or with a failure.
+/// 3. While ``maxWaiting`` bytes or more wait for the task, the loop does not read.
 final class Exchange: Sendable {
     static let maxWaiting = 256 << 10
 
@@ -41,7 +41,7 @@ final class Exchange: Sendable {
 
     // MARK: The task's side
 
-    /// Waits for the head of the answer.
+    /// Waits for the head of the response.
     func head() async throws -> HTTPResponseHead {
         try await wait(for: .head)
         return try state.withLock { state in
@@ -51,7 +51,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Waits for the next piece of the body. Nil at the end of the body.
+    /// Waits for the next piece of the body. Returns nil at the end of the body.
     func next() async throws -> ByteBuffer? {
         if try state.withLock({ $0.pieces.isEmpty && $0.end != nil ? $0.end : nil })?.get() != nil { return nil }
         try await wait(for: .piece)
@@ -84,12 +84,12 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Ends the exchange early if the answer is not complete: the task needs no more of it.
+    /// Ends the exchange early if the response is not complete, since the task needs no more of it.
     func leave() {
         if state.withLock({ $0.end == nil }) { abort(CancellationError()) }
     }
 
-    /// Ends the answer where it is and closes the connection, if the answer is not complete.
+    /// If the response is not complete, makes it end here without an error, and closes the connection.
     func cutOff() {
         if isOver { return }
         finish()
@@ -130,7 +130,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Whether the loop may continue to read. If not, ``ExchangeHandler/readOn()`` is called once it may.
+    /// Whether the loop may continue to read. If not, ``next()`` calls ``ExchangeHandler/readOn()`` as soon as it may.
     func mayRead() -> Bool {
         state.withLock { state in
             state.isHeld = state.end == nil && state.pieces.bytes >= Self.maxWaiting

@@ -5,9 +5,10 @@ import NIOTLS
 
 /// Carries out exchanges on one connection, one after the other.
 ///
-/// 1. A connection has at most one exchange. 2. It returns to the pool only after a request was sent completely and its
-///    answer received completely. 3. Bytes that belong to no answer close it. 4. An answer with status 300 or above
-///    stops the sending of a body.
+/// 1. A connection has at most one exchange at a time.
+/// 2. The connection returns to the pool only after it has sent a complete request and received the complete response.
+/// 3. Bytes that belong to no response close the connection.
+/// 4. A response with status 300 or above stops the sending of a body.
 final class ExchangeHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
@@ -29,7 +30,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
         var isReceived = false
     }
 
-    /// How many remaining bytes of a body are still sent after a successful answer has ended.
+    /// If at most this many bytes of a body are left when a successful response has ended, they are still sent.
     private static let shortRest: Int64 = 1 << 20
     /// How long a connection waits for its next exchange.
     private static let rest = TimeAmount.seconds(15)
@@ -47,7 +48,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private var hasServed = false
     private var isClosing = false
     private var isReadHeld = false
-    /// The task that sends the body, while the connection accepts no more bytes.
+    /// Resumes the task that sends the body. Set while the connection accepts no more bytes.
     private var writer: CheckedContinuation<Bool, Never>?
     private var lastActivity = NIODeadline.now()
     private var timer: (at: NIODeadline, scheduled: Scheduled<Void>)?
@@ -96,8 +97,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
     /// Whether this is the exchange in progress.
     func isAt(_ exchange: Exchange) -> Bool { current?.exchange === exchange }
 
-    /// Sends a part of the body. `writer` resumes when the connection accepts more, or with false when no more is
-    /// needed.
+    /// Sends a part of the body. `writer` resumes with true when the connection accepts more bytes, and with false when
+    /// it needs no more.
     func send(_ buffer: ByteBuffer, of exchange: Exchange, _ writer: CheckedContinuation<Bool, Never>) {
         guard let context, current?.exchange === exchange, case .body(let left)? = current?.sending else {
             return writer.resume(returning: false)
@@ -156,8 +157,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
         do throws(WireProblem) {
             while let part = try reader.next() { receive(part) }
         } catch {
-            // I3. Some servers send a body after the answer to HEAD, and late. On a kept connection it then arrives where the
-            // next answer should begin.
+            // I3. Some servers send a body after the response to a HEAD request, and send it late. On a kept
+            // connection, this body arrives where the next response should begin.
             let isOfTheLastAnswer = hasServed && current?.isAnswered == false && error == .notHTTP
             fail(isOfTheLastAnswer ? .surplus : error)
         }
@@ -206,14 +207,15 @@ final class ExchangeHandler: ChannelDuplexHandler {
         if let connection { pool.remove(connection) }
         if let end = reader.close() { receive(end) }
         guard let current else { return }
-        // A complete answer counts, even if the server did not read the rest of the request.
+        // A complete response counts, even if the server did not read the rest of the request.
         if current.isReceived { end(current) } else { fail(ConnectionProblem.closed) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         endHandshake(.failure(error))
         if case NIOSSLError.uncleanShutdown = error {
-            // Many servers close without a TLS close_notify. That does not truncate an answer with its own framing.
+            // Many servers close without a TLS close_notify. This cannot truncate a response whose framing shows where
+            // it ends.
             if reader.endsWithConnection { fail(ConnectionProblem.closed) }
             return
         }
@@ -225,18 +227,18 @@ final class ExchangeHandler: ChannelDuplexHandler {
     private func finishIfComplete() {
         guard let current, current.isReceived else { return }
         switch current.sending {
-        // The server may answer with success before it has read the whole body. A short rest is still sent; a long one
-        // is not.
+        // The server may respond with success before it has read the whole body. A short rest of the body is still
+        // sent; a long rest is not.
         case .body(let left) where left <= Self.shortRest: return
         case .body, .stopped:
             end(current)
             close()
         case .ended:
             self.current = nil
-            // I2. Returned before the task resumes, so that its next request finds the connection.
+            // I2. The connection returns to the pool before the task resumes, so that the task's next request finds it.
             if current.isKeptAlive, let connection, context?.channel.isActive == true {
                 noteActivity()
-                // Reading may still be paused, if the rest of the answer waited for the end of the request.
+                // Reading may still be paused, if the response waited for the end of the request.
                 readOn()
                 pool.giveBack(connection)
                 current.exchange.finish()
@@ -262,8 +264,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
         close()
     }
 
-    /// Begins to close the connection. Over TLS this takes until the server agrees, or for seconds when it does not, and the
-    /// channel counts as active meanwhile: no exchange may find the connection then.
+    /// Begins to close the connection. Over TLS, this lasts until the server agrees, or for some seconds if it does
+    /// not. The channel counts as active meanwhile, so the pool must not give the connection to another exchange.
     private func close() {
         isClosing = true
         if let connection { pool.withdraw(connection) }
@@ -282,8 +284,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
 
     // MARK: Time
 
-    /// Updates when a connection without any traffic is given up. Moving a timer costs more than a request, so a timer
-    /// that fires too early is left unchanged and set again when it fires.
+    /// Postpones the time at which a connection without any traffic is given up. Moving a timer costs more than a
+    /// request. So a timer that is set too early is not moved, but set again when it fires.
     private func noteActivity() {
         lastActivity = .now()
         let end = lastActivity + (current == nil ? Self.rest : idle)
@@ -307,8 +309,8 @@ final class ExchangeHandler: ChannelDuplexHandler {
             return
         }
         let end = lastActivity + idle
-        // While a body is being sent, or received bytes wait for the task, the server is not the one that is silent.
-        // Uploads have their own limit.
+        // While a body is being sent, or while received bytes wait for the task, the client is not waiting for the
+        // server. Uploads have a separate limit.
         var isTheirTurn = !isReadHeld
         if case .body = current.sending { isTheirTurn = false }
         if !isTheirTurn { return setTimer(.now() + idle) }

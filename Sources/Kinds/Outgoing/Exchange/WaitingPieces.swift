@@ -1,21 +1,22 @@
 import NIOCore
 
-/// Pieces of a body that arrived and were not taken yet, in order.
+/// The pieces of a body that have arrived and that the task has not taken yet, in order.
 ///
-/// A piece is a slice of the buffer that it was received in, and keeps all of it in memory. So a small piece behind others
-/// is copied: otherwise a server could have 64 KiB kept for each byte of its body.
+/// A piece is a slice of the buffer that it was received in, and keeps the whole buffer in memory. So a small piece is
+/// copied if other pieces wait before it; otherwise a server could make the client hold 64 KiB for each byte of its
+/// body.
 struct WaitingPieces {
     /// Pieces smaller than this many bytes are copied.
     static let smallest = 4 << 10
 
     private var whole: CircularBuffer<ByteBuffer> = []
-    /// Small pieces that came after those, joined.
+    /// The small pieces that arrived after the pieces in `whole`, joined.
     private var tail = ByteBuffer()
     private(set) var bytes = 0
 
     var isEmpty: Bool { bytes == 0 }
 
-    /// - Parameter piece: At least one byte.
+    /// - Parameter piece: Must contain at least one byte.
     mutating func append(_ piece: ByteBuffer) {
         let isSmall = piece.readableBytes < Self.smallest
         if isSmall, !isEmpty { tail.writeImmutableBuffer(piece) }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Lets requests to one host through at a pace that does it no harm, and none while the host does not answer.
+/// Limits how many requests each host gets at once and how fast they follow each other, and stops requests to a host
+/// that does not answer.
 final class HostGate: Sendable {
     private struct Waiting {
         let id: UInt64
@@ -34,10 +35,12 @@ final class HostGate: Sendable {
 
     private var now: Duration { ContinuousClock.now - origin }
 
-    /// Runs `body` when it is its turn.
+    /// Waits for the request's turn at its host, then runs `body`.
     ///
-    /// - Parameter isGentle: Whether concurrency and pace count; the breaker always does.
-    /// - Parameter stopwatch: Stands still until it is.
+    /// - Parameters:
+    ///   - isGentle: Whether the limits on concurrency and pace apply. The circuit breaker always applies.
+    ///   - stopwatch: Is paused until the request's turn comes.
+    /// - Throws: `connect_failed` at once if the circuit breaker is open; `cancelled`; or the error of `body`.
     func pass<T>(
         _ url: WebURL, isGentle: Bool, stopwatch: Stopwatch? = nil, _ body: () async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
@@ -53,7 +56,8 @@ final class HostGate: Sendable {
         }
         if isGentle {
             stopwatch?.wait(for: url)
-            // Who is cancelled while waiting is left so: that is why it took so long.
+            // If the task is cancelled here, the stopwatch stays paused, so that the failure names the wait as its
+            // cause.
             guard await enter(key) else {
                 end(key, .unknown)
                 throw .cancelled
@@ -79,7 +83,9 @@ final class HostGate: Sendable {
         }
     }
 
-    /// Waits for a place. - Returns: False when the task was cancelled meanwhile; then there is none.
+    /// Waits until fewer than ``HostLimits/concurrent`` requests to the host are running.
+    ///
+    /// - Returns: False if the task was cancelled meanwhile. In that case the request does not count as running.
     private func enter(_ key: String) async -> Bool {
         let id = state.withLock { state in
             state.lastID += 1
@@ -88,7 +94,7 @@ final class HostGate: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
-                    // Looked at under the lock: a cancellation after this finds the entry below.
+                    // Checked under the lock: a later cancellation finds the entry below.
                     if Task.isCancelled { return false }
                     var host = state.hosts[key] ?? Host()
                     defer { state.hosts[key] = host }
@@ -116,7 +122,7 @@ final class HostGate: Sendable {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard var host = state.hosts[key] else { return nil }
             defer { keep(host, at: key, in: &state) }
-            // The place goes to the one who waited longest, so the count stays.
+            // The request that has waited longest takes over this request's place, so the count stays the same.
             if !host.waiting.isEmpty { return host.waiting.removeFirst().continuation }
             host.active -= 1
             return nil
@@ -138,11 +144,11 @@ final class HostGate: Sendable {
         }
     }
 
-    /// A host about which there is nothing to remember is forgotten.
+    /// Stores the state of a host, or forgets the host if its state says nothing more than a new one.
     private func keep(_ host: Host, at key: String, in state: inout State) {
         let now = now
         state.hosts[key] = host.isForgettable(now: now, limits: limits) ? nil : host
-        // What was kept for a moment is looked at again when there is much of it.
+        // Some states become worthless as time passes. They are removed once many states have accumulated.
         if state.hosts.count > state.sweepAt {
             state.hosts = state.hosts.filter { !$0.value.isForgettable(now: now, limits: limits) }
             state.sweepAt = max(Self.many, state.hosts.count * 2)

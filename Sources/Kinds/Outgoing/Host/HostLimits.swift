@@ -1,30 +1,32 @@
-/// The limits for each host. The first two do not apply to hosts that an ``AllowRule`` permits, since those belong to
-/// the administrator.
+/// The limits for requests to each host. The first two limits do not apply to hosts that an ``AllowRule`` permits,
+/// since these hosts belong to the administrator.
 public struct HostLimits: Sendable, Hashable {
-    /// The number of simultaneous requests to one host by `unfurl` and `enrich` together.
+    /// How many requests `unfurl` and `enrich` together may send to one host at the same time. Default: 6.
     public var concurrent = 6
-    /// The time between the starts of two requests, after an initial burst of ``concurrent`` requests.
+    /// The time between the starts of two requests, after an initial burst of ``concurrent`` requests. Default: 100 ms.
     public var interval: Duration = .milliseconds(100)
-    /// The number of failed connections in a row after which the host gets no requests for a while.
+    /// How many connections in a row must fail before the host gets no requests for a while. Default: 5.
     public var failuresBeforeRest = 5
-    /// How long the host gets no requests. After that, one request tries first.
+    /// How long such a host gets no requests. After that, a single request tests whether it answers again. Default: 30
+    /// s.
     public var rest: Duration = .seconds(30)
 
     /// Whether the first two limits also apply to hosts that an ``AllowRule`` permits. Tests set it, since their hosts
     /// are on loopback.
     var sparesNobody = false
 
+    /// Creates limits with their default values.
     public init() {}
 }
 
-/// When the next request to a host may start: a steady pace after a burst.
+/// Decides when the next request to a host may start: a burst first, then a steady pace.
 struct Pace: Sendable, Hashable {
-    /// The moment at which the burst would be whole again; moments count from an origin of the caller's.
+    /// When a full burst is available again. All times are counted from an origin that the caller chooses.
     private var full: Duration = .zero
 
-    /// Takes the next place.
+    /// Reserves the start of one request.
     ///
-    /// - Returns: How long to wait for it from `now`.
+    /// - Returns: How long to wait from `now`; zero if the request may start at once.
     mutating func reserve(now: Duration, limits: HostLimits) -> Duration {
         let start = max(full, now)
         full = start + limits.interval
@@ -34,10 +36,11 @@ struct Pace: Sendable, Hashable {
     func isIdle(now: Duration) -> Bool { full <= now }
 }
 
-/// Leaves a host alone that does not answer.
+/// Stops requests to a host that does not answer.
 ///
-/// 1. Closed: requests pass; failures in a row are counted. 2. Open until a moment: none passes. 3. Then one passes, and its end
-/// decides.
+/// 1. Closed: requests pass, and consecutive failures are counted.
+/// 2. Open until a given time: no request passes.
+/// 3. Trying: one request passes, and its outcome closes or reopens the breaker.
 struct CircuitBreaker: Sendable, Hashable {
     private enum State: Hashable {
         case closed(failures: Int)
@@ -48,12 +51,12 @@ struct CircuitBreaker: Sendable, Hashable {
     private var state = State.closed(failures: 0)
     private var lastFailure = Duration.zero
 
-    /// Nothing to remember: no failure, or none lately.
+    /// Whether the breaker holds nothing worth keeping: the host has not failed, or not recently.
     func isForgettable(now: Duration, limits: HostLimits) -> Bool {
         state == .closed(failures: 0) || state != .trying && now - lastFailure > limits.rest * 2
     }
 
-    /// - Returns: Nil when a request may pass, otherwise how long none may.
+    /// - Returns: Nil if a request may pass, otherwise how long to wait before asking again.
     mutating func admit(now: Duration, limits: HostLimits) -> Duration? {
         switch state {
         case .closed: return nil
@@ -68,7 +71,7 @@ struct CircuitBreaker: Sendable, Hashable {
     enum Ending {
         case reached
         case failedToConnect
-        /// It ended before anything was learned about the host.
+        /// The request ended before it showed whether the host answers.
         case unknown
     }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The time that work takes, without what it waits for its turn at a host.
+/// Measures how long work takes, without the time that it waits for its turn at a host.
 final class Stopwatch: Sendable {
     private struct State {
         var waited: Duration = .zero
@@ -17,7 +17,7 @@ final class Stopwatch: Sendable {
         }
     }
 
-    /// Whose turn is being waited for.
+    /// The URL for which the work is waiting for its turn; nil while it is not waiting.
     var waitingFor: WebURL? { state.withLock { $0.waiting?.host } }
 
     func wait(for host: WebURL) { state.withLock { $0.waiting = (.now, host) } }
@@ -29,6 +29,6 @@ final class Stopwatch: Sendable {
         }
     }
 
-    /// The time until the stopwatch reaches `end`. While it is paused this does not shrink.
+    /// The time until the stopwatch reaches `end`. It does not shrink while the stopwatch is paused.
     func left(until end: Duration) -> Duration { end - reading }
 }

@@ -2,7 +2,7 @@ import Glibc
 import NIOHTTP1
 import Synchronization
 
-/// Hosts that said they are to be reached by https only (`Strict-Transport-Security`), in memory.
+/// Remembers, in memory, the hosts that asked with `Strict-Transport-Security` to be reached only by https.
 final class StrictHosts: Sendable {
     private struct Entry {
         var until: Int64
@@ -12,7 +12,7 @@ final class StrictHosts: Sendable {
     private let entries = Mutex<[String: Entry]>([:])
     private static let capacity = 4096
 
-    /// Believed over https only, and of names only.
+    /// Learns from the response's header. Headers received over http and headers from IP addresses are ignored.
     func learn(from response: OutgoingResponse) {
         guard response.url.scheme == .https, case .domain = response.url.host,
             let text = response.headers["strict-transport-security"].first
@@ -33,7 +33,7 @@ final class StrictHosts: Sendable {
             if entries.count >= Self.capacity, entries[host] == nil {
                 entries = entries.filter { $0.value.until > now }
             }
-            // Any one goes, so that nobody can keep others out by many names.
+            // Forgets a random host, so that somebody with many names cannot keep other hosts out.
             if entries.count >= Self.capacity, entries[host] == nil, let other = entries.keys.randomElement() {
                 entries[other] = nil
             }
@@ -42,7 +42,7 @@ final class StrictHosts: Sendable {
         }
     }
 
-    /// - Returns: The address by https; nil when it is not concerned.
+    /// - Returns: The URL with https; nil if the URL already uses https or its host has not asked for it.
     func upgrade(_ url: WebURL, now: Int64 = Int64(time(nil))) -> WebURL? {
         guard url.scheme == .http, case .domain = url.host else { return nil }
         let isStrict = entries.withLock { entries in

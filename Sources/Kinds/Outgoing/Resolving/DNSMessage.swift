@@ -8,7 +8,7 @@ enum AddressFamily: UInt16, CaseIterable, Sendable {
 /// A name server's answer for the addresses of one family.
 enum DNSAnswer: Hashable, Sendable {
     case addresses([IPAddress], ttl: UInt32)
-    /// The name exists without addresses of this family. The time to live is nil if the server gave none.
+    /// The name exists, but has no addresses of this family. The time to live is nil if the server gave none.
     case none(ttl: UInt32?)
     case noSuchName(ttl: UInt32?)
     /// The server refused, failed, or sent a malformed message.
@@ -21,17 +21,20 @@ enum DNSAnswer: Hashable, Sendable {
 
 /// Queries and answers of the domain name system (RFC 1035, RFC 2308, RFC 6891).
 ///
-/// The parser reads untrusted bytes, so every step is bounded: a name has at most 255 bytes, compression pointers only
-/// lead backwards and are at most ``maxPointers`` in a name, an alias chain has at most ``maxAliases`` steps, and an answer at most ``maxAddresses`` addresses.
+/// The parser reads untrusted bytes, so every step is bounded. A name has at most 255 bytes. It contains at most
+/// ``maxPointers`` compression pointers, which may only lead backwards. An alias chain has at most ``maxAliases``
+/// steps, and an answer at most ``maxAddresses`` addresses.
 enum DNSMessage {
     static let maxAddresses = 32
     static let maxAliases = 16
-    /// Compression pointers of one name. A name has no more labels.
+    /// The most compression pointers in a name; no name has more labels than that.
     static let maxPointers = 127
-    /// Size of a UDP answer that passes the usual paths without fragments (the recommendation of DNS flag day 2020).
+    /// The largest UDP answer that usually arrives without fragmentation, in bytes (recommended by DNS flag day 2020).
     static let udpBytes = 1232
 
-    /// - Returns: Nil when the name does not fit into a query; such a name cannot exist.
+    /// Encodes a query for a name's addresses of one family.
+    ///
+    /// - Returns: Nil if the name does not fit into a query; such a name cannot exist.
     static func query(_ name: String, _ family: AddressFamily, id: UInt16) -> [UInt8]? {
         var bytes: [UInt8] = []
         append(id, to: &bytes)
@@ -53,6 +56,7 @@ enum DNSMessage {
         return bytes
     }
 
+    /// Parses a name server's answer; ``DNSAnswer/failed`` if it is malformed.
     static func answer(_ message: [UInt8], for name: String, _ family: AddressFamily) -> DNSAnswer {
         do throws(Malformed) { return try read(message, for: name, family) } catch { return .failed }
     }
@@ -66,7 +70,7 @@ enum DNSMessage {
         bytes.append(UInt8(truncatingIfNeeded: field))
     }
 
-    /// The records of an answer that matter here, by the name of their owner.
+    /// The records that matter here, by the name of their owner.
     private struct Records {
         var addresses: [[UInt8]: (found: [IPAddress], ttl: UInt32)] = [:]
         var aliases: [[UInt8]: (target: [UInt8], ttl: UInt32)] = [:]
@@ -89,7 +93,7 @@ enum DNSMessage {
         }
         var records = Records()
         for _ in 0..<counts.1 { try readRecord(family, from: &reader, into: &records) }
-        // A malformed authority section only loses the time to live.
+        // If the authority section is malformed, only the time to live is lost.
         for _ in 0..<counts.2 {
             do throws(Malformed) { try readRecord(family, from: &reader, into: &records) } catch { break }
         }
@@ -118,7 +122,7 @@ enum DNSMessage {
         let type = try reader.number16()
         let isInternet = try reader.number16() == internet
         let rawTTL = try reader.number32()
-        // RFC 2181: the highest bit set means zero.
+        // RFC 2181: a value with the highest bit set counts as zero.
         let ttl = rawTTL > UInt32(Int32.max) ? 0 : rawTTL
         let length = Int(try reader.number16())
         var data = try reader.slice(length)
@@ -171,7 +175,7 @@ enum DNSMessage {
         mutating func number32() throws(Malformed) -> UInt32 { UInt32(try number16()) << 16 | UInt32(try number16()) }
         mutating func number64() throws(Malformed) -> UInt64 { UInt64(try number32()) << 32 | UInt64(try number32()) }
 
-        /// The next `count` bytes, which may contain names with pointers to earlier bytes.
+        /// Returns a reader for the next `count` bytes. Names in them may contain pointers to earlier bytes.
         mutating func slice(_ count: Int) throws(Malformed) -> Reader {
             var part = self
             try skip(count)
@@ -179,7 +183,7 @@ enum DNSMessage {
             return part
         }
 
-        /// A name in lower case, with dots between its labels.
+        /// Reads a name. Returns it in lower case, with dots between its labels.
         mutating func name() throws(Malformed) -> [UInt8] {
             var name: [UInt8] = []
             var next = position
@@ -201,7 +205,7 @@ enum DNSMessage {
                 case 0xC0...:
                     guard next + 1 < bytes.count else { throw Malformed() }
                     let target = (length & 0x3F) << 8 | Int(bytes[next + 1])
-                    // Only backwards, so that there is no loop.
+                    // A pointer may only lead backwards, so that there is no loop.
                     guard target < next, pointers < maxPointers else { throw Malformed() }
                     if pointers == 0 { position = next + 2 }
                     pointers += 1

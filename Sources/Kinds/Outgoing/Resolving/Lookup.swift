@@ -5,15 +5,15 @@ import NIOCore
 /// One lookup of a name, with its own sockets: c-ares sends the queries for both families, repeats them, and asks again
 /// over TCP when an answer was truncated.
 ///
-/// Only the thread of ``NameServers`` uses it. New sockets give each lookup unpredictable source ports and the name
-/// servers that `resolv.conf` names when the lookup begins.
+/// Only the thread of ``NameServers`` uses a lookup. Each lookup opens new sockets, so that its source ports are
+/// unpredictable and it asks the name servers that `resolv.conf` lists when it begins.
 final class Lookup {
     /// The addresses known so far, or the complete result.
     struct Progress: Sendable {
         var addresses: [IPAddress] = []
         /// How many seconds the answer may be cached; nil if it must not be cached.
         var ttl: UInt32?
-        /// Nil when there are addresses.
+        /// The reason why there are no addresses; nil if there are.
         var problem: LookupProblem?
         var isComplete = true
     }
@@ -23,7 +23,7 @@ final class Lookup {
     /// The time limit for all servers, repetitions and search domains together.
     static let limit = TimeAmount.seconds(10)
 
-    /// Events that c-ares waits for, by socket.
+    /// The poll events that c-ares waits for, by socket.
     private(set) var sockets: [Int32: Int16] = [:]
     private let report: @Sendable (Progress) -> Void
     private let deadline: NIODeadline
@@ -33,7 +33,7 @@ final class Lookup {
     private var answers: [AddressFamily: DNSAnswer] = [:]
     private var hasFailed = false
     private var negativeTTL: UInt32? = .max
-    /// When a partial answer will be reported. Nil when there is none, and after the report.
+    /// When a partial answer will be reported. Nil while there is none, and after the report.
     private var partialReportAt: NIODeadline?
     private var hasReportedPart = false
     private var isOver = false
@@ -105,7 +105,7 @@ final class Lookup {
         }
     }
 
-    /// IPv6 first, as RFC 6724 prefers it; each family in the server's order.
+    /// The addresses found so far: IPv6 first, as RFC 6724 prefers it, and each family in the server's order.
     private var addresses: [IPAddress] { (answers[.v6]?.addresses ?? []) + (answers[.v4]?.addresses ?? []) }
 
     private func finish() {
@@ -146,7 +146,7 @@ final class Lookup {
         options.sock_state_cb_data = Unmanaged.passUnretained(self).toOpaque()
         options.sock_state_cb = { data, socket, isReadable, isWritable in
             guard let data else { return }
-            // The lookup is alive, since it destroys the channel before it goes away.
+            // The lookup still exists, since it destroys the channel before it is deallocated.
             let lookup = Unmanaged<Lookup>.fromOpaque(data).takeUnretainedValue()
             let events = (isReadable != 0 ? POLLIN : 0) | (isWritable != 0 ? POLLOUT : 0)
             lookup.sockets[socket] = events == 0 ? nil : Int16(events)
@@ -185,7 +185,7 @@ final class Lookup {
     }
 
     private func hear(_ answer: DNSAnswer, _ family: AddressFamily) {
-        // Destroying the channel ends pending queries with a failure, which does not count.
+        // Destroying the channel ends the pending queries with a failure, which must not count.
         guard channel != nil else { return }
         answers[family] = answer
         switch answer {

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Asks name servers for many names at once, on one thread that waits for all lookups together.
+/// Asks name servers for many names at once. A single thread waits for all lookups together.
 ///
 /// The thread starts with the first question, and sleeps while there are none.
 final class NameServers: Sendable {
@@ -31,7 +31,7 @@ final class NameServers: Sendable {
     init(_ paths: ResolverFiles.Paths) {
         self.paths = paths
         var ends: [Int32] = [-1, -1]
-        // If no descriptors are left, every question ends with a temporary failure.
+        // If the process has no file descriptors left, every question ends with a temporary failure.
         wake = pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 ? (ends[0], ends[1]) : nil
     }
 
@@ -41,7 +41,11 @@ final class NameServers: Sendable {
         close(wake.writing)
     }
 
-    /// Looks up a name. The thread calls `report` at most once with a partial answer, and once with the complete one.
+    /// Looks up a name. The thread calls `report` at most once with a partial answer, and then once with the complete
+    /// answer.
+    ///
+    /// If the name servers cannot be asked, or after ``shutdown()``, `report` is called before this returns, with a
+    /// temporary failure.
     func ask(_ name: String, _ files: ResolverFiles, report: @escaping Report) {
         let isAccepted = state.withLock { state in
             if state.isShutDown || wake == nil { return false }
@@ -57,7 +61,7 @@ final class NameServers: Sendable {
         wakeUp()
     }
 
-    /// Ends every lookup, and the thread.
+    /// Ends every lookup with a failure, and ends the thread.
     func shutdown() async {
         state.withLock { $0.isShutDown = true }
         wakeUp()
@@ -67,7 +71,7 @@ final class NameServers: Sendable {
 
     private func wakeUp() {
         guard let wake else { return }
-        // A full pipe wakes the thread as well.
+        // If the pipe is full, the thread will wake up anyway.
         _ = write(wake.writing, "x", 1)
     }
 
@@ -88,7 +92,7 @@ final class NameServers: Sendable {
                 for lookup in lookups { lookup.abandon() }
                 return
             }
-            // A lookup may have ended at once, before the thread waits.
+            // Some lookups end at once. They are removed here, so that the thread does not wait for them.
             lookups.removeAll { $0.proceed([], now: now) }
             var entries = [pollfd(fd: wake.reading, events: Int16(POLLIN), revents: 0)]
             var counts: [Int] = []

@@ -3,22 +3,24 @@ import Synchronization
 
 /// Looks up names without blocking, and caches the answers as long as their servers allow.
 ///
-/// 1. Callers that ask for the same name share one lookup. 2. At most ``maxLookups`` are in progress; further lookups
-///    wait in the order of the requests. 3. At most ``maxNames`` names are cached. 4. A change of the system's files
-///    clears the cache.
+/// 1. Callers that ask for the same name share one lookup.
+/// 2. At most ``maxLookups`` lookups are in progress; further lookups wait in the order of the requests.
+/// 3. At most ``maxNames`` names are cached.
+/// 4. A change of the system's files clears the cache.
 final class Resolver: Sendable {
     /// The addresses of a name.
     struct Found: Sendable {
         var addresses: [IPAddress]
-        /// Set when only one family's addresses have arrived in time. Waits for the other family's, and returns all
-        /// addresses.
+        /// Waits for the addresses of the other family, and returns all addresses. Set only if one family's addresses
+        /// did not arrive in time.
         var rest: (@Sendable () async -> [IPAddress])?
     }
 
     typealias Answer = Result<Found, LookupProblem>
     typealias LookUp = @Sendable (_ name: String) async -> Answer
 
-    /// More than a daemon's default number of slots, so that lookups at silent servers do not delay others.
+    /// This is more than a daemon's default number of slots, so that lookups at silent servers do not delay other
+    /// lookups.
     static let maxLookups = 512
     static let maxNames = 4096
     /// The longest time that an answer is cached, in seconds.
@@ -31,7 +33,7 @@ final class Resolver: Sendable {
     private struct Flight {
         var partial: Lookup.Progress?
         var waiting: [UInt64: Waiter] = [:]
-        /// Callers that have the partial answer and wait for the rest.
+        /// Callers that already have the partial answer and wait for the rest.
         var staying: [UInt64: Waiter] = [:]
     }
 
@@ -71,7 +73,10 @@ final class Resolver: Sendable {
 
     func shutdown() async { await servers.shutdown() }
 
-    /// - Returns: Every address of the name, IPv6 first, each once.
+    /// Looks up a name in the sources that the system's files configure.
+    ///
+    /// - Returns: The addresses of the name, IPv6 first, each once. The addresses of one family may still be missing;
+    ///   see ``Found/rest``.
     func find(_ name: String) async -> Answer {
         let files = currentFiles()
         if name == "localhost" || name.hasSuffix(".localhost") {
@@ -149,7 +154,7 @@ final class Resolver: Sendable {
             var names: [String] = []
             while state.underWay + names.count < maxLookups, !state.queue.isEmpty {
                 let name = state.queue.removeFirst()
-                // Every caller may have been cancelled before its turn.
+                // All callers may have been cancelled before the lookup's turn.
                 if state.flights[name]?.waiting.isEmpty == true, state.flights[name]?.staying.isEmpty == true {
                     state.flights[name] = nil
                 } else {

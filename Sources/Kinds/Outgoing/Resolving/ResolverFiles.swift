@@ -1,17 +1,17 @@
 import CCAres
 import Glibc
 
-/// The settings for name lookups in `/etc/hosts`, `/etc/resolv.conf` and `/etc/nsswitch.conf`.
+/// The settings for name lookups from `/etc/hosts`, `/etc/resolv.conf` and `/etc/nsswitch.conf`.
 ///
 /// Unknown words are ignored, as in the C library. In the `hosts:` line of `nsswitch.conf`, `files` and `dns` are
-/// supported, and `resolve` means `dns`: systemd-resolved is asked through the name server that it enters in
-/// `resolv.conf`. Other sources (`mdns4_minimal`, `myhostname`, `ldap`) and conditions in brackets are ignored.
+/// supported. `resolve` means the same as `dns`, since systemd-resolved enters its own name server in `resolv.conf`.
+/// Other sources (`mdns4_minimal`, `myhostname`, `ldap`) and conditions in brackets are ignored.
 struct ResolverFiles: Sendable {
     struct Paths: Sendable {
         var hosts = "/etc/hosts"
         var resolver = "/etc/resolv.conf"
         var sources = "/etc/nsswitch.conf"
-        /// The port of the name servers. Tests may not bind the usual one.
+        /// The port of the name servers. Tests use another port, since they may not bind port 53.
         var port: UInt16 = 53
     }
 
@@ -87,7 +87,7 @@ struct ResolverFiles: Sendable {
     private mutating func readResolver(_ text: String) {
         for line in Self.lines(text) {
             switch line.first {
-            // The last of these lines counts.
+            // If there are several of these lines, the last one counts.
             case "search", "domain":
                 search = line.dropFirst().prefix(line.first == "domain" ? 1 : Self.maxSearch).compactMap {
                     let name = $0.hasSuffix(".") ? String($0.dropLast()) : String($0)

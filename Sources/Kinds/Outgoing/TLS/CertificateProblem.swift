@@ -1,7 +1,7 @@
 import Jobs
 import NIOSSL
 
-/// The reason why the certificates that a server sent do not prove its identity.
+/// The reason why a server's certificates do not prove its identity.
 enum CertificateProblem: Equatable {
     case expired(name: String, at: Timestamp)
     case notYetValid(name: String, until: Timestamp)
@@ -9,14 +9,16 @@ enum CertificateProblem: Equatable {
     case unknownAuthority(String)
     case missingIntermediate(issuer: String)
 
+    /// Finds out why the certificates were refused.
+    ///
     /// - Parameters:
-    ///   - chain: The certificates in the order in which the server sent them, its own first.
-    ///   - roots: The names of the trusted authorities.
-    ///   - hasOwnAuthorities: Whether the administrator added authorities.
-    /// - Returns: Nil for any other reason.
+    ///   - chain: The certificates in the order in which the server sent them, the server's own first.
+    ///   - roots: The DER-encoded names of the trusted authorities.
+    ///   - hasOwnAuthorities: Whether the administrator has added authorities.
+    /// - Returns: Nil if the reason is not one of these cases.
     init?(of chain: [PeerCertificate], roots: Set<[UInt8]>, hasOwnAuthorities: Bool, now: Timestamp) {
         guard let own = chain.first else { return nil }
-        // The certificates that lead from the server's to an authority, as far as they were sent.
+        // The path from the server's certificate towards an authority, as far as the server sent it.
         var path = [own]
         while let last = path.last, !last.isSelfIssued, path.count <= chain.count,
             let issuer = chain.first(where: { $0.subject == last.issuer })
@@ -38,9 +40,9 @@ enum CertificateProblem: Equatable {
             return
         }
         guard let last = path.last, !roots.contains(last.issuer) else { return nil }
-        // A missing intermediate cannot be distinguished from an unknown authority with certainty. Certificates of
-        // public authorities say where their issuer's certificate is; and if the administrator added an authority, the
-        // certificate is probably meant to lead to it.
+        // A missing intermediate cannot be distinguished from an unknown authority with certainty, but there are two
+        // signs. A certificate from a public authority says where its issuer's certificate can be downloaded. And if
+        // the administrator has added an authority, the server's certificate probably leads to that authority.
         if path.count == 1, own.namesItsIssuersAddress || hasOwnAuthorities {
             self = .missingIntermediate(issuer: last.issuerName)
         } else {

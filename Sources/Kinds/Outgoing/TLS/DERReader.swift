@@ -1,4 +1,4 @@
-/// Reads DER elements from untrusted bytes. It never reads past the end, but returns nil instead.
+/// Reads DER elements from untrusted bytes. Returns nil instead of reading past the end.
 struct DERReader {
     struct Element {
         let tag: UInt8
@@ -32,7 +32,7 @@ struct DERReader {
         return Element(tag: tag, content: content, whole: rest[..<content.endIndex])
     }
 
-    /// A reader for the content of the next element, if it has this tag.
+    /// Returns a reader for the content of the next element, or nil if that element has another tag.
     mutating func enter(_ tag: UInt8 = sequence) -> DERReader? {
         guard let element = next(), element.tag == tag else { return nil }
         return DERReader(element.content)

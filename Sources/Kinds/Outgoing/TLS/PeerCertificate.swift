@@ -1,24 +1,26 @@
 import Jobs
 import NIOSSL
 
-/// The facts about a refused certificate that a failure's message needs.
+/// The facts about a refused certificate that an error message needs.
 ///
-/// The validity is parsed here from DER, since NIOSSL's accessors crash the process for invalid times.
+/// The validity is parsed from DER here, since NIOSSL's accessors crash the process when a time is invalid.
 struct PeerCertificate {
     let issuer: [UInt8]
     let subject: [UInt8]
     let validFrom: Timestamp
     let validUntil: Timestamp
-    /// Whether the certificate says where its issuer's can be fetched, as those of public authorities do.
+    /// Whether the certificate says where its issuer's certificate can be downloaded. Certificates from public
+    /// authorities do.
     let namesItsIssuersAddress: Bool
-    /// The common names, which are untrusted text.
+    /// The issuer's common name. This text is untrusted.
     let issuerName: String
+    /// The subject's common name. This text is untrusted.
     let subjectName: String
 
     var isSelfIssued: Bool { issuer == subject }
 
     init?(_ certificate: NIOSSLCertificate) {
-        // A certificate that cannot be encoded cannot be described.
+        // The error does not matter: without its DER encoding, a certificate cannot be described.
         guard let bytes = try? certificate.toDERBytes() else { return nil }
         var whole = DERReader(bytes[...])
         guard var outer = whole.enter(), var fields = outer.enter(), var field = fields.next() else { return nil }
@@ -40,7 +42,7 @@ struct PeerCertificate {
         subjectName = Self.commonName(certificate.subjectName)
     }
 
-    /// The identifier id-ad-caIssuers (RFC 5280, 4.2.2.1), encoded.
+    /// The DER encoding of the object identifier id-ad-caIssuers (RFC 5280, 4.2.2.1).
     private static let issuersAddress: [UInt8] = [0x06, 0x08, 0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x02]
 
     private static func commonName(_ names: [SSLCertificateName]) -> String {

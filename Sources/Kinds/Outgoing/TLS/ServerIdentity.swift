@@ -4,7 +4,7 @@ import NIOSSL
 /// name or IP address.
 ///
 /// NIOSSL's own check is switched off, because it also accepts a certificate for the peer's IP address. A proxy, or a
-/// server that a forged DNS answer leads to, could impersonate every host with a certificate for its own address.
+/// server that a forged DNS answer leads to, could then impersonate any host with a certificate for its own address.
 enum ServerIdentity {
     static func certificate(_ certificate: NIOSSLCertificate, names host: String) -> Bool {
         let names = certificate._subjectAlternativeNames()
@@ -14,9 +14,11 @@ enum ServerIdentity {
         return names.contains { $0.nameType == .dnsName && matches(Array($0.contents), host) }
     }
 
+    /// Whether a name in a certificate matches the requested host.
+    ///
     /// - Parameters:
-    ///   - pattern: The certificate's name. A star as the first label matches any one label; elsewhere it is an
-    ///     ordinary character.
+    ///   - pattern: The name in the certificate. If its first label is `*`, that label matches any single label;
+    ///     elsewhere `*` is an ordinary character.
     ///   - host: The requested host in lower case, without a trailing dot.
     static func matches(_ pattern: [UInt8], _ host: String) -> Bool {
         var wanted = labels(Array(host.utf8))[...]

@@ -1,17 +1,17 @@
 import NIOSSL
 
-/// The reason why there was no secure connection, as far as the client's error shows it.
+/// The reason why no secure connection was set up, as far as the TLS library's error shows it.
 enum TLSProblem: Error, Equatable {
     /// The certificates do not lead to a trusted authority; ``CertificateProblem`` gives the details.
     case untrusted
     case wrongHost
-    /// Both sides have no version, cipher or application protocol in common.
+    /// The client and the server have no TLS version, cipher or application protocol in common.
     case nothingInCommon
     /// The server does not speak TLS.
     case notTLS
     /// The connection ended during the handshake.
     case cutOff
-    /// The connection was closed without a TLS close_notify, perhaps by an attacker.
+    /// The connection ended without a TLS close_notify; an attacker may have cut it off.
     case truncated
     case other
 
@@ -31,7 +31,7 @@ enum TLSProblem: Error, Equatable {
             self = .cutOff
             return
         }
-        // Only the text distinguishes these errors.
+        // These errors differ only in their text.
         let text = stack.map(\.description).joined(separator: "\n")
         func mentions(_ reasons: String...) -> Bool { reasons.contains { text.contains($0) } }
         if mentions("CERTIFICATE_VERIFY_FAILED") {

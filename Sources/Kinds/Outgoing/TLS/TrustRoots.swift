@@ -2,8 +2,8 @@ import Glibc
 import NIOSSL
 import Synchronization
 
-/// The certificates that a server's certificate must lead to, read once and shared by all clients: reading them costs more
-/// than a connection.
+/// The trusted authorities, to which a server's certificate must lead. Each client loads them once, since loading them
+/// costs more than opening a connection.
 final class TrustRoots: Sendable {
     private let extraFile: String?
     private let loaded = Mutex<Result<Loaded, KindFailure>?>(nil)
@@ -15,10 +15,12 @@ final class TrustRoots: Sendable {
 
     init(extraFile: String?) { self.extraFile = extraFile }
 
-    /// The TLS settings: TLS 1.2 or newer, and a certificate that leads to a trusted authority. ``ServerIdentity``
-    /// checks its names.
+    /// Returns the TLS settings: TLS 1.2 or newer, and a certificate that leads to a trusted authority.
+    /// ``ServerIdentity`` checks the names in the certificate.
     ///
-    /// Blocks the first time, for some milliseconds.
+    /// The first call reads the certificate files and blocks for some milliseconds.
+    ///
+    /// - Throws: `tls_failed` if the certificates cannot be loaded. The next call tries again.
     func context() throws(KindFailure) -> NIOSSLContext { try get().context }
 
     private func get() throws(KindFailure) -> Loaded {
@@ -31,7 +33,7 @@ final class TrustRoots: Sendable {
         return try result.get()
     }
 
-    /// The encoded names of the trusted authorities, and whether the administrator added some.
+    /// Returns the DER-encoded names of the trusted authorities, and whether the administrator has added any.
     func authorities() throws(KindFailure) -> (names: Set<[UInt8]>, hasOwn: Bool) {
         let configuration = try get().configuration
         var certificates: [NIOSSLCertificate] = []
@@ -74,8 +76,9 @@ final class TrustRoots: Sendable {
     private static let systemFiles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
 }
 
-/// Whether ``OutgoingConfiguration/certificateFile`` can be this file: it is there and holds nothing but certificates. Blocks.
+/// Whether the file can be used as ``OutgoingConfiguration/certificateFile``: it exists and contains PEM certificates.
+/// The call blocks while it reads the file.
 public func areCertificates(inFile path: String) -> Bool {
-    // Why not is for whoever asks to say.
+    // The caller reports the problem, and does not need the cause.
     (try? TrustRoots.certificates(in: path)) != nil
 }

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// The status line and the fields of an answer.
+/// The status line and the header fields of a response.
 struct AnswerHead {
     /// How the body ends.
     enum Framing: Equatable {
@@ -20,7 +20,9 @@ struct AnswerHead {
             headers: headers)
     }
 
-    /// - Parameter bytes: The bytes up to the empty line.
+    /// Parses a head.
+    ///
+    /// - Parameter bytes: The head's bytes up to its empty line.
     init(_ bytes: [UInt8]) throws(WireProblem) {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)[...]
         (minorVersion, status) = try Self.statusLine(lines.popFirst() ?? [])
@@ -43,15 +45,15 @@ struct AnswerHead {
             })
     }
 
-    /// Decides how the body ends (RFC 9112, 6.3), and makes the fields agree with that.
+    /// Decides how the body ends (RFC 9112, 6.3), and adjusts the header fields to agree with that.
     mutating func takeFraming(answering method: HTTPMethod) throws(WireProblem) -> Framing {
         if method == .HEAD || status == 204 || status == 304 { return .none }
         let codings = headers[canonicalForm: "transfer-encoding"]
             .filter { !$0.isEmpty && $0.lowercased() != "identity" }
         if !codings.isEmpty {
             guard codings.count == 1, codings[0].lowercased() == "chunked" else { throw .transferCoding }
-            // Chunks take precedence over a length. But a server that sends both, or chunks in HTTP/1.0, may frame the
-            // next answer differently, so the connection is closed.
+            // Chunks take precedence over a length. But a server that sends both, or that sends chunks in HTTP/1.0, may
+            // frame the next response differently, so the connection is closed.
             if headers.contains(name: "content-length") || minorVersion == 0 {
                 headers.remove(name: "content-length")
                 headers.replaceOrAdd(name: "connection", value: "close")
@@ -102,8 +104,9 @@ struct AnswerHead {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// A value as text: UTF-8 if it is valid, otherwise Latin-1. In an address, bytes that are not UTF-8 are
-    /// percent-encoded, as in curl and browsers, since the server means these bytes. Control characters become spaces.
+    /// Decodes a field's value: as UTF-8 if it is valid, otherwise as Latin-1. In a field that contains an address,
+    /// bytes that are not UTF-8 are percent-encoded, as in curl and browsers, since the server means exactly these
+    /// bytes. Control characters become spaces.
     private static func text(_ value: ArraySlice<UInt8>, of name: String) -> String {
         var value = value
         if value.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

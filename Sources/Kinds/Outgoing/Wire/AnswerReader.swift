@@ -1,37 +1,38 @@
 import NIOCore
 import NIOHTTP1
 
-/// Parses the answers of one HTTP/1 connection according to RFC 9112, and as leniently as curl and browsers where
+/// Parses the responses on one HTTP/1 connection according to RFC 9112, and as leniently as curl and browsers where
 /// servers deviate from it.
 ///
-/// NIO's own decoder refuses answers that browsers accept. And a server must not be able to produce parts in an order
-/// that ``ExchangeHandler`` does not expect:
+/// NIO's own decoder refuses responses that browsers accept. Also, a server must not be able to produce parts in an
+/// order that ``ExchangeHandler`` does not expect:
 ///
-/// - I1: A part appears only while a request is waiting for it.
-/// - I2: An answer is any number of heads from 100 to 199, then one head from 200 to 999, then body parts, then one end.
-/// - I3: 101 never appears: Halyard asks for no other protocol.
-/// - I4: After a problem no further part of this connection appears.
-/// - I5: Memory and work are bounded: a head, the heads from 100 to 199 together, and the trailers have a limit, and body
-///   bytes are passed on as they arrive.
+/// - I1: A part is returned only while a request is waiting for it.
+/// - I2: A response consists of any number of heads with status 100 to 199, then one head with status 200 to 999, then
+///   body parts, then one end.
+/// - I3: Status 101 is never returned, since Halyard asks for no other protocol.
+/// - I4: After a problem, this connection returns no further part.
+/// - I5: Memory and work are bounded: there are limits for a head, for all heads with status 100 to 199 together, and
+///   for the trailers. Body bytes are passed on as they arrive.
 struct AnswerReader {
-    /// The limit for heads from 100 to 199 before an answer, with which a server may report progress.
+    /// The most interim responses (1xx) before a response. A server may use them to report its progress.
     static let mostInterimHeads = 1000
-    /// The limit for the line with a chunk's size and its extensions.
+    /// The longest accepted line with a chunk's size and its extensions, in bytes.
     static let maxChunkLine = 4096
 
     private enum State {
         case idle
-        /// A request was sent. The numbers count the heads from 100 to 199, and their bytes.
+        /// A request was sent. `interim` counts the interim heads (1xx) so far, and `bytes` their size.
         case head(interim: Int, bytes: Int)
         case body(left: Int64)
         case bodyUntilClose
         case chunkSize
         case chunk(left: Int64)
         case chunkEnd
-        /// The number counts the bytes of trailers.
+        /// `bytes` counts the bytes of the trailers so far.
         case trailers(bytes: Int)
         case end
-        /// The server sent more than one answer to a request.
+        /// More bytes followed the end of the response.
         case surplus
         case refused
     }
@@ -46,7 +47,7 @@ struct AnswerReader {
     init(maxHeadBytes: Int) { self.maxHeadBytes = maxHeadBytes }
 
     mutating func requestSent(_ method: HTTPMethod) {
-        // I4. Bytes that arrived before the request must not be mistaken for its answer, either.
+        // I4. Bytes that arrived before the request must not be mistaken for its response either.
         guard case .idle = state else { return }
         state = .head(interim: 0, bytes: 0)
         self.method = method
@@ -55,7 +56,7 @@ struct AnswerReader {
     /// Whether only the end of the connection ends the body that is being received.
     var endsWithConnection: Bool { if case .bodyUntilClose = state { true } else { false } }
 
-    /// Memory that received bytes take, those that were read included.
+    /// How much memory the received bytes occupy, including bytes that have already been parsed.
     var capacityInUse: Int { buffer.storageCapacity }
 
     mutating func receive(_ bytes: ByteBuffer) {
@@ -63,15 +64,16 @@ struct AnswerReader {
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
-            // I5: bytes that were read already would stay, for as long as each buffer ends within a line.
+            // I5. Otherwise bytes that were already parsed would stay in memory as long as every buffer ends within a
+            // line.
             buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }
 
-    /// The next part of the received bytes; nil until more bytes are received.
+    /// Returns the next part of the received bytes, or nil if more bytes are needed.
     ///
-    /// - Throws: Once; after that the connection must not be used.
+    /// - Throws: The problem, once. After that the connection must not be used.
     mutating func next() throws(WireProblem) -> HTTPClientResponsePart? {
         do throws(WireProblem) {
             return try read()
@@ -82,9 +84,9 @@ struct AnswerReader {
         }
     }
 
-    /// Notes that the connection was closed. Call it after ``next()`` has returned nil.
+    /// Handles the end of the connection. Call this after ``next()`` has returned nil.
     ///
-    /// - Returns: The end of the answer, if the close completes one.
+    /// - Returns: The end of the response, if closing the connection completes it.
     mutating func close() -> HTTPClientResponsePart? {
         defer { state = .refused }
         if case .bodyUntilClose = state { return .end(nil) }
@@ -134,7 +136,9 @@ struct AnswerReader {
         }
     }
 
-    /// - Parameter bytes: The bytes of this head and of the heads before it.
+    /// - Parameters:
+    ///   - interim: The number of interim heads before this head.
+    ///   - bytes: The size of this head and of the interim heads before it.
     private mutating func read(
         _ head: AnswerHead, after interim: Int, ending bytes: Int
     ) throws(WireProblem) -> HTTPResponseHead {
@@ -164,7 +168,7 @@ struct AnswerReader {
     private mutating func takeHead() throws(WireProblem) -> [UInt8]? {
         if scanned == 0 { skipLineEnds() }
         let view = buffer.readableBytesView
-        // Do not wait for more of an answer that is not HTTP.
+        // A response that is not HTTP is refused at once, without waiting for an empty line.
         if !view.prefix(5).elementsEqual("HTTP/".utf8.prefix(view.count)) { throw .notHTTP }
         guard let length = Self.headLength(in: view, from: &scanned) else {
             if view.count > maxHeadBytes { throw .headTooLarge }
@@ -175,7 +179,7 @@ struct AnswerReader {
         return buffer.readBytes(length: length)
     }
 
-    /// - Parameter offset: Where the search begins; moved past bytes that need not be searched again.
+    /// - Parameter offset: Where the search begins. It moves past the bytes that need not be searched again.
     private static func headLength(in view: ByteBufferView, from offset: inout Int) -> Int? {
         while let feed = view[(view.startIndex + offset)...].firstIndex(of: UInt8(ascii: "\n")) {
             offset = feed - view.startIndex
@@ -189,7 +193,7 @@ struct AnswerReader {
         return nil
     }
 
-    /// - Parameter limit: The most bytes of the line without its end.
+    /// - Parameter limit: The longest accepted line in bytes, not counting its line end.
     private mutating func takeLine(
         atMost limit: Int, or problem: WireProblem
     ) throws(WireProblem) -> [UInt8]? {

@@ -15,13 +15,13 @@ struct TraceStart: Sendable {
         log = ConnectionLog.current
         startedAt = log?.now()
         method = request.method.rawValue
-        // Skips composing text when there is no record.
+        // Avoids composing text if there is no record.
         origin = log == nil ? "" : request.url.origin
         port = request.url.port
         self.proxy = log == nil ? nil : proxy?.description
     }
 
-    /// The entry for one address, with the start time of the request. Nil when no record is kept.
+    /// Begins the entry for one address. Its start time is that of the request. Returns nil if no record is kept.
     func at(_ address: IPAddress) -> ConnectionTrace? {
         guard let log, let startedAt else { return nil }
         var place = if case .v6 = address { "[\(address)]" } else { address.description }
@@ -32,7 +32,7 @@ struct TraceStart: Sendable {
     }
 }
 
-/// Records in the attempt's record how one request at one address proceeds.
+/// Adds the progress of one request at one address to the attempt's record.
 struct ConnectionTrace: Sendable {
     fileprivate let entry: ConnectionLog.Entry
     fileprivate let start: ContinuousClock.Instant

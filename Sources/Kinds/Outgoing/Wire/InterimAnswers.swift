@@ -1,10 +1,11 @@
 import NIOHTTP1
 import Synchronization
 
-/// What a server says about one request before its answer: that it wants the body (100), where an upload will be (104).
+/// The interim responses (1xx) to one request: 100 means that the server wants the body, and 104 says where to resume
+/// an upload.
 final class InterimAnswers: Sendable {
     private struct State {
-        /// The body is wanted, or the answer is there already.
+        /// Whether the server wants the body, or has already sent its final response.
         var isDecided = false
         var waiting: CheckedContinuation<Void, Never>?
         var upload: HTTPHeaders?
@@ -12,11 +13,11 @@ final class InterimAnswers: Sendable {
 
     private let state = Mutex(State())
 
-    /// What the last 104 (Upload Resumption Supported) with a place said of the upload. One is kept, and of it what is used:
-    /// a server may send any number of them.
+    /// The headers of the last 104 response (Upload Resumption Supported) that had a `Location`. Only the last one is
+    /// kept, and only the headers that are needed, since a server may send any number of such responses.
     var upload: HTTPHeaders? { state.withLock(\.upload) }
 
-    /// Takes any head that arrives, the final one included.
+    /// Must be called with every head that arrives, including the final one.
     func hear(_ head: HTTPResponseHead) {
         switch head.status.code {
         case 100, 200...: decide()
@@ -25,9 +26,10 @@ final class InterimAnswers: Sendable {
         }
     }
 
-    /// Waits until the server wants the body, for at most `limit`: many servers never say so.
+    /// Waits until the server wants the body or sends its final response, but at most for `limit`, since many servers
+    /// never ask for the body.
     ///
-    /// - Returns: Whether it said anything.
+    /// - Returns: False if the server sent neither within the limit.
     func waitUntilWanted(atMost limit: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -39,7 +41,7 @@ final class InterimAnswers: Sendable {
                 return true
             }
             group.addTask {
-                // Cancelled once the server has spoken; then nobody asks for this answer.
+                // Cancelled when the server has responded. The result is not used then.
                 try? await Task.sleep(for: limit)
                 return false
             }

@@ -1,20 +1,20 @@
-/// The reason why an answer is refused.
+/// The reason why a response is refused.
 enum WireProblem: Error, Equatable {
-    /// The bytes are not an HTTP/1 answer.
+    /// The bytes are not an HTTP/1 response.
     case notHTTP
     /// The status is below 100, or 101.
     case status(Int)
     case tooManyInterimHeads
     case headTooLarge
-    /// A `Content-Length` that is not a number, or several different values.
+    /// `Content-Length` is not a number, or has several different values.
     case contentLength
-    /// A transfer coding other than chunked.
+    /// The transfer coding is not chunked.
     case transferCoding
-    /// The body is not in chunks, though the head says so.
+    /// The head announces chunks, but the body does not consist of valid chunks.
     case chunk
     /// Bytes arrived while no request was in progress.
     case unexpectedData
-    /// Bytes arrived directly after an answer, when the next request may already have been sent.
+    /// Bytes arrived directly after a response, when the next request may already have been sent.
     case surplus
 }
 
