@@ -1,8 +1,8 @@
 import Jobs
 import SQLite
 
-/// Requests that may touch very many rows. A large one is carried out in several transactions, so that no other write
-/// waits for all of it.
+/// Requests that may touch very many rows. A large request is carried out in several transactions, so that no other
+/// write waits for all of it.
 extension SQLiteJobStore {
     // MARK: Enqueueing
 
@@ -46,7 +46,7 @@ extension SQLiteJobStore {
             throw error
         }
         guard case .enqueued(var receipt) = accepted.value else { return accepted.value }
-        // A graph whose jobs cannot be written now is accepted all the same.
+        // The graph is accepted even if its jobs cannot be written now, so this error is not reported.
         receipt.skipped = ((try? accepted.report?.get())?.skipped ?? []).sorted()
         return .enqueued(receipt)
     }
@@ -59,7 +59,7 @@ extension SQLiteJobStore {
                 try writer.cancel(jobs, now: now)
             }
         }
-        // Dependents usually have the higher numbers, so they are cancelled before what they depend on.
+        // Dependents usually have the higher numbers, so they are cancelled before their dependencies.
         var rest = Array(Set(jobs)).sorted(by: >)[...]
         var results: [JobID: CancelResult] = [:]
         let request = JointCancellation.Request()

@@ -5,7 +5,7 @@ import SQLite
 extension SQLiteJobStore {
     enum StagingAnswer {
         case answered(EnqueueOutcome)
-        /// The caller accepts or discards this graph.
+        /// The caller must accept or discard this graph.
         case begun(StagedGraph)
     }
 
@@ -27,7 +27,7 @@ extension SQLiteJobStore {
         }
     }
 
-    /// Stores the parts of very many small graphs and jobs, which are accepted together.
+    /// Stores the parts of very many small graphs and jobs, which are all accepted together.
     private func stage(together graphs: [NewGraph], makesQueues: Bool) async throws(StoreError) -> StagingAnswer {
         var orders: [[Int]] = []
         for graph in graphs {
@@ -48,7 +48,7 @@ extension SQLiteJobStore {
         do {
             return .success(try GraphPlan.order(of: graph.jobs))
         } catch {
-            // Ordering checks no existing jobs, so the refusal is a cycle.
+            // Ordering checks no existing jobs, so the only possible refusal is a cycle.
             if case .refused(let refusal) = error { return .failure(Refused(refusal: refusal)) }
             preconditionFailure("ordering reads nothing")
         }
@@ -105,7 +105,7 @@ extension SQLiteJobStore {
         }
     }
 
-    /// Gives up graphs that were not accepted.
+    /// Discards staged graphs that were not accepted.
     func discard(_ staged: [StagedGraph]) async {
         // Losing this error is harmless: the next start discards the parts.
         try? await write { (writer) throws(SQLiteError) in
@@ -156,7 +156,8 @@ extension SQLiteJobStore {
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
     ) async throws(StoreError) -> Exchange {
         var prepared: [Lease: StagedChildren] = [:]
-        // Only children that this call stored. Prepared children belong to the caller until an exchange has recorded their attempt.
+        // Contains only children that this call stored. Prepared children belong to the caller until an exchange has
+        // recorded the end of their attempt.
         var staged: [StagedChildren] = []
         var weight = claim?.slots ?? 0
         do {
@@ -202,7 +203,7 @@ extension SQLiteJobStore {
             }
         case .begun(let staged):
             do {
-                // Other schedules do not wait until the jobs are written.
+                // Returns before the jobs are written, so that other schedules do not wait for them.
                 return try await write { (writer) throws(SQLiteError) in
                     defer { writer.discardUnlessAccepted(staged) }
                     return try writer.fire(firing, now: now) { (_) throws(SQLiteError) in
@@ -246,7 +247,7 @@ extension SQLiteJobStore {
                 throw error
             }
             guard case .enqueued(var receipt)? = answer.value else { return answer.value }
-            // A graph whose jobs cannot be written now is accepted all the same.
+            // The graph is accepted even if its jobs cannot be written now, so this error is not reported.
             receipt.skipped = ((try? answer.report?.get())?.skipped ?? []).sorted()
             return .enqueued(receipt)
         }
@@ -262,11 +263,12 @@ struct StagedGraph: Sendable {
     var work: LongWork { .writing(staging.graph) }
 }
 
-/// The children of one attempt, very many in all.
+/// The children of one attempt that has very many.
 struct StagedChildren: Sendable {
-    /// Written with the end of the attempt.
+    /// Children that are written in the transaction that ends the attempt.
     var small: [NewGraph] = []
+    /// Children whose parts are already stored. The transaction that ends the attempt accepts them.
     var large: [StagedGraph] = []
-    /// Found before the end of the attempt.
+    /// The first refusal that was found while the parts were stored.
     var refusal: EnqueueRefusal?
 }

@@ -26,10 +26,12 @@ public final class SQLiteJobStore: JobStore {
 
     // MARK: Opening and closing
 
-    /// Opens the database whose lock is held; creates it when there is no file, and never replaces one (P11).
+    /// Opens the database that `lock` protects. Creates the database if there is no file; never replaces a file (P11).
     ///
-    /// An older schema is brought up to date. The store keeps the lock until it is closed; when opening fails, the lock
-    /// stays with the caller.
+    /// Migrates an older schema. The store keeps the lock until it is closed. If opening fails, the lock stays with the
+    /// caller.
+    ///
+    /// - Throws: ``StoreOpenError``. Trying again later is safe.
     public static func open(
         _ lock: DatabaseLock, options: StoreOptions = StoreOptions(), clock: any StoreClock = SystemStoreClock()
     ) throws(StoreOpenError) -> SQLiteJobStore {
@@ -47,7 +49,7 @@ public final class SQLiteJobStore: JobStore {
         let suspect: @Sendable () -> Void = { lock.note { $0.suspectsDamage = true } }
         let reading = try lane(named: "halyard-reader", opened.reader, path, onDamage: suspect)
         let listing = try lane(named: "halyard-lists", opened.lister, path, onDamage: suspect)
-        // Last, since from here on the lock is the store's.
+        // This is the last step, because from here on the store owns the lock.
         let writing = try GroupCommit(Handover(opened.writer), files: opened.files, lock: lock, options: options)
         return SQLiteJobStore(path: path, writing: writing, reading: reading, listing: listing)
     }
@@ -59,8 +61,11 @@ public final class SQLiteJobStore: JobStore {
         let files: StoreFiles
     }
 
-    /// Opens an existing database to read it, also while a daemon works with it. Every write fails with
+    /// Opens an existing database for reading, even while a daemon uses it. Every write to this store fails with
     /// `StoreError.readOnly`.
+    ///
+    /// - Throws: ``StoreOpenError``, such as `missingFile`, or `schemaTooOld` if no daemon of this release has opened
+    ///   the database yet.
     public static func openReadOnly(
         at path: String, options: StoreOptions = StoreOptions(), clock: any StoreClock = SystemStoreClock()
     ) throws(StoreOpenError) -> SQLiteJobStore {
@@ -102,26 +107,24 @@ public final class SQLiteJobStore: JobStore {
         await writing?.close()
     }
 
-    /// The used size of the write-ahead log after the last commit. It stays near ``StoreOptions/checkpointPages``. If
-    /// it grows far beyond that, another program holds a read transaction open (an `sqlite3` shell?), and the file
-    /// grows until that transaction ends.
+    /// The used size of the write-ahead log after the last commit, in bytes. It stays near
+    /// ``StoreOptions/checkpointPages`` (pages of 4096 bytes). If it grows far beyond that, another program holds a
+    /// read transaction open (an `sqlite3` shell?), and the file grows until that transaction ends.
     public var logBytes: Int { (writing?.logPages.count.load(ordering: .relaxed) ?? 0) * 4096 }
 
-    /// Whether the store notices at once when one of its files is removed or replaced, also while it writes nothing,
-    /// and then reports that it has stopped. False when the kernel's limit on watches is reached
+    /// Whether the store notices at once when one of its files is removed or replaced, even while it writes nothing,
+    /// and then reports that it has stopped. False if the kernel's limit on watches is reached
     /// (`fs.inotify.max_user_instances`).
     public var isWatchingFiles: Bool { writing?.isWatching ?? false }
 
-    /// Frees the pages of the database that are kept in memory only to be fast; later reads bring them back.
-    ///
-    /// - Returns: How many bytes were freed.
+    /// Frees the database pages that are cached in memory. Later reads load them again.
     public func releaseMemory() async -> Int {
         var bytes = 0
         for lane in [reading, listing] {
-            // A store that was closed keeps none.
+            // Losing this error is harmless: a closed store has no cached pages.
             bytes += (try? await lane.perform { (reader) throws(SQLiteError) in reader.releaseMemory() }) ?? 0
         }
-        // Nor does one that is closed to writers.
+        // The same holds for the writer of a closed store. A read-only store has no writer.
         bytes += (try? await write { (writer) throws(SQLiteError) in writer.connection.releaseMemory() }) ?? 0
         return bytes
     }
@@ -133,7 +136,7 @@ public final class SQLiteJobStore: JobStore {
         return try await writing.perform(weight: weight, body)
     }
 
-    /// Reads of very many rows get their own lane, so that running jobs do not wait for them.
+    /// Reads of more than 1,000 rows use the lane for listings, so that running jobs do not wait for them.
     private func lane(forRows limit: Int) -> Lane<Reader> { limit > 1000 ? listing : reading }
 
     // MARK: Jobs
@@ -144,7 +147,7 @@ public final class SQLiteJobStore: JobStore {
         let (report, lock) = try await write { (writer) throws(SQLiteError) in
             (try writer.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: now), writer.lock)
         }
-        // Read again by a start whose process dies before this; it finds no orphans to blame.
+        // If the process dies before this, the next start reads the marks again, but finds no orphans to blame.
         lock.note { marks in
             marks.lastEnd = nil
             marks.abandoned = 0

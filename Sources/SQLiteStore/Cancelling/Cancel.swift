@@ -2,8 +2,10 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// First every job by itself, then what depends on them: of jobs cancelled together none is skipped, or started,
-    /// because of another.
+    /// Cancels all the jobs before it settles their dependents. Otherwise one job of the request could be skipped, or
+    /// started, because of another job of the same request.
+    ///
+    /// - Returns: One result for each job, in order.
     func cancel(_ jobs: [JobID], now: Timestamp) throws(SQLiteError) -> [CancelResult] {
         var results: [CancelResult] = []
         results.reserveCapacity(jobs.count)
@@ -11,6 +13,7 @@ extension Writer {
         return results
     }
 
+    /// Cancels jobs as ``cancel(_:now:)`` does, and passes each result to `body`.
     func cancelAndSettle(
         _ jobs: [JobID], now: Timestamp, _ body: (JobID, CancelResult) -> Void
     ) throws(SQLiteError) {
@@ -23,8 +26,10 @@ extension Writer {
         for job in cancelled { try settleDependents(of: job, .cancelled, now: now) }
     }
 
-    /// - Returns: The results for the open jobs or, when there are very many, the work that carries out the request.
-    ///   Nil when there is no such graph.
+    /// Cancels the open jobs of a graph.
+    ///
+    /// - Returns: The result of each open job. If there are very many, the results are empty, and `work` is the long
+    ///   work that carries out the request. Nil if the graph does not exist.
     func cancel(graph: GraphID, now: Timestamp) throws(SQLiteError) -> (
         results: [JobID: CancelResult], work: LongWork?
     )? {
@@ -43,6 +48,7 @@ extension Writer {
         return (Dictionary(uniqueKeysWithValues: zip(jobs, results)), nil)
     }
 
+    /// Cancels one job, or requests its cancellation if it is running. Leaves its dependents to the caller.
     func cancelAlone(_ job: JobID, now: Timestamp) throws(SQLiteError) -> CancelResult {
         cancelling.job.bind(1, job.rawValue)
         guard try cancelling.job.step() else { return .unknown }

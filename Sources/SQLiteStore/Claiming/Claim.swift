@@ -2,7 +2,8 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Selects, then updates; all in the caller's transaction.
+    /// Claims up to `request.slots` jobs: selects ready jobs, then marks each as running. Everything happens in the
+    /// caller's transaction.
     func claim(_ request: ClaimRequest, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         if !trials.isEmpty {
             let tried = try startTrials(request.slots, now: now)
@@ -28,7 +29,7 @@ extension Writer {
         return claimed
     }
 
-    /// Starts the jobs that are due for their trial, and no others.
+    /// Starts the next jobs that are on trial (``CrashTrials``), and no others.
     private func startTrials(_ slots: Int, now: Timestamp) throws(SQLiteError) -> [ClaimedJob] {
         var claimed: [ClaimedJob] = []
         while claimed.count < slots, let next = trials.next(now: steady.moment) {
@@ -37,7 +38,7 @@ extension Writer {
             let queueID = claiming.readyJob.integer(7)
             claiming.readyJob.reset()
             let queue = try found == nil ? 0 : memory.queueIndex(id: queueID)
-            // The job was cancelled meanwhile, or its queue is paused or full. Other jobs must not wait for it.
+            // The job is no longer ready, or its queue is paused or full. Other jobs must not wait for it.
             guard let found, memory.queues[queue].claimable > 0 else {
                 trials.skip()
                 continue
@@ -48,9 +49,9 @@ extension Writer {
         return claimed
     }
 
-    /// The best jobs of one queue. Reads the heads of the five priorities and one row for each job taken, however many
-    /// others there are (P9). The time that a job has been ready is measured on the steady scale, so that jobs also age
-    /// when the wall clock is set back.
+    /// Selects the jobs of one queue that start next. Reads the first row of each of the five priorities and one more
+    /// row for each selected job, however many jobs are waiting (P9). The time that a job has been ready is measured on
+    /// the steady scale, so that jobs also age when the wall clock is set back.
     private func select(
         _ slots: Int, from queue: Int, ageing: Duration
     ) throws(SQLiteError) -> [ReadyJob] {
@@ -95,7 +96,7 @@ extension Writer {
         }
         claiming.start.bind(1, job.id)
         claiming.start.bind(2, now.milliseconds)
-        // Zero rows: somebody else wrote to the file. Leave the job alone.
+        // No row changed, so another program wrote to the database. Leave the job alone.
         guard try claiming.start.runCountingChanges() == 1 else { return }
         claiming.input.bind(1, job.id)
         let input = try claiming.input.step() ? claiming.input.json(0) : nil
@@ -113,7 +114,7 @@ extension Writer {
     }
 }
 
-/// A row of the ready index, as far as a claim needs it.
+/// The columns of a ready job that a claim needs.
 struct ReadyJob {
     let id: Int64
     /// The time since which the job has been ready, on the steady scale.
@@ -125,7 +126,7 @@ struct ReadyJob {
     let hasDependencies: Bool
 }
 
-/// Walks the ready jobs of one queue and one priority, the one that is ready for longest first.
+/// Iterates over the ready jobs of one queue and one priority, longest ready first.
 final class ReadyCursor {
     let priority: Priority
     private let statement: Statement

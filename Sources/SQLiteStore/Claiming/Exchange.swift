@@ -2,7 +2,9 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// - Parameter children: Of attempts with very many of them.
+    /// Records the ends of attempts, makes due jobs ready, and claims jobs, in the caller's transaction.
+    ///
+    /// - Parameter children: The children whose parts are already stored, for attempts with very many children.
     func exchange(
         _ ends: [AttemptEnd], children: [Lease: StagedChildren] = [:], claim: ClaimRequest?, now: Timestamp
     ) throws(SQLiteError) -> Exchange {
@@ -19,7 +21,8 @@ extension Writer {
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
         // The jobs that a trial holds back may start at its end, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
-        // The slots that cancelled jobs left free: no later change reports the jobs that are ready behind these.
+        // Cancelled jobs left slots free, and no later change reports the ready jobs behind them. So the caller claims
+        // again at once.
         if claimsAgain { nextDueAt = now }
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
@@ -33,7 +36,8 @@ extension Writer {
         return dueAt.map { min($0, waitEndsAt) } ?? waitEndsAt
     }
 
-    /// Makes jobs ready whose time has come, a bounded number; the rest still counts as next due.
+    /// Makes due jobs ready: at most 1,000 with a calendar time and 1,000 whose wait has ended. The next call finds the
+    /// rest.
     private func promoteDue(now: Timestamp) throws(SQLiteError) {
         struct Due {
             let job: Int64
@@ -98,7 +102,7 @@ struct ClaimStatements: ~Copyable {
         ORDER BY steady_ms
         LIMIT    1000
         """
-    /// A job with a calendar time has been ready since that time, even if the daemon noticed later.
+    /// A job with a calendar time counts as ready since that time, even if the daemon noticed later.
     static let promoteSQL: StaticString = """
         UPDATE job
         SET    state = 2, steady_ms = coalesce(steady_ms, ?2 - max(0, ?3 - due_ms))
@@ -132,7 +136,7 @@ struct ClaimStatements: ~Copyable {
     let due: Statement
     let waited: Statement
     let promote: Statement
-    /// One for each priority, the highest first.
+    /// One cursor for each priority, highest first.
     let ready: [ReadyCursor]
     let readyJob: Statement
     let start: Statement

@@ -3,8 +3,8 @@ import SQLite
 
 /// The time scale for waits: milliseconds of real time, unaffected when the wall clock is set.
 ///
-/// - C1: It never goes backwards, neither within a process nor across restarts: a start begins at the latest time that
-///   the database has recorded, or later. So a wait is never longer than requested, except by the time between the
+/// - C1: It never goes backwards, neither within a process nor across restarts: a new process starts at the latest time
+///   that the database has recorded, or later. So a wait is never longer than requested, except by the time between the
 ///   database's last write and the moment the machine was switched off.
 /// - C2: It is exact within one boot of the machine, also across restarts of the process.
 /// - C3: The wall clock determines how much time passed while the machine was off.
@@ -18,7 +18,7 @@ struct SteadyClock {
         var skew: Int64
     }
 
-    /// The new skew is written only when it differs by more than this from the stored one, unless a wait begins.
+    /// The skew is updated only if it has changed by more than this. When a wait begins, ``rounding`` applies instead.
     private static let tolerance: Int64 = 500
     /// The tolerance when a wait begins: both clocks are rounded to milliseconds, so their difference varies by one.
     private static let rounding: Int64 = 1
@@ -34,10 +34,12 @@ struct SteadyClock {
 
     init(_ clock: any StoreClock) { self.clock = clock }
 
-    /// - Parameter seen: The latest time that the database has recorded.
+    /// Adopts the stored row, or begins a new one if the machine was restarted.
+    ///
+    /// - Parameter seen: The latest time, on this scale, that the database has recorded.
     mutating func remember(_ stored: Row, seen: Int64) {
         self.stored = stored
-        // This process keeps its row, also when the transaction that was to store it was rolled back.
+        // Keep this process's row even if the transaction that should have stored it was rolled back.
         if row == nil {
             let row = Self.start(from: stored, seen: seen, clock)
             isOfNewBoot = !stored.boot.isEmpty && row != stored
@@ -59,7 +61,8 @@ struct SteadyClock {
         now = max(now, row.origin + clock.sinceBoot.milliseconds)
     }
 
-    /// When a wait ends on the wall clock as it is now. The caller's time may be from before the clock was set.
+    /// The end of a wait as a time on the current wall clock. Reads the wall clock itself, because the caller's time
+    /// may be from before the clock was set.
     func wallTime(ofWaitEnd end: Int64) -> Timestamp {
         let wall = clock.wall
         guard let row else { preconditionFailure("the clock was remembered before the first transaction") }
@@ -98,7 +101,7 @@ struct ClockStatements: ~Copyable {
         WHERE  id = 1
         """
 
-    /// 100,000 years. Sums and differences of such times fit into 64 bits.
+    /// The range of plausible times: 100,000 years in each direction, so that sums and differences fit into 64 bits.
     private static let plausible = -3_200_000_000_000_000...Int64(3_200_000_000_000_000)
 
     private let row: Statement

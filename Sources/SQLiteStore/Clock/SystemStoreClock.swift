@@ -1,7 +1,7 @@
 import Glibc
 import Jobs
 
-/// The machine's clocks.
+/// The clocks of the machine: `CLOCK_BOOTTIME` and `CLOCK_REALTIME`.
 public struct SystemStoreClock: StoreClock {
     public init() {}
 
@@ -24,8 +24,8 @@ public struct SystemStoreClock: StoreClock {
         return time
     }
 
-    /// The boot id; empty without `/proc`. Then every start counts as a new boot, and the wall clock supplies the time
-    /// in between.
+    /// The kernel's boot id; empty if `/proc` is not available. With an empty id every start counts as a new boot, and
+    /// the wall clock measures the time between two starts.
     private static let bootOfTheMachine: String = {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

@@ -20,7 +20,7 @@ extension Writer {
 
     enum EnqueueDecision {
         case answered(EnqueueOutcome)
-        /// `queues` are indices of `memory.queues`, one for each job.
+        /// `queues` contains one index into `memory.queues` for each job.
         case accepted(GraphPlan, queues: [Int])
     }
 
@@ -43,7 +43,7 @@ extension Writer {
         }
     }
 
-    /// The queue of each job, as an index of `memory.queues`; checks the definitions on the way.
+    /// Returns the queue of each job as an index into `memory.queues`. Refuses unknown queues and definitions.
     private func queues(of graph: NewGraph) throws(PlanFailure) -> [Int] {
         var queues: [Int] = []
         queues.reserveCapacity(graph.jobs.count)
@@ -51,7 +51,7 @@ extension Writer {
             guard memory.definitions.contains(job.definition) else {
                 throw .refused(.unknownDefinition(job.definition))
             }
-            // Neighbours are mostly in one queue, and comparing is cheaper than hashing.
+            // Consecutive jobs are usually in the same queue, and a comparison is cheaper than a hash lookup.
             if let last = queues.last, memory.queues[last].settings.name == job.queue {
                 queues.append(last)
             } else {
@@ -62,7 +62,9 @@ extension Writer {
         return queues
     }
 
-    /// The edge's key uses the highest job number, since the new job's number will be higher than all existing ones.
+    /// The outcome of an existing dependency; nil while the dependency is open, or while its dependents are being
+    /// settled and the new edge has not been reached. The number of the new job is not known yet, but will be higher
+    /// than all existing numbers, so the edge's key uses the highest possible number.
     private func outcomeOfDependency(
         _ job: JobID, _ condition: DependencyCondition
     ) throws(PlanFailure) -> Outcome? {
@@ -80,7 +82,7 @@ extension Writer {
 
     // MARK: Writing
 
-    /// Table by table, so that each grows at its end.
+    /// Inserts the rows of one table after another, so that each table grows at its end.
     private func insert(
         _ graph: NewGraph, _ plan: GraphPlan, queues: [Int], now: Timestamp
     ) throws(SQLiteError) -> EnqueueReceipt {
@@ -244,8 +246,8 @@ struct EnqueueStatements: ~Copyable {
 }
 
 extension NewGraph {
-    /// The refusal of the first text with a hidden character. The schema would refuse it too, but without naming the
-    /// character.
+    /// Refuses the first text that contains a hidden character; nil if there is none. The schema would also refuse the
+    /// text, but without naming the character.
     var hiddenText: EnqueueRefusal? {
         if let hidden = name.flatMap({ HiddenCharacter(in: $0) }) {
             return .hiddenCharacter(hidden, field: "the graph's name")

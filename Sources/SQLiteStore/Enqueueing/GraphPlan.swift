@@ -5,12 +5,12 @@ import SQLite
 ///
 /// Invariants:
 /// - I1: a job's dependencies are decided before the job.
-/// - I2: `pending` counts the dependencies whose condition is still open; only a blocked or skipped job has any.
+/// - I2: `pending` counts the dependencies whose condition is not met; only a blocked or skipped job has any.
 struct GraphPlan {
     struct Start {
         var state: JobState = .blocked
         var pending = 0
-        /// The dependency that failed its condition, if the state is `skipped`.
+        /// The first dependency whose outcome does not meet its condition, if the state is `skipped`.
         var cause: (dependency: NewDependency.Job, outcome: Outcome)?
     }
 
@@ -88,8 +88,8 @@ struct GraphPlan {
         return order
     }
 
-    /// Returns a job on a cycle, not merely one that depends on a cycle. A walk from dependency to open dependency
-    /// reaches the cycle after at most as many steps as there are jobs.
+    /// Returns a job on a cycle, not merely one that depends on a cycle. Following open dependencies leads into the
+    /// cycle within as many steps as there are jobs.
     private static func onCycle(_ jobs: [NewJob], open: [Int]) -> Int {
         guard var index = open.firstIndex(where: { $0 > 0 }) else { preconditionFailure("every job was ordered") }
         for _ in jobs.indices {

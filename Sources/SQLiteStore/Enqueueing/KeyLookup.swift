@@ -9,14 +9,15 @@ struct KeyLookup: ~Copyable {
         WHERE  key = :key
         """
 
-    /// Far more than any request contains.
+    /// The largest plausible number of jobs for one key, far more than any request contains.
     private static let maxJobs: Int64 = 1 << 28
 
     private let find: Statement
 
     init(_ connection: Connection) { find = connection.prepare(Self.sql) }
 
-    /// Nil when the key is unused.
+    /// Returns the first request's receipt, or a refusal if the key was used for a different request. Nil if the key is
+    /// unused.
     func outcome(of key: IdempotencyKey) throws(SQLiteError) -> EnqueueOutcome? {
         try find.bind(1, key.name)
         guard try find.step() else { return nil }

@@ -36,7 +36,7 @@ extension Writer {
 
     /// Skips a job that can no longer run, or cancels it if its cancellation was requested.
     ///
-    /// - Returns: Nil when the job is no longer blocked.
+    /// - Returns: The job's outcome; nil if the job was no longer blocked.
     private func end(
         _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Outcome? {
@@ -47,7 +47,7 @@ extension Writer {
     /// Removes one pending dependency from a blocked job, and unblocks the job if that was the last.
     func unblock(_ job: JobID, now: Timestamp) throws(SQLiteError) {
         settling.blocked.bind(1, job.rawValue)
-        // Not blocked any more: skipped or cancelled before.
+        // The job is no longer blocked: it was skipped or cancelled.
         guard try settling.blocked.step() else { return }
         let pending = settling.blocked.integer(0)
         let dueAt = settling.blocked.timestamp(1)
@@ -73,7 +73,9 @@ extension Writer {
         note(job, graph: graph, state: state, attempt: 0, dueAt: isDue ? nil : endsAt)
     }
 
-    /// - Returns: False when the job is no longer blocked.
+    /// Skips a job because its dependency `parent` ended with `outcome`.
+    ///
+    /// - Returns: False if the job is no longer blocked.
     func skip(
         _ job: JobID, because parent: JobID, _ outcome: Outcome, now: Timestamp
     ) throws(SQLiteError) -> Bool {
@@ -99,7 +101,7 @@ extension Writer {
         let isKnown = try settling.nameOf.step()
         let parent = Culprit(job: parent, name: isKnown ? settling.nameOf.string(0) : "", outcome: outcome)
         var first = parent
-        // A skipped parent names the job that began it.
+        // The result of a skipped parent names the job that caused the first skip.
         if isKnown, outcome == .skipped, let job = settling.nameOf.optionalInteger(1),
             let outcome = Outcome(name: settling.nameOf.string(3))
         {
@@ -112,7 +114,7 @@ extension Writer {
 
 private let finishedCondition = Int64(DependencyCondition.finished.rawValue)
 
-/// A job because of which others were skipped.
+/// A job that caused other jobs to be skipped.
 private struct Culprit {
     var job: JobID
     var name: String
@@ -136,7 +138,8 @@ private struct Culprit {
 }
 
 extension JobFailure {
-    /// - Parameter first: The job that began it: the dependency itself, unless that was skipped because of another job.
+    /// - Parameter first: The job that caused the first skip: the dependency itself, unless it was skipped because of
+    ///   another job.
     fileprivate static func dependency(_ dependency: Culprit, first: Culprit) -> JobFailure {
         let code =
             switch dependency.outcome {

@@ -4,7 +4,7 @@ import SQLite
 extension Writer {
     /// Records the end of an attempt and all its consequences (P4), if the attempt still has its lease (P3).
     ///
-    /// - Parameter staged: The attempt's children, if they have very many rows.
+    /// - Parameter staged: The attempt's children, if there are so many that they are stored in parts.
     func finish(
         _ end: AttemptEnd, _ staged: StagedChildren? = nil, now: Timestamp
     ) throws(SQLiteError) -> FinishResult {
@@ -34,7 +34,7 @@ extension Writer {
             var outcomes = try enqueue(staged.small, now: now)
             for graph in staged.large { outcomes.append(try accept(graph, now: now)) }
             for case .refused(let refusal) in outcomes {
-                // Undoes the whole end of the attempt.
+                // Throwing rolls back the transaction, and with it the end of the attempt.
                 throw SQLiteError(
                     code: SQLiteError.Primary.mismatch.rawValue,
                     message: "a child was refused after its check: \(refusal)")
@@ -91,7 +91,9 @@ extension Writer {
         }
     }
 
-    /// Ends the attempt of a running job; false, and nothing changed, when the row says that it is not the current one.
+    /// Ends the attempt of a running job.
+    ///
+    /// - Returns: False if the job's row no longer names this attempt. Nothing was changed then.
     func close(
         _ lease: Lease, _ running: RunningJob, _ attempt: EndedAttempt, as next: Next, connections: JSONText? = nil,
         now: Timestamp
@@ -164,7 +166,7 @@ extension Writer {
         }
     }
 
-    /// - Parameter attempt: 0 when the job ended without one.
+    /// - Parameter attempt: 0 if the job ended without an attempt.
     func recordResult(
         _ job: JobID, attempt: Int, _ outcome: Outcome, _ failure: JobFailure, now: Timestamp
     ) throws(SQLiteError) {
@@ -185,7 +187,7 @@ extension Writer {
         }
         for child in children.small {
             if case .answered(.refused(let refusal)) = try decide(child, now: now) { return refusal }
-            // Two children may be in each other's way, too.
+            // Two children may conflict with each other: they have the same key but are different requests.
             if let key = child.key,
                 keys.updateValue(key.fingerprint, forKey: key.name) ?? key.fingerprint != key.fingerprint
             {
@@ -213,7 +215,7 @@ struct FinishStatements: ~Copyable {
         AND    state = 3
         AND    attempt = ?2
         """
-    /// A job that used up no try keeps its place among the ready ones.
+    /// A job whose attempt used up no try keeps its place among the ready jobs.
     static let returnJobSQL: StaticString = """
         UPDATE job
         SET    state = ?3, due_ms = iif(?5, ?4, due_ms), steady_ms = iif(?5, ?7, steady_ms), tries = tries + ?5,

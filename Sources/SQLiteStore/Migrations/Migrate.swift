@@ -5,8 +5,9 @@ extension Connection {
     /// Migrates an older database, one transaction per migration. If a migration fails or the process dies during it,
     /// the database stays at the previous version.
     ///
-    /// Foreign keys are off during the migrations and on again when this returns or throws: with them on, dropping the
-    /// old table of a rebuild would delete the rows that refer to it. The pragma has no effect inside a transaction.
+    /// Foreign keys are off during the migrations and on again when this returns or throws. If they stayed on, dropping
+    /// the old table of a rebuild would delete the rows that refer to it. They are switched off outside the
+    /// transactions, because the pragma has no effect inside one.
     func migrate(path: String, through migrations: [Migration] = Migration.all) throws(StoreOpenError) {
         let found = try opening(path) { () throws(SQLiteError) in try integer("PRAGMA user_version") ?? 0 }
         let missing = migrations.filter { $0.version > found }
@@ -17,7 +18,7 @@ extension Connection {
         var failure: StoreOpenError?
         do throws(StoreOpenError) {
             for migration in missing { try carryOut(migration, path: path) }
-            // Otherwise the daemon's first commit would copy the whole log while callers wait for it.
+            // Without this checkpoint, the daemon's first commit would copy the whole log while callers wait for it.
             try opening(path) { () throws(SQLiteError) in try checkpointIfPossible() }
         } catch {
             failure = error
@@ -46,8 +47,8 @@ extension Connection {
                 try execute("COMMIT")
             }
         } catch {
-            // Some errors have already rolled back. Losing the error of this rollback is harmless: without a COMMIT in
-            // the log nothing happened, and the connection is no longer used.
+            // After some errors SQLite has already rolled back. Losing the error of this rollback is harmless: without
+            // a COMMIT in the log nothing happened, and the connection is no longer used.
             if !isAutocommit { try? execute("ROLLBACK") }
             throw error
         }
@@ -59,9 +60,9 @@ extension Connection {
         throw .danglingRows(path: path, table: violation.table, parent: violation.parent)
     }
 
-    /// Runs in the caller's transaction.
+    /// Sets the application id and the schema version, in the caller's transaction.
     func stamp(_ version: Int64) throws(SQLiteError) {
-        // A pragma takes no parameters.
+        // A pragma accepts no bound parameters, so the numbers become part of the SQL.
         try execute(text: "PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
     }
 
@@ -79,8 +80,8 @@ extension Connection {
 
     // MARK: Room
 
-    /// The log takes a copy of each page that changes, and each new table exists beside the old one until the old one
-    /// is dropped.
+    /// Estimates how many bytes the migrations write. Each changed page is copied into the log, and each new table
+    /// exists next to the old one until the old one is dropped.
     private func roomToMigrate(path: String) throws(StoreOpenError) -> Int64 {
         try opening(path) { () throws(SQLiteError) in
             let pages = try (integer("PRAGMA page_count") ?? 0) - (integer("PRAGMA freelist_count") ?? 0)
@@ -95,7 +96,7 @@ extension Connection {
     }
 }
 
-/// Runs statements during the opening of a database and maps their errors.
+/// Runs `body` and converts its SQLite error to a ``StoreOpenError``.
 private func opening<Value>(
     _ path: String, _ body: () throws(SQLiteError) -> Value
 ) throws(StoreOpenError) -> Value {

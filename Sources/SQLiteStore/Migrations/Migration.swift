@@ -1,6 +1,7 @@
 import SQLite
 
-/// One step of the schema, from the version before to `version`. Frozen once released; only ever forward.
+/// Migrates the schema from the previous version to `version`. A released migration never changes, and no migration
+/// goes back to an older version.
 struct Migration: Sendable {
     enum Step: Sendable {
         case sql(StaticString)
@@ -16,13 +17,13 @@ struct Migration: Sendable {
 
     static let all: [Migration] = [.m001, .m002, .m003]
 
-    /// The version this release writes, in `PRAGMA user_version`.
+    /// The schema version that this release writes to `PRAGMA user_version`.
     static let current: Int64 = 3
 
-    /// Marks a file as ours, in `PRAGMA application_id`: "HALY".
+    /// Identifies a Halyard database in `PRAGMA application_id`: "HALY" in ASCII.
     static let applicationID: Int64 = 0x4841_4C59
 
-    /// Runs in the caller's transaction, with foreign keys off.
+    /// Carries out the steps in the caller's transaction. Foreign keys must be off.
     func run(on connection: Connection) throws(SQLiteError) {
         let kept = try takeViews(of: connection)
         for step in steps {

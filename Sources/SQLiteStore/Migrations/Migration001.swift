@@ -1,6 +1,6 @@
 extension Migration {
-    /// The first schema. States, outcomes, conditions and priorities are the raw values of the types in `Jobs`; times are
-    /// milliseconds since 1970 in UTC; JSON is text.
+    /// The first schema. States, outcomes, conditions and priorities are the raw values of the types in `Jobs`; times
+    /// are milliseconds since 1970 in UTC; JSON is text.
     static let m001 = Migration(
         version: 1, steps: [.sql(tables), .sql(indexes), .sql(views), .sql(seed)])
 

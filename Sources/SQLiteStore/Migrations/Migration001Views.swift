@@ -1,5 +1,5 @@
 extension Migration {
-    /// The views for people: names and not numbers, times as ISO 8601 in UTC, errors as JSON.
+    /// The views for people: names instead of numbers, times as ISO 8601 in UTC, errors as JSON.
     static let views: StaticString = """
         CREATE VIEW jobs AS
         SELECT      job.id                                     AS job,

@@ -1,6 +1,6 @@
 extension Migration {
-    // Each CHECK forbids the characters that `HiddenCharacter` lists; it tests for them only in text that is not plain
-    // ASCII.
+    // Each CHECK forbids the characters that `HiddenCharacter` lists. It searches for them only in text that is not
+    // plain printable ASCII.
 
     static let queue = TableRebuild(
         table: "queue",

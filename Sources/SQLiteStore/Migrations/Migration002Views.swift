@@ -1,5 +1,5 @@
 extension Migration {
-    /// Shows the end of a wait as time on the current wall clock.
+    /// Shows the end of a wait as a time on the current wall clock.
     static let jobsView: StaticString = """
         CREATE VIEW jobs AS
         SELECT      job.id                                     AS job,

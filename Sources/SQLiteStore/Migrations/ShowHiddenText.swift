@@ -2,8 +2,8 @@ import Jobs
 import SQLite
 
 extension Migration {
-    /// Replaces each hidden character by an underscore, since the new CHECKs refuse such characters. If the new name is
-    /// already taken, it gets a number: `a_b`, `a_b-2`. References to a changed name are updated.
+    /// Replaces each hidden character with an underscore, since the new CHECKs refuse hidden characters. If the new
+    /// name is already in use, a number is appended: `a_b`, `a_b-2`. References to a changed name are updated.
     @Sendable static func showHiddenText(_ connection: Connection) throws(SQLiteError) {
         let queues = HiddenNames(
             next: "SELECT name FROM queue WHERE name > ?1 ORDER BY name",
@@ -96,7 +96,7 @@ extension Migration {
     ]
 }
 
-/// A column of unique names. There may be very many, so memory holds at most 1000 at a time.
+/// A column of unique names. A table may have very many rows, so at most 1,000 names are in memory at a time.
 private struct HiddenNames {
     /// Selects the names after a given one, in order.
     let next: StaticString
@@ -137,7 +137,7 @@ private struct HiddenNames {
             let isTaken = try statement.step()
             statement.reset()
             if !isTaken { return free }
-            // A key has at most 255 bytes.
+            // Leaves room for the number: a key has at most 255 bytes.
             var stem = name
             while stem.utf8.count > 240 { stem.removeLast() }
             free = "\(stem)-\(number)"
@@ -146,9 +146,9 @@ private struct HiddenNames {
     }
 }
 
-/// A text column of rows that have a number.
+/// A text column of a table whose rows are numbered.
 private struct HiddenTexts {
-    /// Selects number and text of the rows after a given number, in order.
+    /// Selects the number and the text of the rows after a given number, in order.
     let next: StaticString
     let change: StaticString
 

@@ -1,9 +1,9 @@
 import SQLite
 
-/// Replaces a table by a new one with the same rows. This is how columns and constraints are changed in SQLite: create,
-/// copy, drop, rename.
+/// Replaces a table with a new one that has the same rows. SQLite can change columns and constraints only in this way:
+/// create, copy, drop, rename.
 ///
-/// The drop would delete every row that refers to the old table if foreign keys were on.
+/// If foreign keys were on, the drop would delete every row that refers to the old table.
 /// ``Connection/migrate(path:through:)`` switches them off, and checks them before the commit.
 struct TableRebuild: Sendable {
     let table: String

@@ -5,13 +5,15 @@ import Jobs
 /// Makes a restart equivalent to a reboot: drops the database and its write-ahead log from the page cache before SQLite
 /// opens them.
 ///
-/// After a failed sync Linux marks the pages as written and keeps their contents. A restarted process would read and
-/// trust a log that is not on the disk, and append to it; a power cut would then lose everything it accepted. Writing
-/// the log again does not help: file systems (ext4) may keep zeros for blocks whose first write failed, until the pages
-/// have left the cache. So this writes nothing. It makes sure that every later read comes from the disk:
+/// After a failed sync Linux marks the pages as written and keeps their contents in memory. A restarted process would
+/// read and trust a log that is not on the disk, and append to it; a power cut would then lose everything that the
+/// process accepted. Writing the log again does not help: file systems (ext4) may keep zeros for blocks whose first
+/// write failed, until the pages have left the cache. So a cold start writes nothing. It ensures that every later read
+/// comes from the disk:
 ///
-/// - C1: no other connection reads or writes the database meanwhile (SQLite's EXCLUSIVE lock), or no sync has failed.
-/// - C2: each page was seen absent from the cache after our last write, or no sync has failed.
+/// - C1: no other connection reads or writes the database during the cold start (SQLite's EXCLUSIVE lock), or no sync
+///   has failed.
+/// - C2: each page was seen absent from the cache after this program's last write, or no sync has failed.
 /// - C3: the files and their directory are synced.
 struct ColdStart {
     let location: DatabaseLocation
@@ -27,12 +29,12 @@ struct ColdStart {
 
     /// - Parameter isForced: Whether to drop the pages even without a log. The absence of a log normally shows that the
     ///   last close synced the database.
-    /// - Throws: ``StoreOpenError/stillCached(path:)``, ``StoreOpenError/unsyncedWithReader(path:pid:)`` and errors of the
-    ///   disk; starting again later is safe.
+    /// - Throws: ``StoreOpenError/stillCached(path:)``, ``StoreOpenError/unsyncedWithReader(path:pid:)``, or an error
+    ///   of the disk. Starting again later is safe.
     func run(isForced: Bool = false) throws(StoreOpenError) {
         var files = [File(descriptor: database, path: location.path)]
         if let log = try openLog() { files.append(log) }
-        // SQLite has no lock on the log, so closing it drops none.
+        // SQLite has no lock on the log, so closing this descriptor releases none.
         defer { for log in files.dropFirst() { Glibc.close(log.descriptor) } }
         if files.count == 1, !isForced, !lock.marks.mayCacheDiffer, fdatasync(database) == 0 {
             // A backup that was just restored may not be on the disk yet, hence the sync above.
@@ -45,8 +47,8 @@ struct ColdStart {
             do throws(StoreOpenError) {
                 try drop(file)
             } catch {
-                // Pages stay in memory if a process maps them or the file system is an overlay on memory. If every sync
-                // succeeded, they equal the disk, and a page that could not be read is not among them.
+                // Pages stay in memory if a process maps them, or if the file system is an overlay on memory. If every
+                // sync succeeded, they equal the disk's contents. A page whose read failed is not among them.
                 guard case .stillCached = error, !lock.marks.mayCacheDiffer else { throw error }
             }
         }
@@ -81,8 +83,8 @@ struct ColdStart {
     /// SQLite's lock bytes (PENDING, RESERVED and SHARED; os.h). A lock on all of them keeps every connection out.
     private static let lockBytes = (start: off_t(0x4000_0000), count: off_t(512))
 
-    /// Sets a lock of the open file, not of the process: it conflicts with SQLite's locks, also with those of this
-    /// process.
+    /// Sets a lock that belongs to the open file, not to the process. It conflicts with all of SQLite's locks, even
+    /// those of this process.
     @discardableResult
     private func setLock(_ type: Int32) -> Bool {
         var request = Self.request(type)
@@ -132,21 +134,22 @@ struct ColdStart {
     // MARK: Dropping pages
 
     private func drop(_ file: File) throws(StoreOpenError) {
-        // A file in memory has no disk from which it could differ.
+        // A file that exists only in memory cannot differ from a disk.
         if halyard_is_in_memory(file.descriptor) != 0 { return }
         var status = stat()
         guard fstat(file.descriptor, &status) == 0 else {
             throw .system(operation: "look at", path: file.path, code: errno)
         }
-        // A page that was absent once has been read from the disk since, even if another process (a backup) reads the
-        // file, too.
+        // Once a page was absent, any later copy of it was read from the disk, even if another process (such as a
+        // backup) reads the file in the meantime.
         var notSeenAbsent = [0..<(Int(status.st_size) + Self.pageBytes - 1) / Self.pageBytes]
         for attempt in 0..<12 {
             let code = posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED)
             guard code == 0 else { throw .system(operation: "drop from memory", path: file.path, code: code) }
             notSeenAbsent = try resident(among: notSeenAbsent, of: file)
             if notSeenAbsent.isEmpty { return }
-            // The kernel may still be about to release pages: waits 1 ms, doubling, 2 s in all.
+            // The kernel may not have released all pages yet. Waits 1 ms, then twice as long each time up to 256 ms:
+            // 1.3 s in all.
             usleep(1000 << min(UInt32(attempt), 8))
         }
         throw .stillCached(path: file.path)
@@ -154,7 +157,7 @@ struct ColdStart {
 
     private static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// The pages that are in memory. Queries 64 Ki pages per system call.
+    /// Returns the pages that are in memory. Queries 64 Ki pages per system call.
     private func resident(among pages: [Range<Int>], of file: File) throws(StoreOpenError) -> [Range<Int>] {
         var found: [Range<Int>] = []
         for range in pages {
@@ -173,7 +176,8 @@ struct ColdStart {
         return found
     }
 
-    /// Maps the file without access, so that the query itself loads no page.
+    /// Returns for each page whether it is in memory (bit 0). Maps the file without access, so that the query itself
+    /// loads no page.
     private func residency(of pages: Range<Int>, _ file: File) throws(StoreOpenError) -> [UInt8] {
         let bytes = pages.count * Self.pageBytes
         let mapping = mmap(

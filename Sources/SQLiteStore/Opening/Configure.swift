@@ -2,7 +2,7 @@ import Jobs
 import SQLite
 
 extension Connection {
-    /// Sets what durability and safety rest on, and asserts that it took (P1).
+    /// Sets the options that durability and safety depend on, and asserts that they took effect (P1).
     func configure(path: String, isWriter: Bool, options: StoreOptions) throws(StoreOpenError) {
         do throws(SQLiteError) {
             setLengthLimit(bytes: 16 << 20)
@@ -13,10 +13,11 @@ extension Connection {
                 checkpointByHand()
                 try leaveWALFilesOnClose()
                 _ = try text("PRAGMA journal_mode = WAL")
-                // A log that grew (a long read held it) shrinks when it begins anew, and an orderly close leaves it empty,
-                // so that it cannot be replayed into a backup put in the database's place.
+                // With this limit, a log that grew during a long read shrinks when SQLite restarts it, and an orderly
+                // close leaves the log empty. So the log cannot be replayed into a backup that replaces the database.
                 try execute(text: "PRAGMA journal_size_limit = \(options.walBytes)")
-                // Debian's SQLite overwrites what it deletes; nothing here rests on that, and it costs writes.
+                // Debian's SQLite overwrites deleted content by default. Nothing here depends on that, and it costs
+                // extra writes.
                 _ = try integer("PRAGMA secure_delete = OFF")
             } else {
                 try enable(.keepsWALOnClose)
@@ -39,7 +40,7 @@ extension Connection {
         let found: String?
         do throws(SQLiteError) {
             found = try text(setting)
-            // SQLite silently keeps the old mode when it could not read the file.
+            // SQLite silently keeps the old mode if it could not read the file.
             if found != expected, let readFailure { throw readFailure }
         } catch {
             throw StoreOpenError(error, path: path)

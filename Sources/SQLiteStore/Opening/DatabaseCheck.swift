@@ -2,12 +2,12 @@ import Glibc
 import SQLite
 
 extension SQLiteJobStore {
-    /// Finds what would prevent a start with a database, and changes and creates nothing.
+    /// Checks whether a start with this database would succeed. Changes nothing and creates nothing.
     ///
-    /// The content is checked as the start does it, unless a process holds the database or its log has to be recovered
-    /// first.
+    /// Checks the content as a start does, unless a process holds the database or its log must be recovered first.
     ///
-    /// - Throws: What opening it would throw; `missingFile` where a start would create it.
+    /// - Throws: The error that a start would throw, or ``StoreOpenError/missingFile(path:)`` if a start would create
+    ///   the database.
     public static func check(databaseAt path: String, options: StoreOptions = StoreOptions()) throws(StoreOpenError) {
         let location = try DatabaseLocation(path)
         try location.checkFreeSpace(atLeast: options.minimumFreeBytes)
@@ -18,7 +18,7 @@ extension SQLiteJobStore {
             throw error
         }
         try location.checkNames()
-        // Losing the error is harmless: then nobody is known to hold it, or the folder's own problem is found.
+        // Losing the error is harmless: the checks continue as if no process held the database.
         if (try? DatabaseLock.holder(ofDatabaseAt: path)) != nil { return }
         guard let size = try location.fileSize(), !location.hasLog else { return }
         do throws(StoreOpenError) {

@@ -1,7 +1,10 @@
 import Glibc
 
 extension SQLiteJobStore {
-    /// Looks only at what a file begins with: whether it is a database of ours.
+    /// Checks whether a file is a Halyard database. Reads only the file's header.
+    ///
+    /// - Throws: ``StoreOpenError``, such as `notADatabase` for another kind of file, or `foreignDatabase` for the
+    ///   database of another program.
     public static func checkHeader(ofDatabaseAt path: String) throws(StoreOpenError) {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else {

@@ -1,12 +1,13 @@
 import Glibc
 
-/// Where a database is, by one name for it: links are followed, so that two names of one file share one lock.
+/// The location of a database under its canonical path. Symbolic links are resolved, so that all names of one file lead
+/// to the same lock.
 struct DatabaseLocation: Sendable, Hashable {
     let directory: String
     let path: String
 
     var lockPath: String { path + "-lock" }
-    /// Where a new database is made before it gets its name.
+    /// The path at which a new database is created before it gets its final name.
     var draftPath: String { path + "-new" }
 
     init(_ given: String) throws(StoreOpenError) {
@@ -29,7 +30,7 @@ struct DatabaseLocation: Sendable, Hashable {
         }
     }
 
-    /// Nil, with `errno`, when something on the way is missing.
+    /// Returns the path without symbolic links; nil, with `errno` set, if a part of it is missing.
     private static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
@@ -41,8 +42,9 @@ struct DatabaseLocation: Sendable, Hashable {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Sets the mode of a file that root creates and gives it to the owner of the database or, without a database, of
-    /// its folder, so that the daemon's user can use it later. (SQLite does the same for the WAL.)
+    /// Does nothing unless the process runs as root. Gives a new file to the owner of the database or, without a
+    /// database, of its directory, and sets its mode, so that the daemon's user can use the file later. (SQLite does
+    /// the same for the WAL.)
     func giveToOwner(_ descriptor: Int32, mode: mode_t) {
         var owner = stat()
         guard geteuid() == 0, stat(path, &owner) == 0 || stat(directory, &owner) == 0 else { return }
@@ -51,7 +53,8 @@ struct DatabaseLocation: Sendable, Hashable {
         _ = fchmod(descriptor, mode)
     }
 
-    /// The directory can take the write-ahead log. Also finds a read-only mount, which stops even root.
+    /// Checks that the directory is writable, since the write-ahead log is created in it. Also detects a read-only
+    /// mount, which stops even root.
     func checkDirectory() throws(StoreOpenError) {
         var status = stat()
         guard stat(directory, &status) == 0 else { throw .missingDirectory(path: directory) }
@@ -59,7 +62,7 @@ struct DatabaseLocation: Sendable, Hashable {
         guard access(directory, W_OK | X_OK) == 0 else { throw .readOnlyDirectory(path: directory) }
     }
 
-    /// The size of the file; nil when there is none.
+    /// The size of the file in bytes; nil if the file does not exist.
     func fileSize() throws(StoreOpenError) -> Int64? {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -70,14 +73,15 @@ struct DatabaseLocation: Sendable, Hashable {
         return Int64(status.st_size)
     }
 
-    /// Fails before SQLite maps memory over a disk that has no room for it, which would be a fatal signal.
+    /// Throws if less than `needed` bytes are free. SQLite maps a file into memory; on a full disk, writing to that
+    /// mapping would end the process with a fatal signal.
     func checkFreeSpace(atLeast needed: Int64) throws(StoreOpenError) {
-        // A file system that does not report its free space is not refused.
+        // A file system that does not report its free space is accepted.
         guard let free = Self.freeBytes(at: directory), free < needed else { return }
         throw .diskFull(path: directory, freeBytes: free, neededBytes: needed)
     }
 
-    /// The free space of the file system that holds `path`; nil if it does not report it.
+    /// The free bytes of the file system that holds `path`; nil if it does not report them.
     static func freeBytes(at path: String) -> Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }

@@ -4,11 +4,11 @@ import Jobs
 import Synchronization
 
 extension DatabaseLock {
-    /// Takes the lock. If a command holds it, the call waits for the command to end, up to the limit and without
-    /// polling.
+    /// Acquires the lock. If a command holds it, waits for the command to end, up to the limit and without polling.
     ///
     /// - Parameter onWait: Called once, before the wait.
     /// - Throws: ``StoreOpenError/locked(path:pid:)``: at once if a daemon holds the lock, otherwise after the limit.
+    ///   Trying again later is safe.
     public static func acquire(
         forDatabaseAt path: String, as role: LockHolder.Role, waiting limit: Duration,
         onWait: (LockHolder) -> Void
@@ -26,7 +26,7 @@ extension DatabaseLock {
             onWait(holder)
         }
         let waiting = Waiting()
-        // The kernel wakes this thread when the lock is free. A lock that comes after the limit is released by its
+        // The kernel wakes this thread when the lock is free. A lock acquired after the limit is released by its
         // deinit.
         try startThread(named: "halyard-lock") {
             do throws(StoreOpenError) {
@@ -38,7 +38,7 @@ extension DatabaseLock {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
             waiting.end(.failure(refusal))
         }
-        // The role is written only now. Otherwise a lock that comes after the limit would look like a running daemon.
+        // The role is written only now. Otherwise a lock acquired after the limit would look like a running daemon.
         let lock = try await waiting.outcome().get()
         lock.tell(role)
         return lock
@@ -52,7 +52,7 @@ extension DatabaseLock {
 
         private let state = Mutex(State())
 
-        /// The first end counts.
+        /// Sets the outcome. Later calls have no effect.
         func end(_ outcome: Result<DatabaseLock, StoreOpenError>) {
             let waiter = state.withLock { state -> UnsafeContinuation<Result<DatabaseLock, StoreOpenError>, Never>? in
                 if state.outcome != nil { return nil }

@@ -3,12 +3,13 @@ import Glibc
 import Jobs
 import Synchronization
 
-/// The right to write to a database, held by one process at a time (P13), as a lock on the file `<database>-lock`.
+/// The right to write to a database, which one process at a time holds (P13). It is a lock on the file
+/// `<database>-lock`.
 ///
-/// The kernel drops the lock when the process ends, however it ends. The file stays: removing it would let two processes
-/// hold two files of one name.
+/// The kernel releases the lock when the process ends, however it ends. The file stays: if it were removed, two
+/// processes could each lock a different file of that name.
 public final class DatabaseLock: Sendable {
-    /// The database it is for, by the one name that ``SQLiteJobStore`` opens.
+    /// The canonical path of the database that this lock protects.
     public let databasePath: String
     private let state: Mutex<State>
 
@@ -30,9 +31,10 @@ public final class DatabaseLock: Sendable {
         state = Mutex(State(descriptor: descriptor, marks: found))
     }
 
-    /// Takes the lock at once or fails.
+    /// Acquires the lock, or fails at once.
     ///
-    /// - Throws: ``StoreOpenError/locked(path:pid:)`` when another holds it.
+    /// - Parameter role: The role to record in the lock file.
+    /// - Throws: ``StoreOpenError/locked(path:pid:)`` if another process holds the lock. Trying again later is safe.
     public static func acquire(
         forDatabaseAt path: String, as role: LockHolder.Role = .command
     ) throws(StoreOpenError) -> DatabaseLock {
@@ -41,12 +43,12 @@ public final class DatabaseLock: Sendable {
         return lock
     }
 
-    /// Takes the lock without telling who holds it.
+    /// Acquires the lock without recording who holds it.
     ///
-    /// - Parameter blocking: Whether to hold this thread until the lock is free.
+    /// - Parameter blocking: Whether to block the calling thread until the lock is free.
     static func take(forDatabaseAt path: String, blocking: Bool) throws(StoreOpenError) -> DatabaseLock {
         let location = try DatabaseLocation(path)
-        // Another program's file gets no lock file next to it.
+        // Do not create a lock file next to another program's file.
         if access(location.lockPath, F_OK) != 0 {
             do throws(StoreOpenError) {
                 try SQLiteJobStore.checkHeader(ofDatabaseAt: location.path)
@@ -73,13 +75,14 @@ public final class DatabaseLock: Sendable {
             throw .system(operation: "lock", path: location.lockPath, code: code)
         }
         location.giveToOwner(descriptor, mode: 0o600)
-        // Any process that can open the file can take the lock, and so prevent every daemon from starting.
+        // Only the owner may open the file, because any process that can open it can take the lock and so prevent every
+        // daemon from starting.
         _ = fchmod(descriptor, 0o600)
         return DatabaseLock(databasePath: location.path, descriptor: descriptor)
     }
 
     /// Records the holder's role in the lock file, for people and for processes that decide whether to wait. The lock
-    /// does not depend on it.
+    /// itself does not depend on it.
     func tell(_ role: LockHolder.Role) {
         state.withLock { state in
             state.role = role
@@ -87,15 +90,15 @@ public final class DatabaseLock: Sendable {
         }
     }
 
-    /// Marks from the previous holder and this one, kept in the file for the next holder.
+    /// The marks of the previous holder and of this one, kept in the lock file for the next holder.
     var marks: LockMarks { state.withLock(\.marks) }
 
-    /// How the process ended that held the lock before and ran jobs.
+    /// How the previous process that held the lock and ran jobs ended; `.unexplained` if it left no mark.
     public var lastEnd: LastEnd { state.withLock(\.marks.lastEnd) ?? .unexplained }
 
-    /// From now on until the lock is released, a fatal signal that this process raises, or a call of `exit`, is written
-    /// into the lock file, so that the next process can tell a crash from a kill. Installs handlers of these signals, which
-    /// leave the process to end as it would have ended.
+    /// Marks crashes in the lock file, from now on until the lock is released: if this process raises a fatal signal or
+    /// calls `exit`, the next process can distinguish that from a kill. Installs handlers for the fatal signals. After
+    /// a handler has run, the process ends as it would have ended without it.
     public func marksCrashes() {
         state.withLock { state in
             guard let descriptor = state.descriptor else { return }
@@ -116,12 +119,13 @@ public final class DatabaseLock: Sendable {
         guard let descriptor = state.descriptor else { return }
         let holder = LockHolder(pid: state.role == nil ? nil : getpid(), role: state.role)
         let text = Array((holder.text + (state.marks.isEmpty ? "" : state.marks.text + "\n")).utf8)
-        // Writes the text before it truncates the older one, so that no reader sees an empty file.
+        // Writes the new text before it truncates the file, so that no reader sees an empty file.
         _ = pwrite(descriptor, text, text.count, 0)
         _ = ftruncate(descriptor, off_t(text.count))
     }
 
-    /// Locks the database file itself until this lock is released. No connection to it may be open in this process.
+    /// Locks the database file itself until this lock is released. No connection to the database may be open in this
+    /// process.
     func holdDatabase(_ location: DatabaseLocation) throws(StoreOpenError) -> HeldDatabase {
         try state.withLock { (state) throws(StoreOpenError) in
             state.database.take()?.release()
@@ -131,7 +135,9 @@ public final class DatabaseLock: Sendable {
         }
     }
 
-    /// The current holder of the lock; nil when it is free. Holds a shared lock itself only during the check.
+    /// The current holder of the lock; nil if the lock is free. Takes a shared lock only for the duration of the check.
+    ///
+    /// - Throws: ``StoreOpenError`` if the lock file cannot be opened.
     public static func holder(ofDatabaseAt path: String) throws(StoreOpenError) -> LockHolder? {
         let location = try DatabaseLocation(path)
         let descriptor = Glibc.open(location.lockPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -139,7 +145,8 @@ public final class DatabaseLock: Sendable {
             let code = errno
             // The lock has never been held.
             if code == ENOENT { return nil }
-            // Only its owner may open it; members of the daemon's group read the database.
+            // Only the lock file's owner may open it, but members of the daemon's group may read the database. For them
+            // the kernel's list of locks names the holder.
             if code == EACCES { return KernelLocks.holder(of: location.lockPath) }
             throw .system(operation: "open the lock file", path: location.lockPath, code: code)
         }
@@ -153,9 +160,9 @@ public final class DatabaseLock: Sendable {
         state.withLock { state in
             state.database.take()?.release()
             if let open = state.descriptor {
-                // The number of a closed descriptor may become that of another file.
+                // The number of the closed descriptor may be reused for another file.
                 if state.marksCrashes { crash_mark_into(-1) }
-                // Otherwise a reader could mistake the next holder for this one.
+                // Without this, a reader could mistake the next holder for this one.
                 if state.marks.isEmpty {
                     _ = ftruncate(open, 0)
                 } else {
@@ -163,7 +170,7 @@ public final class DatabaseLock: Sendable {
                     Self.write(state)
                 }
                 // Closing alone would not release the lock while a forked child that has not yet started its program
-                // has a copy.
+                // holds a copy of the descriptor.
                 flock(open, LOCK_UN)
                 Glibc.close(open)
             }

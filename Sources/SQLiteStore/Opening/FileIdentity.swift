@@ -10,7 +10,7 @@ struct FileIdentity: Sendable, Hashable {
         inode = UInt64(status.st_ino)
     }
 
-    /// The file that has this name now; nil, with `errno` set, when there is none.
+    /// The identity of the file at `path`; nil, with `errno` set, if there is none.
     init?(at path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -1,18 +1,22 @@
 import Glibc
 import Synchronization
 
-/// Sleeps until the kernel reports a change to the names of a store's files, then checks whether a file is lost (P10).
+/// Detects lost files without polling (P10): a thread sleeps until the kernel reports a change to the names of the
+/// store's files, then checks whether a file is lost.
 final class FileWatch: Sendable {
     private let descriptor: Int32
     private let directory: Int32
     private let isStopping = Atomic(false)
-    /// Whether the thread has ended and closed the descriptor, whose number may then be another file's.
+    /// Whether the thread has ended and closed the descriptor. After that, its number may be reused for another file.
     private let isOver = Mutex(false)
     var hasEnded: Bool { isOver.withLock(\.self) }
 
-    /// - Parameter onChange: Called on the watch's own thread when a file is lost, and whenever something else happens to the
-    ///   files: another program may have written to the database.
-    /// - Returns: Nil when the kernel's limit on watches is reached, or no thread could be started.
+    /// Starts the watch.
+    ///
+    /// - Parameter onChange: Called when a file is lost, and when anything else happens to the files, since another
+    ///   program may have written to the database. Called on the watch's thread, or by this initializer if a file is
+    ///   already lost.
+    /// - Returns: Nil if the kernel's limit on watches is reached, or if no thread can be started.
     init?(_ files: StoreFiles, in location: DatabaseLocation, onChange: @escaping @Sendable () -> Void) {
         descriptor = inotify_init1(Int32(IN_CLOEXEC))
         if descriptor < 0 { return nil }
@@ -33,11 +37,11 @@ final class FileWatch: Sendable {
             Glibc.close(descriptor)
             return nil
         }
-        // Catches changes between the opening of the files and the start of the watch.
+        // Detects changes between the opening of the files and the start of the watch.
         if files.look() != nil { onChange() }
     }
 
-    /// Ends the thread.
+    /// Ends the watch's thread, without waiting for it.
     func stop() {
         if isStopping.exchange(true, ordering: .acquiringAndReleasing) { return }
         // The kernel reports the removed watch, which wakes the thread.
@@ -62,12 +66,13 @@ final class FileWatch: Sendable {
             if count < 0, errno == EINTR { continue }
             if count <= 0 || isStopping.load(ordering: .acquiring) { return }
             let events = UnsafeRawBufferPointer(start: buffer, count: count)
-            // Other files in the directory change, too.
+            // Events about other files in the directory are ignored.
             if !isLost, concerns(events, names) {
                 isLost = files.look() != nil
                 onChange()
             }
-            // The directory was removed or unmounted, and its watch with it: nothing would wake the thread any more.
+            // The directory was removed or unmounted, which also removed its watch. Nothing would wake the thread any
+            // more.
             if hasLostDirectory(events) { return }
         }
     }

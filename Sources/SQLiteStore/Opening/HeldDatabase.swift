@@ -1,7 +1,8 @@
 import CFiles
 import Glibc
 
-/// The database file, open and locked by its device and inode: a second name of the file is not a second database.
+/// The database file, held open and locked. The lock belongs to the file itself (its device and inode), so a process
+/// that opens the file under another name finds it locked.
 ///
 /// Closing the descriptor would drop the locks that SQLite holds on the file in this process (they are fcntl locks), so
 /// the descriptor stays open until every connection is closed.
@@ -38,8 +39,8 @@ struct HeldDatabase: Sendable {
     }
 
     func release() {
-        // Closing alone would not release the lock while a forked child that has not yet started its program has a
-        // copy.
+        // Closing alone would not release the lock while a forked child that has not yet started its program holds a
+        // copy of the descriptor.
         flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }
@@ -47,7 +48,7 @@ struct HeldDatabase: Sendable {
 
 extension DatabaseLocation {
     /// Refuses a file with a second name: the write-ahead log belongs to one name, and its contents would be missing
-    /// under the other.
+    /// under the other. Removes the draft's name if a crash left it.
     func checkNames(_ descriptor: Int32) throws(StoreOpenError) {
         var status = try facts(descriptor)
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
@@ -61,7 +62,7 @@ extension DatabaseLocation {
         if halyard_is_mount_point(descriptor) != 0 { throw .mountedAlone(path: path) }
     }
 
-    /// The same for a process that only reads.
+    /// Makes the same checks for a process that only reads. Removes nothing.
     func checkNames() throws(StoreOpenError) {
         // Opened with O_PATH: closing such a descriptor drops no locks.
         let descriptor = Glibc.open(path, halyard_open_as_path | O_CLOEXEC | O_NOFOLLOW)
@@ -78,7 +79,8 @@ extension DatabaseLocation {
         return status
     }
 
-    /// Whether the second name is the draft's, which a crash between the two naming steps of a new database leaves.
+    /// Whether the file's second name is the draft's. A crash between the two naming steps of a new database leaves
+    /// that name.
     private func isDraftToo(_ status: stat) -> Bool {
         status.st_nlink == 2 && FileIdentity(at: draftPath) == FileIdentity(status)
     }

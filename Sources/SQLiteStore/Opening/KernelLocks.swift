@@ -6,7 +6,7 @@ enum KernelLocks {
     static func holder(of path: String) -> LockHolder? {
         var status = stat()
         guard stat(path, &status) == 0, let pid = holder(of: status, in: text(of: "/proc/locks")) else { return nil }
-        // The command line's program has this name. A custom daemon may have any other name.
+        // The command-line program has this name. A custom daemon may have any other name.
         let isCommand = text(of: "/proc/\(pid)/comm") == "halyard\n"
         return LockHolder(pid: pid, role: isCommand ? .command : .daemon)
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The process that holds the lock of a database, as it wrote into the lock file.
+/// The process that holds the lock of a database, as recorded in the lock file.
 public struct LockHolder: Sendable, Hashable {
     public enum Role: String, Sendable, Hashable {
         /// A daemon, which holds the lock as long as it runs.
@@ -11,8 +11,9 @@ public struct LockHolder: Sendable, Hashable {
         case command
     }
 
-    /// The process's number; nil if it has not been written yet.
+    /// The process id; nil if it has not been written yet.
     public var pid: Int32?
+    /// The kind of process; nil if it has not been written yet.
     public var role: Role?
 
     public init(pid: Int32?, role: Role?) {

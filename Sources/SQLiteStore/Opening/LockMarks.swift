@@ -1,20 +1,20 @@
 import Glibc
 import Jobs
 
-/// Marks that a holder of the lock leaves for the next one in the third line of the lock file, such as
+/// The marks that a holder of the lock leaves for the next holder, in the third line of the lock file, such as
 /// `failed-sync=BOOT suspect`.
 ///
 /// The mark of a failed sync needs no sync itself: it concerns the page cache, which a power cut clears.
 struct LockMarks: Sendable, Hashable {
-    /// The boot in which a sync failed, until the files have been read from the disk again.
+    /// The id of the boot in which a sync failed. Cleared once the files have been read from the disk again.
     var failedSyncBoot: String?
-    /// SQLite reported damage while the store was in use. The next start checks the database completely.
+    /// Whether SQLite reported damage while the store was in use. If so, the next start checks the database completely.
     var suspectsDamage = false
     /// The database file that was removed or replaced while the store was in use.
     var lostDatabase: FileIdentity?
-    /// How the process ended that held the lock while jobs ran. It stays until these are rescued.
+    /// How the previous process that ran jobs ended. Kept until those jobs are rescued.
     var lastEnd: LastEnd?
-    /// Attempts that were given up while their code still ran.
+    /// The number of attempts that were given up while their code still ran.
     var abandoned = 0
 
     init() {}
@@ -54,10 +54,14 @@ struct LockMarks: Sendable, Hashable {
 
     mutating func noteStoreStopped() { lastEnd = .unrelated(reason: Self.storeStopped) }
 
-    /// - Parameter mark: What a dying process left (``DatabaseLock/marksCrashes()``): `signal N`, `shortage` or `exit`.
+    /// Sets ``lastEnd`` from the mark of a process that died.
+    ///
+    /// - Parameter mark: The text that the dying process wrote (``DatabaseLock/marksCrashes()``): `signal N`,
+    ///   `shortage` or `exit`.
     mutating func noteCrash(_ mark: some StringProtocol) {
         let words = mark.prefix { $0 != "\n" }.split(separator: " ")
-        // A process that died while it stopped by itself stopped by itself.
+        // A cause that was already recorded stays: if a process crashes while it is stopping by itself, the crash is
+        // not the cause of its end.
         guard lastEnd == nil, mark.contains("\n"), let first = words.first else { return }
         switch first {
         case "signal":
@@ -87,7 +91,7 @@ struct LockMarks: Sendable, Hashable {
 
     private static let unknownBoot = "unknown"
 
-    /// The boot id; unknown when a sandbox hides `/proc`.
+    /// The id of the current boot; ``unknownBoot`` if a sandbox hides `/proc`.
     private static let boot: String = {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return unknownBoot }

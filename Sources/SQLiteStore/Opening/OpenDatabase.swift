@@ -3,9 +3,9 @@ import Jobs
 import SQLite
 
 extension DatabaseLocation {
-    /// Looks at the file, or creates it when there is none.
+    /// Checks the database file, or creates the database if there is no file.
     ///
-    /// - Returns: Its size; 0 for a new one.
+    /// - Returns: The size of the file in bytes; 0 for a new database.
     func findOrCreate(_ options: StoreOptions, _ lock: DatabaseLock) throws(StoreOpenError) -> Int64 {
         try checkDirectory()
         try checkFreeSpace(atLeast: options.minimumFreeBytes)
@@ -31,6 +31,8 @@ extension DatabaseLocation {
         return stat(path + "-wal", &status) == 0 && status.st_size > 0
     }
 
+    /// Opens the database for the writer: checks it, sets its options and migrates an older schema.
+    ///
     /// - Parameter isSuspect: Whether to check the database completely, whatever its size.
     func connectForWriting(
         _ options: StoreOptions, size: Int64, isSuspect: Bool
@@ -59,8 +61,9 @@ extension DatabaseLocation {
         return connection
     }
 
-    /// Opens the database while another process may write it. Reads twice before it reports damage, the second time
-    /// from the disk, as far as the kernel drops its cached pages.
+    /// Opens the database for reading, even while another process writes to it. Reports damage only if it is found
+    /// twice. Before the second read, the kernel is asked to drop the cached pages, so that the read comes from the
+    /// disk.
     func openForReading<Opened>(
         _ options: StoreOptions, _ body: (Connection) throws(StoreOpenError) -> Opened
     ) throws(StoreOpenError) -> Opened {
@@ -87,8 +90,8 @@ extension DatabaseLocation {
         return connection
     }
 
-    /// Hints that the kernel should drop the file's cached pages. The descriptor stays open, since closing it would
-    /// drop the locks of this process's other connections; a process does this at most once or twice.
+    /// Asks the kernel to drop the file's cached pages. The descriptor stays open, since closing it would release the
+    /// locks of this process's other connections. A process does this at most once or twice.
     func forgetCache(of file: String) {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         if descriptor >= 0 { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
@@ -99,7 +102,7 @@ extension DatabaseLocation {
     ) throws(StoreOpenError) -> Connection {
         do throws(SQLiteError) {
             let connection = try Connection(path: path, access: access)
-            // Before anything is read: after a crash another process may be recovering the log.
+            // The timeout is set before the first read: after a crash another process may be recovering the log.
             try connection.setBusyTimeout(milliseconds: Int32(clamping: options.busyTimeout.milliseconds))
             return connection
         } catch {
@@ -107,7 +110,8 @@ extension DatabaseLocation {
         }
     }
 
-    /// SQLite would replay a log that another database left into the new one.
+    /// Refuses to create a database next to a log that another database left, since SQLite would replay that log into
+    /// the new database.
     func refuseStrayLog() throws(StoreOpenError) {
         for log in [path + "-wal", path + "-journal"] {
             var status = stat()
@@ -124,7 +128,7 @@ extension DatabaseLocation {
         }
         let descriptor = Glibc.open(draftPath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw .system(operation: "create", path: draftPath, code: errno) }
-        // The umask may have taken bits away. SQLite gives the WAL the mode of the database.
+        // The umask may have removed permission bits. SQLite gives the WAL the mode of the database.
         let isModeSet = fchmod(descriptor, 0o640) == 0
         let code = errno
         giveToOwner(descriptor, mode: 0o640)
@@ -140,7 +144,7 @@ extension DatabaseLocation {
         } catch {
             throw StoreOpenError(error, path: draftPath)
         }
-        // link fails where a file of that name exists; rename would replace it.
+        // link fails if a file of that name exists; rename would replace it.
         guard link(draftPath, path) == 0 else { throw .system(operation: "name", path: path, code: errno) }
         guard unlink(draftPath) == 0 else { throw .system(operation: "remove", path: draftPath, code: errno) }
         try syncDirectory(directory)
@@ -149,6 +153,8 @@ extension DatabaseLocation {
 
 extension Connection {
     /// Refuses the database of another program, and a Halyard database with a newer schema.
+    ///
+    /// - Returns: The database's schema version.
     @discardableResult
     func checkOwner(path: String) throws(StoreOpenError) -> Int64 {
         let applicationID: Int64

@@ -2,7 +2,7 @@ import Glibc
 import Jobs
 import SQLite
 
-/// Opens the database for the process that holds its lock; creates it first when there is none.
+/// Opens the database for the process that holds its lock. Creates the database if it does not exist.
 struct Opening {
     let location: DatabaseLocation
     let lock: DatabaseLock
@@ -19,12 +19,12 @@ struct Opening {
         self.clock = clock
     }
 
-    /// Opens the connection that writes, then runs `body`, which may open more.
+    /// Opens the connection that writes, then runs `body`, which may open more connections.
     ///
-    /// Damage is believed only when it is seen twice, the second time on the disk itself: a read that fails temporarily
+    /// Damage is believed only when it is seen twice, the second time on the disk itself. A read that fails temporarily
     /// can look like damage, and so can a cached page that never reached the disk.
     ///
-    /// - Parameter body: May run twice; it must close what it opened before it throws.
+    /// - Parameter body: May run twice. It must close everything that it opened before it throws.
     func open<Opened>(
         _ body: (Connection) throws(StoreOpenError) -> Opened
     ) throws(StoreOpenError) -> Opened {
@@ -52,7 +52,7 @@ struct Opening {
         }
     }
 
-    /// The files of the database. Call it after the connection is open.
+    /// The files of the database. Call this after the connection is open.
     func files() throws(StoreOpenError) -> StoreFiles {
         guard let held = lock.heldDatabase else { preconditionFailure("opened without the database held") }
         return try StoreFiles(location, database: held)

@@ -1,23 +1,24 @@
 import Glibc
 import Synchronization
 
-/// The files of an open store. While the store is in use they must keep their names, and no other program may write to the
-/// database.
+/// The files of an open store. While the store is in use they must keep their names, and no other program may write to
+/// the database.
 ///
-/// SQLite keeps writing to files that were removed or replaced, and those writes are lost. A database that another program
-/// has overwritten (`cp backup.db halyard.db`) does not fit its log.
+/// SQLite keeps writing to files that were removed or replaced, and those writes are lost. A database that another
+/// program has overwritten (`cp backup.db halyard.db`) does not fit its log.
 final class StoreFiles: Sendable {
     /// The database comes first: without it nothing else matters.
     private let named: [(path: String, identity: FileIdentity)]
     private let database: Int32
-    /// A descriptor in addition to SQLite's. SQLite has no lock on the log, so closing this descriptor drops none.
+    /// A descriptor of the log, in addition to SQLite's own. SQLite has no lock on the log, so closing this descriptor
+    /// releases none.
     private let log: Int32
     private let seen = Mutex<Loss?>(nil)
-    /// The database file after the last write of this process.
+    /// The time and the size of the database file after this process last wrote to it.
     private let written: Mutex<WriteTime>
 
     enum Loss: Sendable, Equatable {
-        /// The file no longer has its name.
+        /// The file was removed, renamed or replaced.
         case name(path: String)
         /// Another program wrote to the database.
         case overwritten
@@ -35,7 +36,7 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// - Parameter database: Must stay open longer than this value exists.
+    /// - Parameter database: Must stay open as long as this object exists.
     init(_ location: DatabaseLocation, database: HeldDatabase) throws(StoreOpenError) {
         var named = [(path: location.path, identity: database.identity)]
         for path in [location.path + "-wal", location.path + "-shm", location.lockPath] {
@@ -62,10 +63,10 @@ final class StoreFiles: Sendable {
     var logPath: String { named[1].path }
     var paths: [String] { named.map(\.path) }
 
-    /// The loss that the last look found.
+    /// The loss that was found; nil if no file is known to be lost.
     var lost: Loss? { seen.withLock(\.self) }
 
-    /// Compares each name with its file, and remembers what it finds.
+    /// Checks that each path still names its file. A loss that was found once is remembered.
     @discardableResult
     func look() -> Loss? {
         seen.withLock { seen in
@@ -76,10 +77,10 @@ final class StoreFiles: Sendable {
         }
     }
 
-    /// The check after each commit, in two short system calls. Of the names it only tests whether the database and its log
-    /// still have any: a file that was moved away keeps what is written to it.
+    /// Checks the files after a commit, in two cheap system calls. Tests only whether the database and its log still
+    /// have any name: a file that was moved away still keeps the data written to it.
     ///
-    /// Only to be called by the thread that checkpoints, so that it never sees half of a checkpoint.
+    /// Call this only on the thread that checkpoints, so that it never sees a half-finished checkpoint.
     func lostAtCommit() -> Loss? {
         if let lost { return lost }
         var status = stat()
@@ -93,7 +94,7 @@ final class StoreFiles: Sendable {
         return hasName(log) ? nil : look()
     }
 
-    /// Called after each checkpoint, whether it succeeded or not.
+    /// Records the database's new time and size. Call this after each checkpoint, even one that failed.
     func noteCheckpoint() {
         var status = stat()
         if fstat(database, &status) == 0 { written.withLock { $0 = WriteTime(status) } }

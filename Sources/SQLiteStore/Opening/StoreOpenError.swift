@@ -1,9 +1,11 @@
-/// Why a database could not be opened. Nothing was changed, and nothing was created in its place (P11).
+/// The reason why a database could not be opened. Nothing was changed, and nothing was created in its place (P11).
 public enum StoreOpenError: Error, Sendable, Hashable {
     case missingDirectory(path: String)
     case notADirectory(path: String)
     case readOnlyDirectory(path: String)
+    /// The process cannot write to the file, or its file system is mounted read-only.
     case readOnlyFile(path: String)
+    /// The process has no permission to read the file.
     case unreadableFile(path: String)
     case missingFile(path: String)
     case notARegularFile(path: String)
@@ -26,17 +28,22 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     /// A log without its database.
     case strayLog(path: String)
     case notADatabase(path: String)
+    /// An SQLite database of another program.
     case foreignDatabase(path: String, applicationID: Int64)
+    /// A newer release of Halyard has migrated the database.
     case schemaTooNew(path: String, found: Int64, supported: Int64)
-    /// Only when reading: the writer migrates.
+    /// A reader found an older schema. Only the writer migrates the database.
     case schemaTooOld(path: String, found: Int64, needed: Int64)
     /// The migration needs more room than the disk has.
     case noRoomToMigrate(path: String, found: Int64, needed: Int64, freeBytes: Int64, neededBytes: Int64)
     /// Rows of `table` refer to rows of `parent` that do not exist; found by a migration.
     case danglingRows(path: String, table: String, parent: String)
+    /// SQLite found damage in two reads of the file; `message` describes it.
     case damaged(path: String, message: String)
+    /// Another process holds a transaction open for longer than ``StoreOptions/busyTimeout``. Trying again later is
+    /// safe.
     case busy(path: String)
-    /// A setting that durability rests on did not take.
+    /// SQLite did not accept a setting on which durability depends.
     case settingRefused(path: String, setting: String, found: String)
     /// A system call failed; `code` is its `errno`.
     case system(operation: String, path: String, code: Int32)

@@ -1,21 +1,22 @@
-/// How a database is opened. The defaults are for a daemon.
+/// The options for opening a database. The defaults are for a daemon.
 public struct StoreOptions: Sendable, Hashable {
-    /// How long a statement waits for another process's transaction.
+    /// How long a statement waits for another process's transaction. Default: 5 s.
     public var busyTimeout: Duration
     /// How long opening waits for another connection that prevents reading the database from the disk again after a
-    /// crash. If it stays open, the store opens only when no sync is known to have failed.
+    /// crash. If that connection stays open, the store opens only if no sync is known to have failed. Default: 5 s.
     public var readerPatience: Duration
-    /// The size to which the write-ahead log is grown at the start, so that commits need not grow it; 0 to leave it
-    /// unchanged.
+    /// The size in bytes to which the write-ahead log is grown at the start, so that commits need not grow it; 0 to
+    /// leave the log unchanged. Default: 8 MiB.
     public var walBytes: Int
-    /// The number of pages in the write-ahead log at which they are copied into the database, after a commit was
-    /// acknowledged.
+    /// The length of the write-ahead log, in pages, from which on it is copied into the database. The copy is made
+    /// after the commit was acknowledged. Default: 1000.
     public var checkpointPages: Int
-    /// Free space below which the database is not opened.
+    /// The free space in bytes below which the database is not opened. Default: 16 MiB.
     public var minimumFreeBytes: Int64
-    /// Files up to this size are checked completely at the start.
+    /// The size in bytes up to which a database is checked completely at the start. Default: 16 MiB.
     public var checkedBytes: Int64
-    /// Whether the store notices at once when a file is removed or replaced, also while it writes nothing.
+    /// Whether the store notices at once when a file is removed or replaced, even while it writes nothing. Default:
+    /// true.
     public var watchesFiles: Bool
 
     public init(

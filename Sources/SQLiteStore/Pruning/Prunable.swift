@@ -1,7 +1,7 @@
 import Jobs
 import SQLite
 
-/// A lone job, or a graph, which is pruned as a whole.
+/// The unit of pruning: a job outside of graphs, or a whole graph.
 enum PruneUnit: Sendable {
     case job(JobID)
     case graph(GraphID, jobs: Int)
@@ -15,22 +15,23 @@ enum PruneUnit: Sendable {
 }
 
 extension Reader {
-    /// The result of one walk.
+    /// The units that one walk over the jobs found.
     struct Prunable: Sendable {
         var units: [PruneUnit] = []
-        /// The number of jobs with a wanted outcome in graphs with another outcome.
+        /// The number of jobs with a wanted outcome that stay because their graph has another outcome.
         var keptByGraph = 0
-        /// The lowest job that the walk saw; nil if there are none below.
+        /// The lowest job that the walk saw, below which the next walk continues; nil if no jobs are left.
         var next: JobID?
     }
 
-    /// How many units one walk looks at, so that other listings get their turn.
+    /// The number of units that one walk examines, so that other listings get their turn.
     static let unitsPerWalk = 5000
 
     /// Returns the newest units that are final and wanted. The writer checks whether other jobs depend on them.
     ///
-    /// A job depends only on older jobs and on jobs of its own graph, so dependents come before what they depend on. A
-    /// graph's jobs have numbers in a row, so a graph is seen once.
+    /// A job depends only on older jobs and on jobs of its own graph. The walk goes from newer to older jobs, so it
+    /// finds dependents before their dependencies. The jobs of a graph have consecutive numbers, so the walk finds each
+    /// graph once.
     func prunable(_ request: PruneRequest, below: JobID?, limit: Int) throws(SQLiteError) -> Prunable {
         try snapshot { () throws(SQLiteError) in
             var found = Prunable()
@@ -82,7 +83,7 @@ struct PrunableStatements: ~Copyable {
         WHERE    id < ?1
         ORDER BY id DESC
         """
-    /// A graph's outcome is the one that the view `graphs` shows.
+    /// The outcome of a graph is computed as in the view `graphs`.
     static let graphSQL: StaticString = """
         SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = graph.id),
                finished_ms < ?2

@@ -2,10 +2,10 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Deletes units that a reader found to be final, in its order. Final states never change, so only dependents are
-    /// looked for here; results, attempts, inputs and edges go with their jobs.
+    /// Deletes units that a reader found to be final, in the reader's order. A final state never changes, so this
+    /// checks only for dependents. Results, attempts, inputs and edges are deleted with their jobs.
     ///
-    /// - Returns: How many jobs were deleted, and how many stay because others depend on them.
+    /// - Returns: How many jobs were deleted, and how many stay because other jobs depend on them.
     func prune(_ units: [PruneUnit]) throws(SQLiteError) -> (deleted: Int, kept: Int) {
         var deleted = 0
         var kept = 0
@@ -31,7 +31,7 @@ extension Writer {
 
     private func prune(_ job: JobID) throws(SQLiteError) -> (deleted: Int, kept: Int) {
         pruning.job.bind(1, job.rawValue)
-        // Another prune was faster.
+        // Another prune has already deleted the job.
         guard try pruning.job.step() else { return (0, 0) }
         let gone = Gone(
             job: job.rawValue, state: Int(pruning.job.integer(0)), queue: pruning.job.integer(1))
@@ -70,7 +70,7 @@ extension Writer {
         let queue: Int64
     }
 
-    /// Takes the jobs of a unit from the counts, and their key when no job of it is left.
+    /// Subtracts deleted jobs from the counts. Deletes their idempotency key once no job of that key is left.
     func forget(_ jobs: [Gone]) throws(SQLiteError) {
         for job in jobs {
             // The schema admits no other states.
@@ -92,7 +92,7 @@ struct PruneStatements: ~Copyable {
         WHERE  id = :job
         """
     static let deleteSQL: StaticString = "DELETE FROM job WHERE id = :job"
-    /// Gives a row when a job outside of the graph depends on one inside.
+    /// Returns a row if a job outside the graph depends on a job in it.
     static let hasDependentsSQL: StaticString = """
         SELECT     1
         FROM       job INDEXED BY job_graph
@@ -123,7 +123,8 @@ struct PruneStatements: ~Copyable {
         ORDER BY id
         LIMIT    ?3
         """
-    /// A job depends only on older jobs and on jobs of its own graph, so a dependent outside has a higher number.
+    /// A job depends only on older jobs and on jobs of its own graph. So a dependent outside the graph has a higher
+    /// number than all jobs of the graph.
     static let hasLaterDependentsSQL: StaticString = """
         SELECT 1
         FROM   dependency INDEXED BY dependency_parent
@@ -140,7 +141,7 @@ struct PruneStatements: ~Copyable {
         """
     static let deleteEdgeSQL: StaticString = "DELETE FROM dependency WHERE job_id = :job AND position = :position"
     static let deleteGraphSQL: StaticString = "DELETE FROM graph WHERE id = :graph"
-    /// The key under which the job was enqueued, if it was the last of its jobs.
+    /// Deletes the key under which the job was enqueued, if no job of the key is left.
     static let deleteKeySQL: StaticString = """
         DELETE FROM idempotency
         WHERE  first_job_id = (

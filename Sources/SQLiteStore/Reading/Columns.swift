@@ -2,7 +2,7 @@ import Jobs
 import SQLite
 
 extension SQLiteError {
-    /// A row that only another program or a damaged disk can have left.
+    /// The error for a row that the store cannot have written: another program changed it, or the disk is damaged.
     static func damaged(_ message: String) -> SQLiteError {
         SQLiteError(code: Primary.corrupt.rawValue, message: message)
     }
@@ -13,7 +13,7 @@ extension Statement {
 
     func json(_ column: Int32) -> JSONText? { bytes(column).map(JSONText.init(trusted:)) }
 
-    /// A code, a message and a detail, in this order.
+    /// Reads a failure from three columns: code, message and detail. Nil if the code is NULL.
     func failure(from first: Int32) -> JobFailure? {
         guard let code = optionalString(first) else { return nil }
         return JobFailure(code: code, message: string(first + 1), detail: json(first + 2))

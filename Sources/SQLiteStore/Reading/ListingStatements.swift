@@ -1,10 +1,10 @@
 import SQLite
 
-/// Each statement walks one index and returns for every job whether the filter selects it, so that a walk can end after
-/// a bounded number of rows, however few of them are selected.
+/// The statements for listings. Each walks one index and returns for every job whether the filter selects it, so that a
+/// walk can end after a bounded number of rows, even if the filter selects few of them.
 ///
-/// All take the same parameters: 1 queue, 2 definition, 3 kind, 4 and 5 the exclusive bounds of the job number, 6 the
-/// states as bits, 7 the graph or the state.
+/// All statements take the same parameters: 1 queue, 2 definition, 3 kind, 4 and 5 the exclusive bounds of the job
+/// number, 6 the states as bits, 7 the graph or the state.
 struct ListingStatements: ~Copyable {
     static let allNewestSQL: StaticString = """
         SELECT   id,

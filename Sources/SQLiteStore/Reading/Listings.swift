@@ -2,10 +2,11 @@ import Jobs
 import SQLite
 
 extension Reader {
-    /// How many rows of each index one page reads, selected or not. They take a few milliseconds.
+    /// The number of rows that one page reads from each index, whether selected or not. Reading them takes a few
+    /// milliseconds.
     static let rowsPerPage = 10_000
 
-    /// One page. Its cost is bounded whatever the filter selects, so that other callers are served between pages.
+    /// Reads one page. The cost is bounded whatever the filter selects, so that other callers are served between pages.
     func page(_ filter: JobFilter) throws(SQLiteError) -> JobPage {
         try snapshot { () throws(SQLiteError) in
             let numbers = try numbers(filter)
@@ -25,7 +26,7 @@ extension Reader {
     }
 
     /// Returns the numbers of the jobs on one page. They are read from the narrowest suitable index: the graph's, the
-    /// states', or the table in order of number.
+    /// states', or else the table in order of number.
     private func numbers(_ filter: JobFilter) throws(SQLiteError) -> PageNumbers {
         var page = PageNumbers(filter)
         if let graph = filter.graph {
@@ -51,7 +52,7 @@ extension Reader {
         return page
     }
 
-    /// - Parameter key: The graph or the state, as the statement has it.
+    /// - Parameter key: The graph or the state, depending on the statement; nil if the statement takes neither.
     private func collect(
         _ statement: borrowing Statement, _ filter: JobFilter, _ page: inout PageNumbers, _ key: Int64? = nil
     ) throws(SQLiteError) {
@@ -79,13 +80,13 @@ extension Reader {
     }
 }
 
-/// The numbers of one page, gathered from several indexes.
+/// The job numbers of one page, gathered from several indexes.
 private struct PageNumbers {
     let isNewestFirst: Bool
     let limit: Int
     private(set) var found: [JobID] = []
-    /// Where the listing continues: the nearest job at which a walk stopped before the end of its index, or the page's
-    /// last job when there are more than fit.
+    /// Where the next page continues: the nearest job at which a walk stopped before the end of its index, or the
+    /// page's last job if not all jobs fit.
     private(set) var next: JobID?
     /// Only jobs between these two numbers can still be on the page.
     private(set) var below: Int64
@@ -110,7 +111,8 @@ private struct PageNumbers {
     private mutating func limitTo(_ job: JobID) {
         if let next, isBefore(next, job) || next == job { return drop(after: next) }
         next = job
-        // Includes `job` itself. No other index can return it again, since each holds different jobs.
+        // The new bound still includes `job`. No other index can return it again, since each index holds different
+        // jobs.
         if isNewestFirst { above = job.rawValue - 1 } else { below = job.rawValue + 1 }
         drop(after: job)
     }

@@ -21,7 +21,8 @@ extension Reader {
         return try neighbours.dependents.neighbours()
     }
 
-    /// A value that is not wanted is not read.
+    /// Returns the wanted outputs of the job's succeeded dependencies, in declared order. Does not read the values of
+    /// unwanted outputs.
     func outputs(
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
     ) throws(SQLiteError) -> DependencyOutputs {

@@ -1,7 +1,7 @@
 import Jobs
 import SQLite
 
-/// One connection that only reads. Only its own thread touches it, one short request at a time.
+/// A connection that only reads, with its statements. Only its own thread uses it, for one short request at a time.
 final class Reader {
     private let connection: Connection
     private let snapshots: SnapshotStatements
@@ -16,7 +16,7 @@ final class Reader {
     let pruning: PrunableStatements
     private let clock: ClockStatements
     private let storeClock: any StoreClock
-    /// Read last: but for its problem a revision never changes.
+    /// The definitions that were read last. A revision never changes, except for its problem.
     var knownDefinitions: [DefinitionID: StoredDefinition] = [:]
 
     func releaseMemory() -> Int { connection.releaseMemory() }
@@ -46,7 +46,7 @@ final class Reader {
         return steady.now
     }
 
-    /// Runs several statements on one state of the database.
+    /// Runs `body` in a read transaction, so that all its statements see the same state of the database.
     func snapshot<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
         try snapshots.begin.run()
         do throws(SQLiteError) {
@@ -55,7 +55,7 @@ final class Reader {
             return value
         } catch {
             connection.resetStatements()
-            // Nothing was written; some errors have ended the transaction by themselves.
+            // Nothing was written. After some errors SQLite has already ended the transaction.
             if !connection.isAutocommit { try snapshots.rollBack.run() }
             throw error
         }

@@ -2,7 +2,8 @@ import Jobs
 import SQLite
 
 extension Reader {
-    /// Reads one part, which is small. A part that is damaged has no jobs here; the writer reports it.
+    /// Returns the next part, which is small, as one page. A damaged part yields no jobs; the writer reports the
+    /// damage.
     func unwritten(from position: UnwrittenPage.Position?) throws(SQLiteError) -> UnwrittenPage {
         unwrittenParts.next.bind(1, position?.request ?? 0)
         unwrittenParts.next.bind(2, position?.part ?? -1)

@@ -2,7 +2,7 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Ends every running attempt (P6), and puts the jobs on trial that were running in several crashes in a row (P14).
+    /// Ends every running attempt (P6). Puts on trial the jobs that were running in several crashes in a row (P14).
     func rescueOrphans(
         maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
     ) throws(SQLiteError) -> RescueReport {
@@ -43,7 +43,7 @@ extension Writer {
         return report
     }
 
-    /// When the trials that hold up other jobs are over, as the wall clock shows it now.
+    /// The time on the current wall clock at which the trials that hold up other jobs end; nil if no jobs are held up.
     func trialsEndAt(now: Timestamp) -> Timestamp? {
         if trials.isEmpty { return nil }
         return trials.holdsOthers(now: steady.moment).map { now + ($0 - steady.moment) }
@@ -55,7 +55,7 @@ extension Writer {
         return report
     }
 
-    /// The crashes that the job's earlier attempts ended with.
+    /// Counts the crashes in which earlier attempts of the job ended.
     private func earlierCrashes(of job: JobID) throws(SQLiteError) -> Crashes {
         rescuing.crashes.bind(1, job.rawValue)
         defer { rescuing.crashes.reset() }
@@ -69,7 +69,7 @@ extension Writer {
 /// The other code that was running when the process ended.
 private struct Company {
     var others: Int
-    /// Code of attempts that were given up (``JobStore/noteAbandoned(_:)``).
+    /// The number of attempts that had been given up while their code still ran (``JobStore/noteAbandoned(_:)``).
     var abandoned: Int
 
     var isNone: Bool { others + abandoned == 0 }
@@ -85,7 +85,7 @@ private struct Crashes {
     var inARow = 0
     /// Crashes during which the job ran alone.
     var alone = 0
-    /// The same of ends that nothing explains.
+    /// Unexplained ends of the process during which the job ran alone.
     var unexplainedAlone = 0
 
     mutating func count(_ end: LastEnd, isAlone: Bool) {
@@ -97,7 +97,7 @@ private struct Crashes {
         inARow += 1
     }
 
-    /// In crashes.
+    /// The number of crashes that count against the job. Unexplained ends count less (``LastEnd/unexplainedPerCrash``).
     var weight: Int { alone + unexplainedAlone / LastEnd.unexplainedPerCrash }
 }
 
@@ -143,7 +143,8 @@ extension JobFailure {
 }
 
 struct RescueStatements: ~Copyable {
-    /// A daemon stop (outcome 4) between two crashes (5) does not end the row of crashes; any other outcome does.
+    /// Counts crashes (outcome 5). A stop of the daemon (4) between two crashes does not end the row of crashes; any
+    /// other outcome does.
     static let crashesSQL: StaticString = """
         SELECT count(*) FILTER (WHERE number > (
                    SELECT coalesce(max(number), 0)

@@ -19,8 +19,8 @@ extension Writer {
         return true
     }
 
-    /// Fires the schedule once for a time. The move names the expected time, so a second firing for the same time changes
-    /// nothing.
+    /// Fires the schedule, once for each time. The move names the expected time, so a second firing for the same time
+    /// changes nothing.
     func fire(
         _ firing: ScheduleFiring, now: Timestamp, _ enqueue: (NewGraph) throws(SQLiteError) -> EnqueueOutcome
     ) throws(SQLiteError) -> FiringOutcome {
@@ -53,6 +53,7 @@ extension Writer {
         return .fired(receipt)
     }
 
+    /// Enqueues the schedule's work outside its calendar. Nil if there is no such schedule.
     func run(
         schedule name: String, _ enqueue: () throws(SQLiteError) -> EnqueueOutcome
     ) throws(SQLiteError) -> EnqueueOutcome? {
@@ -74,7 +75,7 @@ extension Writer {
         return .refused(reason)
     }
 
-    /// The reason of a refusal: something has changed since the firing was planned. The next time is planned again.
+    /// The text for a refusal: something has changed since the firing was planned. The next firing is planned anew.
     private func reason(of refusal: EnqueueRefusal) -> String {
         switch refusal {
         case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."

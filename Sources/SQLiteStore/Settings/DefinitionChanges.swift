@@ -4,7 +4,7 @@ import OperationTypes
 import SQLite
 
 extension Writer {
-    /// - Returns: False when there would be too many schedules; nothing was written then.
+    /// - Returns: False if there would be too many schedules. Nothing was written then.
     func change(_ change: DefinitionChange, now: Timestamp) throws(SQLiteError) -> Bool {
         guard try hasRoom(for: change) else { return false }
         for queue in change.queues { _ = try self.change(queue, now: now) }
@@ -59,8 +59,8 @@ extension Writer {
             try settings.setGraphProblem.bind(2, problem)
             try settings.setGraphProblem.run()
         }
-        // Observers are not told: they record problems when definitions change, so each problem would cause the next
-        // report.
+        // Observers are not notified. They record problems whenever definitions change, so a notification would make
+        // them record the problems again, without end.
     }
 
     // MARK: Revisions
@@ -104,7 +104,7 @@ extension Writer {
         definitionsChanged = true
     }
 
-    /// Definitions and graph definitions share one space of names, so a new one of either sort replaces both.
+    /// Definitions and graph definitions share one namespace, so a new definition of either sort replaces both.
     private func retire(_ name: String, now: Timestamp) throws(SQLiteError) {
         try settings.retireDefinition.bind(1, name)
         settings.retireDefinition.bind(2, now.milliseconds)

@@ -9,7 +9,7 @@ extension Writer {
         queue.settings.limit = change.limit ?? queue.settings.limit
         queue.settings.weight = change.weight ?? queue.settings.weight
         if let isPaused = change.isPaused {
-            // A queue that is paused keeps the moment since when.
+            // A queue that is already paused keeps the time of its first pause.
             queue.pausedAt = isPaused ? queue.pausedAt ?? now : nil
         }
         let old = memory.queues[index]
@@ -26,7 +26,7 @@ extension Writer {
     }
 
     /// Creates the queues that child jobs name, up to the limit of queues. The code of an operation, or an earlier
-    /// plan, may name a queue that was removed or never existed, and its success must not be lost because of that.
+    /// plan, may name a queue that was removed or never existed. Its success must not be lost because of that.
     func makeQueues(of children: [NewGraph]) throws(SQLiteError) {
         for child in children { try makeQueues(named: child.jobs.lazy.map(\.queue)) }
     }
@@ -38,7 +38,8 @@ extension Writer {
         }
     }
 
-    /// A queue that was removed comes back, as new; its jobs are history, and one without any takes another name.
+    /// Creates a queue with default settings. Reuses the row of a removed queue with this name, whose final jobs stay
+    /// with it, or else the row of any removed queue without jobs.
     private func makeQueue(named name: String) throws(SQLiteError) -> Int {
         let removed =
             memory.queues.firstIndex { $0.isRemoved && $0.settings.name == name }

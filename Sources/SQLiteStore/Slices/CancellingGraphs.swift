@@ -44,7 +44,9 @@ extension Writer {
         return true
     }
 
-    /// Carries out K1 for one job. False when no request covers the job, or when it has started.
+    /// Carries out K1 for one job.
+    ///
+    /// - Returns: False if no request covers the job, or if it has already started.
     func cancelIfAsked(_ job: JobID, now: Timestamp) throws(SQLiteError) -> Bool {
         cancelling.job.bind(1, job.rawValue)
         guard try cancelling.job.step() else { return false }
@@ -63,6 +65,6 @@ extension Writer {
 
 struct CancellingGraph {
     let askedAt: Timestamp
-    /// Open jobs from this number on have been cancelled.
+    /// The jobs with this number and higher numbers have been cancelled.
     var below: Int64
 }

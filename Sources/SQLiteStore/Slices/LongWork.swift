@@ -1,14 +1,14 @@
 import Jobs
 import SQLite
 
-/// Work that would hold up every other write if it were one transaction. It is carried out in slices between the other
+/// Work that would delay every other write if it were one transaction. It is carried out in slices between the other
 /// writes.
 ///
 /// Invariants:
 /// - L1: a row records that the work is open, from the transaction that promises it to the slice that ends it. The next
 ///   start resumes open work.
 /// - L2: a slice and the record of its progress are one transaction, and a slice touches a bounded number of rows.
-/// - L3: work whose slice fails for a lasting reason is set aside and tried again later; other work goes on.
+/// - L3: work whose slice fails for a lasting reason is set aside and tried again later; other work continues.
 enum LongWork: Hashable, Sendable {
     /// The jobs of an accepted graph are being written.
     case writing(GraphID)
@@ -33,10 +33,10 @@ struct LongWorkReport: Sendable {
 }
 
 extension Writer {
-    /// The number of rows in one slice, which take a few milliseconds.
+    /// The number of rows that one slice writes, which takes a few milliseconds.
     static let rowsPerSlice = 500
 
-    /// A request of more rows than this is carried out in slices.
+    /// A request that writes more rows than this is carried out in slices.
     static let manyRows = 2000
 
     var hasLongWork: Bool { !memory.work.isEmpty }
@@ -68,7 +68,7 @@ extension Writer {
         if isOpen { open(work) } else { endedWork.append(work) }
     }
 
-    /// Nil for work that may go on. A cancellation waits until its graph is written.
+    /// Why the work must wait; nil if it may continue. A cancellation waits until its graph is written.
     private func aside(_ work: LongWork) -> SetAside? {
         if let aside = setAside[work] { return aside }
         if case .cancelling(let graph) = work { return setAside[.writing(graph)] }
@@ -77,14 +77,14 @@ extension Writer {
 
     /// Notes how the last slice ended (L3).
     ///
-    /// - Returns: All the work that is set aside now; nil when that is the same as before.
+    /// - Returns: All the work that is now set aside; nil if that has not changed.
     func noteSlice(failure: StoreError?) -> [StuckRequest]? {
         guard let work = sliced else { return nil }
         if let failure {
             let wait = min((setAside[work]?.wait).map { $0 * 2 } ?? .seconds(1), .seconds(300))
             setAside[work] = SetAside(
                 request: StuckRequest(subject: subject(of: work), reason: failure), wait: wait, until: .now + wait)
-            // Its callers would wait until the reason is gone. The work itself is durable.
+            // Answers the callers, which would otherwise wait until the reason is gone. The work itself is durable.
             fail(work, failure)
             if case .writing(let graph) = work { fail(.cancelling(graph), failure) }
         } else if setAside.removeValue(forKey: work) == nil {
@@ -116,8 +116,9 @@ extension Writer {
 
     // MARK: Callers that wait
 
-    /// Registers the waiter. A request calls this in its transaction, and again if that is repeated after a rollback.
-    /// Work that is set aside is tried again at once, so that the waiter learns of a lasting reason now.
+    /// Registers a waiter for the end of the work. A request calls this in its transaction, and again if the
+    /// transaction is repeated after a rollback. Work that is set aside is tried again at once, so that the waiter soon
+    /// learns whether the reason persists.
     func wait(for work: LongWork, _ waiter: any LongWorkWaiter) {
         setAside[work]?.until = .now
         if case .cancelling(let graph) = work { setAside[.writing(graph)]?.until = .now }
@@ -151,6 +152,6 @@ struct SetAside {
 
 /// A caller that waits for long work. It is answered once.
 protocol LongWorkWaiter: AnyObject {
-    /// - Parameter result: Nil when the store ended first.
+    /// - Parameter result: Nil if the store ended before the work did.
     func ended(_ result: Result<LongWorkReport, StoreError>?)
 }

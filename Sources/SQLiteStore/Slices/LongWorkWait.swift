@@ -1,13 +1,13 @@
 import Jobs
 import SQLite
 
-/// The value of a request, and what its long work reports.
+/// The value of a request, and the report of its long work.
 ///
-/// The report is a failure when a slice failed for a lasting reason, and nil when there was no work, or the store ended
-/// first. Work that did not end is durable, and resumed later.
+/// The report is a failure if a slice failed for a lasting reason. It is nil if there was no work, or if the store
+/// ended first. Unfinished work is durable and is resumed later.
 typealias LongAnswer<Value> = (value: Value, report: Result<LongWorkReport, StoreError>?)
 
-/// Begins long work in one transaction, and answers its caller when the work has ended.
+/// Begins long work in one transaction, and answers its caller after the work has ended.
 ///
 /// SAFETY: only the writer's thread touches the variables; the caller sees the answer through the continuation.
 final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecked Sendable {
@@ -36,7 +36,8 @@ final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecke
 
     func answer(_ failure: StoreError?) {
         if let failure {
-            // The work did not begin. A registration that remains is harmless, since no such work ends.
+            // The work did not begin. The waiter may still be registered, which is harmless: without `begun`,
+            // ``ended(_:)`` does nothing.
             begun = nil
             continuation.resume(returning: .failure(failure))
         } else if let begun, begun.work == nil {
@@ -51,7 +52,7 @@ final class LongWorkRequest<Value: Sendable>: Request, LongWorkWaiter, @unchecke
     }
 }
 
-/// One slice, run as a request like any other.
+/// A request that carries out one slice.
 ///
 /// SAFETY: only the writer's thread touches it.
 final class SliceRequest: Request, @unchecked Sendable {

@@ -4,7 +4,7 @@ import SQLite
 /// The phases in which a graph of very many jobs is deleted: first a check for dependents outside, then the edges, the
 /// jobs, and finally the graph itself. From the request on, no new job may depend on one of its jobs.
 enum PruningPhase: Hashable, Sendable {
-    /// Looking for dependents outside the graph, for its jobs after this one.
+    /// The jobs after this number are being checked for dependents outside the graph.
     case checking(after: Int64)
     case edges
     case jobs
@@ -12,7 +12,7 @@ enum PruningPhase: Hashable, Sendable {
 
 extension Writer {
     func beginPruning(_ graph: GraphID) throws(SQLiteError) -> LongWork? {
-        // Another prune has already deleted it.
+        // Another prune has already deleted the graph.
         guard try numbers(of: graph) != nil else { return nil }
         if memory.pruning[graph] == nil {
             pruning.insert.bind(1, graph.rawValue)
@@ -54,8 +54,10 @@ extension Writer {
         return true
     }
 
-    /// The last of the next few jobs; nil when a job outside the graph depends on one of them. Jobs outside that depend
-    /// on the graph have higher numbers than all its jobs.
+    /// Checks the next few jobs for dependents outside the graph. Such dependents have higher numbers than all jobs of
+    /// the graph.
+    ///
+    /// - Returns: The last job that was checked; nil if a job outside the graph depends on one of them.
     private func lastWithoutOutsideDependents(
         _ graph: GraphID, after: Int64, in numbers: ClosedRange<Int64>
     ) throws(SQLiteError) -> Int64? {
@@ -75,7 +77,9 @@ extension Writer {
         return last
     }
 
-    /// - Returns: How many of the edges of these jobs this slice deleted.
+    /// Deletes the edges of some of these jobs.
+    ///
+    /// - Returns: How many edges were deleted; 0 if none are left.
     private func deleteEdges(of jobs: ClosedRange<Int64>) throws(SQLiteError) -> Int {
         var edges: [(job: Int64, position: Int64)] = []
         pruning.someEdges.bind(1, jobs.lowerBound)
@@ -106,7 +110,7 @@ extension Writer {
         return jobs
     }
 
-    /// The numbers of a graph's jobs, which are consecutive. Nil when it has none.
+    /// The range of the numbers of a graph's jobs, which are consecutive. Nil if the graph has no jobs.
     private func numbers(of graph: GraphID) throws(SQLiteError) -> ClosedRange<Int64>? {
         pruning.numbers.bind(1, graph.rawValue)
         defer { pruning.numbers.reset() }

@@ -2,7 +2,8 @@ import Jobs
 import SQLite
 
 /// A final job whose dependents are being released or skipped. The transaction that ends the job settles up to
-/// ``Writer/rowsPerSlice`` of them; slices settle the rest, starting where the job's row says.
+/// ``Writer/rowsPerSlice`` of them. Slices settle the rest, starting after the edge that the job's row in table
+/// `settling` names.
 ///
 /// Invariants:
 /// - S1: a dependent is released only after the result it waits for is durable (P4): the slices come after that commit.
@@ -48,7 +49,7 @@ extension Writer {
         return try dependencyState(of: job)??.outcome
     }
 
-    /// Nil when there is no such job, or when it is about to be deleted.
+    /// The state of a job that a new edge names. Nil if there is no such job, or if it is about to be deleted.
     func dependencyState(of job: JobID) throws(SQLiteError) -> JobState?? {
         enqueueing.stateOf.bind(1, job.rawValue)
         guard try enqueueing.stateOf.step() else { return JobState??.none }
@@ -59,7 +60,7 @@ extension Writer {
         return .some(state)
     }
 
-    /// Leaves to later slices the edges that did not fit into this transaction.
+    /// Leaves the edges that did not fit into this transaction to later slices.
     func postpone(_ jobs: [SettlingJob]) throws(SQLiteError) {
         for parent in jobs {
             settling.keep.bind(1, parent.job.rawValue)

@@ -1,10 +1,10 @@
 import Jobs
 
-/// A part of a large graph, or of very many small graphs, stored in the database until its jobs are written. Only the
-/// writer of this release reads its bytes. A job with very many dependencies continues in the following parts.
+/// A part of a large graph, or of very many small graphs, stored in the database until its jobs are written. Its bytes
+/// are private to the store. A job with very many dependencies continues in the following parts.
 struct StagedPart {
     struct Entry {
-        /// Index among all jobs of the request.
+        /// The job's index among all jobs of the request.
         var index: Int
         /// The number of the small graph that the job belongs to, counted from 1; nil if it belongs to none.
         var graph: Int?
@@ -58,10 +58,8 @@ struct StagedPart {
         if !part.isEmpty { try await part.store(body) }
     }
 
-    /// Divides very many small graphs and jobs between them. Each graph is in one part, so that it is written in one
-    /// slice.
-    ///
-    /// - Parameter orders: The order of the jobs of each graph.
+    /// Divides very many small graphs and lone jobs into parts. Each graph is in a single part, so that it is written
+    /// in one slice.
     static func divide(
         together graphs: [NewGraph], orders: [[Int]], queues: [String: Int],
         _ body: ([UInt8], _ rows: Int) async throws(StoreError) -> Void
@@ -129,13 +127,14 @@ struct StagedPart {
         }
     }
 
-    // The number after an entry's index tells what follows; 0 before more dependencies of the same job.
+    // The number after an entry's index is a tag for the content that follows: a job, a graph, or, if it is 0, more
+    // dependencies of the same job.
     private static let jobTag = 1
     private static let graphTag = 2
 
     // MARK: Reading
 
-    /// Nil when the bytes are not a part, since another program changed the database.
+    /// Decodes a part. Nil if the bytes are not a valid part, because another program changed the database.
     init?(_ bytes: [UInt8]) {
         var rest = bytes[...]
         entries = []
@@ -260,13 +259,13 @@ extension ArraySlice<UInt8> {
         return nil
     }
 
-    /// A number that is added to others: nil when it is negative, or too large for that.
+    /// Reads a number to which others are added. Nil if it is negative, or so large that a sum could overflow.
     fileprivate mutating func popCount() -> Int? {
         guard let number = popNumber(), (0...Int(Memory.maxNumber)).contains(number) else { return nil }
         return number
     }
 
-    /// Nil when the bytes are invalid. A valid entry may contain no text.
+    /// Reads an optional text. Nil if the bytes are invalid; `bytes` is nil if there is no text.
     fileprivate mutating func popText() -> (bytes: [UInt8]?, Void)? {
         guard let count = popNumber(), count <= self.count else { return nil }
         if count < 0 { return (nil, ()) }

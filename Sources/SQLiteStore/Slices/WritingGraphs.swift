@@ -6,15 +6,16 @@ import SQLite
 ///
 /// 1. The parts are stored, a few in each transaction. They are not visible yet; if the daemon stops now, the next
 ///    start deletes them.
-/// 2. One short transaction accepts the graph: its row, all of its jobs counted as blocked, and its key. From then on
-///    it is kept (P1). Jobs outside of graphs and small graphs have no such row yet; a row of `staged_part` with the
-///    negative number of the request takes its place, and has the time of the acceptance as its part number.
+/// 2. One short transaction accepts the graph: it inserts the graph's row, which counts all jobs as blocked, and the
+///    key. From then on the graph is kept (P1). Jobs outside of graphs, and small graphs, have no such row yet.
+///    Instead, a row of `staged_part` with the negated number of the request marks the acceptance; its part number is
+///    the time of the acceptance.
 /// 3. The jobs are written part by part, dependencies before dependents, and the parts are deleted. Jobs that are
 ///    written may already run. The caller is answered at the end of this step.
 extension Writer {
-    /// The numbers that are reserved for a graph, and the rows it was checked against.
+    /// The numbers that are reserved for a graph, and the queues and jobs that it was checked against.
     struct Staging: Sendable {
-        /// The key in ``Writer/needed`` of the jobs outside that the graph depends on.
+        /// The key in ``Unstored/needed`` for the jobs outside the graph that it depends on.
         let needs: Int
         let graph: GraphID
         let firstJob: Int64
@@ -42,7 +43,7 @@ extension Writer {
             needs: needs, graph: GraphID(memory.nextGraph), firstJob: memory.nextJob, queues: queues)
         memory.nextGraph += 1 + Int64(summary.graphs)
         memory.nextJob += Int64(summary.jobs)
-        // Stored, since a rollback and a start read the numbers again.
+        // The next numbers are stored, since a rollback or a restart reads them again.
         try keepNumbers()
         unstored.unaccepted.insert(staging.graph)
         return .begun(staging)
@@ -60,7 +61,7 @@ extension Writer {
         return nil
     }
 
-    /// Checks that the jobs exist on which the graph depends, and keeps them from being pruned until the graph is
+    /// Checks that the jobs on which the graph depends exist, and keeps them from being pruned until the graph is
     /// written.
     func need(_ jobs: ArraySlice<JobID>, as needs: Int) throws(SQLiteError) -> EnqueueRefusal? {
         for job in jobs {
@@ -81,16 +82,19 @@ extension Writer {
         try writing.insertPart.run()
     }
 
-    /// The reason why the graph cannot be accepted, such as a key that was used meanwhile. Nil if it can be accepted.
+    /// The outcome if the graph can no longer be accepted, for example because its key was used in the meantime. Nil if
+    /// it can be accepted.
     func obstacle(to staged: StagedGraph) throws(SQLiteError) -> EnqueueOutcome? {
         if let outcome = try answer(to: staged.summary) { return outcome }
-        // The number of a removed queue may be that of another one now.
+        // If the queue was removed, its number may now be another queue's.
         for (name, number) in staged.staging.queues where memory.queueByName[name] != number {
             return .refused(.unknownQueue(name))
         }
         return nil
     }
 
+    /// Accepts a staged graph in the caller's transaction, and opens the work that writes its jobs. Discards the graph
+    /// if it can no longer be accepted.
     func accept(_ staged: StagedGraph, now: Timestamp) throws(SQLiteError) -> EnqueueOutcome {
         let (staging, summary) = (staged.staging, staged.summary)
         if let outcome = try obstacle(to: staged) {
@@ -143,7 +147,8 @@ extension Writer {
         open(.discarding(staging.graph))
     }
 
-    /// For an end of the request that may or may not have accepted it.
+    /// Discards the graph if it was not accepted. Call this when a request ends and may or may not have accepted its
+    /// graph.
     func discardUnlessAccepted(_ staged: StagedGraph) {
         if unstored.unaccepted.contains(staged.staging.graph) { discard(staged.staging) }
     }
@@ -170,8 +175,8 @@ extension Writer {
         writing.deletePart.bind(1, graph.rawValue)
         writing.deletePart.bind(2, number)
         try writing.deletePart.run()
-        // The work ends with its last part: if the end were a transaction of its own, a rollback would find no part left, and
-        // the caller would wait forever.
+        // The work ends in the transaction of its last part. In a separate transaction, a rollback would find no part
+        // left, and the caller would wait forever.
         writing.hasPart.bind(1, graph.rawValue)
         let hasMore = try writing.hasPart.step()
         writing.hasPart.reset()
@@ -198,7 +203,7 @@ extension Writer {
         if let job = entry.job {
             try write(job, id, accepted.isGraph ? graph : small, now: now)
         } else if try dependencyState(of: id) == nil {
-            // Cancelled since its first part was written, and pruned.
+            // The job was cancelled after its first part was written, and then pruned.
             return
         }
         for (offset, dependency) in entry.dependencies.enumerated() {
@@ -238,7 +243,7 @@ extension Writer {
         new.queue = memory.queues[job.queue].settings.name
         try insertJob(
             new, id: id.rawValue, graph: graph, start, dependencies: job.dependencyCount, queue: job.queue, now: now)
-        // The acceptance counted the job as blocked.
+        // The acceptance has already counted the job, as blocked.
         count(queue: job.queue, graph: graph, from: .blocked, to: start.state, now: now)
         memory.count(queue: job.queue) { $0[start.state] -= 1 }
         if let input = job.input { try insert(input, of: id) }
@@ -305,7 +310,7 @@ struct GraphSummary: Sendable {
 }
 
 extension NewGraph {
-    /// Whether there is so much to write that the graph is accepted in steps.
+    /// Whether the graph has too many rows for one transaction, so that it is accepted in steps.
     var isLarge: Bool { weight > Writer.manyRows }
 }
 

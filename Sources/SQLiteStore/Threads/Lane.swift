@@ -1,7 +1,7 @@
 import Jobs
 import SQLite
 
-/// Carries out requests in order on its own thread. No other thread uses the resource.
+/// A thread that carries out requests in order and owns a resource. No other thread uses the resource.
 final class Lane<Resource>: Sendable {
     private let mailbox = Mailbox<any Request<Resource>>()
     private let closed = Gate()
@@ -38,7 +38,7 @@ final class Lane<Resource>: Sendable {
 
     /// Adds a request without waiting for its answer.
     ///
-    /// - Returns: False, and drops the request, when the lane is closed.
+    /// - Returns: False if the lane is closed. The request is dropped then.
     @discardableResult
     func put(_ request: any Request<Resource>) -> Bool { mailbox.put(request) }
 
@@ -53,11 +53,11 @@ final class Lane<Resource>: Sendable {
 protocol LaneWorker<Resource> {
     associatedtype Resource
 
-    /// Carries out and answers every request of the batch. The batch is empty when the call is for ``moreWork``.
+    /// Carries out and answers every request of the batch. The batch is empty if the call is for ``moreWork``.
     func carryOut(_ batch: [any Request<Resource>])
-    /// The last call, before the worker's resources are closed.
+    /// Called last, before the worker's resources are closed.
     func finish()
-    /// Whether there is work without a request.
+    /// When to call ``carryOut(_:)`` even if no request arrives.
     var moreWork: MoreWork { get }
 }
 
@@ -65,14 +65,14 @@ extension LaneWorker {
     var moreWork: MoreWork { .none }
 }
 
-/// When a worker wants to continue although no request has come.
+/// When a worker wants to be called if no request arrives.
 enum MoreWork {
     case none
     case now
     case later(Duration)
 }
 
-/// Carries out each request by itself.
+/// Carries out read requests, each one separately.
 struct ReadLoop: LaneWorker {
     let reader: Reader
     let path: String

@@ -3,7 +3,8 @@ import Jobs
 
 /// An ordered queue of messages from any thread to one receiving thread.
 ///
-/// SAFETY: `messages` and `isClosed` are touched only while `mutex` is held, and the two cells live as long as `self`.
+/// SAFETY: `messages` and `isClosed` are touched only while `mutex` is held. The mutex and the condition variable live
+/// as long as `self`.
 final class Mailbox<Message: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -27,13 +28,15 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// False when the mailbox is closed; the message is then dropped.
+    /// Adds a message.
+    ///
+    /// - Returns: False if the mailbox is closed. The message is dropped then.
     func put(_ message: Message) -> Bool {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         if isClosed { return false }
         messages.append(message)
-        // The reader sleeps only when there was nothing.
+        // The receiver sleeps only while the mailbox is empty.
         if messages.count == 1 { pthread_cond_signal(arrival) }
         return true
     }
@@ -57,9 +60,10 @@ final class Mailbox<Message: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Waits on the monotonic clock: a wall clock that is set back would extend the wait by as much (P8).
+    /// Waits for a message on the monotonic clock. On the wall clock, setting the clock back would lengthen the wait
+    /// (P8).
     ///
-    /// - Returns: False after the full time.
+    /// - Returns: False if no message arrived within `wait`.
     private func waitForArrival(atMost wait: Duration) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)

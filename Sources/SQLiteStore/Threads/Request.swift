@@ -5,15 +5,17 @@ import SQLite
 protocol Request<Resource>: AnyObject, Sendable {
     associatedtype Resource
 
-    /// The number of jobs in the request.
+    /// How much the request writes, about one for each job.
     var weight: Int { get }
-    /// Does the work and keeps the result. It may be called again after a failure.
+    /// Does the work and keeps the result. May be called again after a failure.
     func run(with resource: Resource) throws(SQLiteError)
-    /// Returns the kept result or the failure to the caller. It is called once.
+    /// Returns the kept result or the failure to the caller. Called once.
     func answer(_ failure: StoreError?)
 }
 
-/// SAFETY: only the resource's thread touches `value`, and the caller sees it through the continuation.
+/// A request whose caller waits for its result.
+///
+/// SAFETY: only the resource's thread touches `value`, and the caller receives it through the continuation.
 final class PendingRequest<Resource, Value: Sendable>: Request, @unchecked Sendable {
     private let body: @Sendable (Resource) throws(SQLiteError) -> Value
     private let continuation: UnsafeContinuation<Result<Value, StoreError>, Never>

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs `body` on a new thread outside Swift's shared pool, since `body` blocks on the disk.
+/// Runs `body` on a new thread instead of Swift's shared pool, since `body` blocks on the disk.
 ///
 /// - Parameter name: The name that `top -H` shows, at most 15 bytes.
 func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(StoreOpenError) {
@@ -29,7 +29,7 @@ func startThread(named name: String, _ body: @escaping @Sendable () -> Void) thr
     pthread_detach(thread)
 }
 
-/// Only for people; the thread works as well without a name.
+/// Names the calling thread, for tools such as `top`. A failure is ignored, since the name has no other use.
 private func nameThread(_ name: String) {
     let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }

@@ -2,7 +2,8 @@ import Jobs
 import SQLite
 
 extension Writer {
-    /// Writes the counts that the transaction changed. Nothing may change between this and ``commit()``.
+    /// Writes the counts and the clock's row if the transaction changed them. Nothing may change between this and
+    /// ``commit()``.
     func flush() throws(SQLiteError) {
         for index in memory.changedTallies {
             let queue = memory.queues[index]

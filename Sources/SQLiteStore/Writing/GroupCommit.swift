@@ -6,7 +6,7 @@ import Synchronization
 /// ``maxJobs``.
 ///
 /// Invariants:
-/// - G1: a caller is told of success only after COMMIT has returned success.
+/// - G1: a caller receives success only after COMMIT has returned success.
 /// - G2: a failed write leaves no trace and does not affect the others: the transaction is rolled back, and each write
 ///   runs again in its own transaction.
 /// - G3: after a COMMIT or a checkpoint that failed for any reason except a full disk or a lock, nothing more is
@@ -15,7 +15,8 @@ import Synchronization
 ///   last notification.
 /// - G5: after the database or its log was removed or replaced, nothing is acknowledged and nothing more is written.
 final class GroupCommit: Sendable {
-    /// The most jobs in one transaction, unless a single request has more: no caller waits much longer than for these.
+    /// The limit of jobs in one transaction, so that no caller waits much longer than these jobs take. A single request
+    /// may have more.
     static let maxJobs = 2000
 
     private let lane: Lane<Writer>
@@ -44,17 +45,17 @@ final class GroupCommit: Sendable {
 
     deinit { watch?.stop() }
 
-    /// - Parameter weight: How many jobs it writes, where they may be many.
+    /// - Parameter weight: How much `body` writes, about one for each job.
     func perform<Value: Sendable>(
         weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> Value
     ) async throws(StoreError) -> Value {
         try await lane.perform(weight: weight, body)
     }
 
-    /// Begins work that may take several transactions. Returns when the work has ended, or when the store is closed
-    /// first.
+    /// Begins work that may take several transactions. Returns when the work has ended, or when the store closes before
+    /// that.
     ///
-    /// - Parameter body: Returns a value and the work to wait for; nil when no work remains.
+    /// - Parameter body: Returns a value and the work to wait for. The work is nil if none remains.
     func performLong<Value: Sendable>(
         weight: Int, _ body: @escaping @Sendable (Writer) throws(SQLiteError) -> LongWorkRequest<Value>.Begun
     ) async throws(StoreError) -> LongAnswer<Value> {
@@ -70,7 +71,7 @@ final class GroupCommit: Sendable {
     }
 }
 
-/// Wakes the writer, so that it checks its files.
+/// A request that only wakes the writer, so that it checks its files.
 private final class Nudge: Request {
     typealias Resource = Writer
     let weight = 0
@@ -78,12 +79,12 @@ private final class Nudge: Request {
     func answer(_ failure: StoreError?) {}
 }
 
-/// Pages in the write-ahead log after the last commit.
+/// The number of pages in the write-ahead log after the last commit.
 final class LogPages: Sendable {
     let count = Atomic(0)
 }
 
-/// The writer's thread's own state.
+/// Commits batches of requests on the writer's thread.
 private final class CommitLoop: LaneWorker {
     private let writer: Writer
     private let files: StoreFiles
@@ -95,8 +96,8 @@ private final class CommitLoop: LaneWorker {
     /// The reason last reported to observers why writes fail; nil when they succeed.
     private var trouble: StoreError?
     private var checkpointAt: Int
-    /// True after a slice failed for a reason that stops all writing, such as a full disk. The next slice then waits for the
-    /// next write, or for a second.
+    /// True after a slice failed for a reason that stops all writing, such as a full disk. The next slice then waits
+    /// for the next write, or for a second.
     private var isPaused = false
 
     init(
@@ -123,7 +124,7 @@ private final class CommitLoop: LaneWorker {
         carryOutRequests(batch)
         guard let next = writer.nextSliceAt, next <= .now, !hasStopped else { return }
         let slice = SliceRequest()
-        // Stays nil if not even the transaction begins.
+        // Stays nil if the transaction cannot begin.
         writer.sliced = nil
         commit([slice])
         // A rollback reads the list of work again, so the failed work is not lost.
@@ -178,10 +179,10 @@ private final class CommitLoop: LaneWorker {
         for request in batch { request.answer(failure) }
     }
 
-    /// Whether a disk that was full has room again. Small commits do not show it: they may fit into what a commit that
-    /// failed has left in the log.
+    /// Whether a disk that was full has space again. The success of a small commit does not show this: the commit may
+    /// fit into the space that a failed commit left in the log.
     private var hasRoomAgain: Bool {
-        // All of the log was copied, and it has started again from its beginning.
+        // The whole log was copied into the database, and the log has started again from its beginning.
         if writer.connection.walPages < lastLogPages { return true }
         return DatabaseLocation.freeBytes(at: files.databasePath).map { $0 >= 1 << 20 } ?? true
     }
@@ -196,7 +197,7 @@ private final class CommitLoop: LaneWorker {
         do throws(SQLiteError) {
             try writer.rollBack()
         } catch {
-            // The memory may differ from the disk.
+            // The writer's memory may differ from the database.
             let failure = storeError(error, .running)
             answer(batch, failure)
             return stop(failure)
@@ -237,16 +238,17 @@ private final class CommitLoop: LaneWorker {
         stop(failure)
     }
 
-    /// Called after the answers to the callers, so that none of them waits for a checkpoint.
+    /// Checkpoints if the log is long enough. Called after the callers are answered, so that none of them waits for a
+    /// checkpoint.
     private func checkpointIfDue() {
         let pages = writer.connection.walPages
         logPages.count.store(pages, ordering: .relaxed)
-        // The log has started again from its beginning, since all of it was copied.
+        // The log has started again from its beginning, because all of it was copied into the database.
         if pages < lastLogPages { checkpointAt = options.checkpointPages }
         lastLogPages = pages
         guard pages >= checkpointAt else { return }
-        // While a long read keeps the log from being copied, each attempt costs as much as the log is long, so not
-        // every commit tries.
+        // While a long read keeps the log from being copied, the cost of each attempt grows with the length of the log,
+        // so not every commit makes an attempt.
         checkpointAt = pages + options.checkpointPages
         defer { files.noteCheckpoint() }
         do throws(SQLiteError) {

@@ -2,12 +2,12 @@ import Jobs
 import SQLite
 import Synchronization
 
-/// The writer's copy of some rows. There is only one writer (P13), so the copy always equals the rows; after a rollback
-/// it is read again.
+/// The writer's copy of some rows, in memory. There is only one writer (P13), so the copy always equals the rows. After
+/// a rollback it is read from the database again.
 struct Memory {
-    /// All queues, including removed ones. There may be many, so no frequent work walks over them (P9).
+    /// All queues, including removed ones. There may be many, so no frequent operation iterates over them (P9).
     var queues: [QueueMemory] = []
-    /// The queues that were not removed.
+    /// The index of each queue that was not removed, by name.
     private(set) var queueByName: [String: Int] = [:]
     /// The indices of the queues that were not removed, in order.
     private(set) var liveQueues: [Int] = []
@@ -26,10 +26,12 @@ struct Memory {
     var nextJob: Int64 = 1
     var nextGraph: Int64 = 1
 
-    /// Job and graph numbers are at most this.
+    /// The highest valid number of a job or a graph.
     static let maxNumber: Int64 = 1 << 60
 
-    /// - Throws: If the number of the queue, which a row contains, is not that of any queue.
+    /// Returns the index of the queue with this number, which a row contains.
+    ///
+    /// - Throws: An error that reports damage, if there is no such queue.
     func queueIndex(id: Int64) throws(SQLiteError) -> Int {
         // Numbers start at 1 and no row is ever deleted.
         guard id >= 1, id <= queues.count else { throw .damaged("a row names queue \(id), which is not there") }
@@ -38,7 +40,7 @@ struct Memory {
 
     var scheduled: Int64 { liveQueues.reduce(0) { $0 + queues[$1].tally[.scheduled] } }
 
-    /// The queue is not, or no longer, removed.
+    /// Marks a new or reused queue as live.
     mutating func admit(queue index: Int) {
         queues[index].isRemoved = false
         queueByName[queues[index].settings.name] = index
@@ -70,32 +72,32 @@ struct QueueMemory {
     let id: Int64
     var settings: QueueSettings
     var pausedAt: Timestamp?
-    /// None of its jobs is open, and nothing names it.
+    /// Whether the queue was removed. A removed queue has no open jobs, and no definition or schedule names it.
     var isRemoved = false
     var tally: Tally
     var isTallyChanged = false
 
     var record: QueueRecord { QueueRecord(settings: settings, pausedAt: pausedAt, counts: tally.counts) }
 
-    /// How many of its ready jobs may start now.
+    /// The number of ready jobs in the queue that may start now.
     var claimable: Int {
         guard pausedAt == nil else { return 0 }
         return max(0, min(Int(tally[.ready]), settings.limit - Int(tally[.running])))
     }
 }
 
-/// A graph, or jobs outside of graphs that are accepted together under the number of a graph.
+/// An accepted graph, or small graphs and lone jobs that were accepted together under the number of one graph.
 struct AcceptedGraph {
-    /// The key in ``Unstored/needed`` of the jobs outside that it depends on.
+    /// The key in ``Unstored/needed`` for the outside jobs that it depends on.
     let needs: Int
     let isGraph: Bool
 }
 
-/// Facts that the writer keeps in memory only. A start begins without any; a rollback restores those from before the
-/// transaction.
+/// State that the writer keeps only in memory. It is empty when the store opens; a rollback restores the state from
+/// before the transaction.
 struct Unstored {
-    /// Graphs whose parts are being stored. The set is empty at a start, so the start deletes the parts of unaccepted
-    /// graphs.
+    /// Graphs whose parts are being stored. The set is empty when the store opens, so the parts of graphs that were
+    /// never accepted are deleted then.
     var unaccepted: Set<GraphID> = []
     /// Jobs that must not be pruned, since graphs whose edges are not written yet depend on them. The keys come from
     /// ``Writer/makeNeeds()``.
@@ -108,7 +110,7 @@ struct Unstored {
 
 /// Jobs that one request cancels in several transactions.
 struct JointCancellation {
-    /// Set by the request when it is over, also when it failed: a failed request must not cancel jobs later.
+    /// Lets the request report that it is over, even if it failed: a failed request must not cancel jobs later.
     final class Request: Sendable {
         private let flag = Atomic(false)
         var isOver: Bool { flag.load(ordering: .acquiring) }
@@ -117,7 +119,7 @@ struct JointCancellation {
 
     let request: Request
     let jobs: Set<JobID>
-    /// Jobs that were cancelled early because they would have been skipped or started.
+    /// Jobs that were cancelled before their turn, because they would have been started or skipped.
     var early: Set<JobID> = []
 }
 

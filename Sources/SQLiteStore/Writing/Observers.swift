@@ -25,7 +25,8 @@ final class Observers: Sendable {
         }
     }
 
-    /// Calls outside the lock, so that an observer may end its own observation.
+    /// Notifies the observers of each change. Calls them outside the lock, so that an observer may end its own
+    /// observation.
     func tell(_ changes: [StoreChange]) {
         if changes.isEmpty { return }
         let observers = state.withLock { $0.observers }

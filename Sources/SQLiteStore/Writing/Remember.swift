@@ -37,7 +37,7 @@ extension Writer {
             let graph = GraphID(remembering.staged.integer(0))
             let isGraph = remembering.staged.integer(1) != 0
             if isGraph || remembering.staged.integer(2) != 0 {
-                // When the store opens, the graph has no key yet.
+                // When the store opens, the graph has no key in ``Unstored/needed`` yet.
                 let needs = self.memory.writing[graph]?.needs ?? makeNeeds()
                 memory.writing[graph] = AcceptedGraph(needs: needs, isGraph: isGraph)
                 memory.work.append(.writing(graph))
@@ -117,7 +117,8 @@ struct RememberStatements: ~Copyable {
         WHERE  state < 4
         AND    state = 3
         """
-    /// Pruning writes to `meta` the numbers it frees; all others are still in use.
+    /// A prune or a staged graph stores the next numbers in `meta`, since the rows with the highest numbers may be
+    /// missing. Otherwise the next numbers follow from the rows.
     static let nextNumbersSQL: StaticString = """
         SELECT max(next_job_id, coalesce((SELECT max(id) FROM job), 0) + 1),
                max(next_graph_id, coalesce((SELECT max(id) FROM graph), 0) + 1)

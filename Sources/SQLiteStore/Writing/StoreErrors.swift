@@ -11,7 +11,7 @@ extension StoreError {
         switch (error.primary, phase) {
         // A commit that could not get the lock has not begun.
         case (.busy, _), (.locked, _): self = .busy(waitedMilliseconds: Int(waited.milliseconds))
-        // There was no space for frames of the log, so the last frame, which marks the commit, was not written.
+        // There was no space left in the log, so the last frame, which marks the commit, was not written.
         case (.full, _): self = .diskFull(path: path)
         case (_, .committing): self = .commitUnknown(code: error.code, message: error.message)
         case (.readOnly, _), (.permission, _): self = .readOnly(path: path)

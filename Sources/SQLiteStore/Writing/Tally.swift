@@ -1,6 +1,6 @@
 import Jobs
 
-/// Jobs by state, or a change of those numbers.
+/// The numbers of jobs by state, or changes of these numbers.
 struct Tally: Hashable, Sendable {
     private var lanes = SIMD8<Int64>()
 

@@ -4,8 +4,8 @@ import SQLite
 /// The only connection that writes, with its statements and its memory. Only its own thread uses it.
 ///
 /// Each verb is an extension in its own folder, next to its statements. A verb runs inside a transaction that
-/// ``GroupCommit`` begins and commits; it may run again after a rollback, so it keeps nothing outside ``memory`` and the
-/// changes of the transaction.
+/// ``GroupCommit`` begins and commits; it may run again after a rollback, so it keeps nothing outside ``memory`` and
+/// the changes of the transaction.
 final class Writer {
     let connection: Connection
     let lock: DatabaseLock
@@ -41,11 +41,13 @@ final class Writer {
     private var lastNeeds = 0
     var waiters: [LongWork: [any LongWorkWaiter]] = [:]
     var endedWork: [LongWork] = []
-    /// Kept over a rollback, after which ``memory`` lists all open work again.
+    /// Work that is set aside after a failure. Kept across a rollback, after which ``memory`` lists all open work
+    /// again.
     var setAside: [LongWork: SetAside] = [:]
-    /// The work that the last slice was for.
+    /// The work to which the last slice belonged.
     var sliced: LongWork?
 
+    /// Returns a new key for ``Unstored/needed``.
     func makeNeeds() -> Int {
         lastNeeds += 1
         return lastNeeds
@@ -57,12 +59,12 @@ final class Writer {
     /// How many more dependents the running transaction may release or skip.
     var settlingRows = Writer.rowsPerSlice
 
-    /// Whether a claim cancelled jobs in place of starting them.
+    /// Whether a claim cancelled jobs instead of starting them.
     var claimsAgain = false
 
-    /// Changes of graphs' counts, written at the end.
+    /// The changes of graphs' counts, which ``flush()`` writes.
     var graphChanges: [GraphID: GraphChange] = [:]
-    /// The changes to report to observers. Jobs are recorded only if there are observers.
+    /// Whether there are observers. Without observers, the changes of jobs are not recorded.
     var isObserved = false
     var jobChanges: [JobChange] = []
     var acceptedJobs: [UnwrittenJob] = []
@@ -92,14 +94,17 @@ final class Writer {
         try remember()
     }
 
-    /// - Parameter isObserved: Whether changes of jobs are collected for observers.
+    /// Begins a transaction.
+    ///
+    /// - Parameter isObserved: Whether to record the changes of jobs for observers.
     func begin(isObserved: Bool) throws(SQLiteError) {
         self.isObserved = isObserved
         unstored.cancelledTogether.removeAll(where: \.request.isOver)
         unstoredAtBegin = unstored
         settlingRows = Self.rowsPerSlice
         claimsAgain = false
-        // IMMEDIATE: a later upgrade from reading to writing could not wait for another writer.
+        // IMMEDIATE takes the write lock at once: a transaction that begins as a reader cannot wait for another writer
+        // when it writes.
         try transactions.begin.run()
         steady.read()
     }
@@ -107,7 +112,7 @@ final class Writer {
     /// Commits the transaction. If this throws, it is unknown whether the transaction is stored.
     func commit() throws(SQLiteError) {
         try transactions.commit.run()
-        // A second reference would make each change copy all of it.
+        // With a second reference, each change of `unstored` would copy all of it.
         unstoredAtBegin = Unstored()
     }
 
@@ -116,7 +121,7 @@ final class Writer {
         forgetChanges()
         unstored = unstoredAtBegin
         endedWork = []
-        // Some errors have rolled back by themselves.
+        // After some errors SQLite has already rolled back.
         connection.resetStatements()
         if !connection.isAutocommit { try transactions.rollBack.run() }
         try remember()
@@ -125,7 +130,7 @@ final class Writer {
     /// Returns the committed changes for the observers.
     func takeChanges() -> [StoreChange] {
         var changes: [StoreChange] = []
-        // First: the same commit may end the job whose file one of them needs.
+        // The accepted jobs come first, because the same commit may end another job whose file one of them needs.
         if !acceptedJobs.isEmpty { changes.append(.accepted(acceptedJobs)) }
         if !jobChanges.isEmpty { changes.append(.jobs(jobChanges)) }
         if queuesChanged { changes.append(.queues) }
@@ -153,6 +158,7 @@ final class Writer {
         if let graph { graphChanges[graph, default: GraphChange(at: now)].move(from: old, to: new, now: now) }
     }
 
+    /// Records a job's change for the observers, if there are any.
     @inline(__always)
     func note(
         _ job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
@@ -166,7 +172,7 @@ final class Writer {
     }
 }
 
-/// How one transaction changes a graph's counts, and when it last did.
+/// The changes that one transaction makes to a graph's counts, and the time of the last of them.
 struct GraphChange {
     var tally = Tally()
     var at: Timestamp
