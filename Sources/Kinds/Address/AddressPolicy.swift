@@ -2,13 +2,15 @@
 ///
 /// An address is refused if a special-purpose registry lists it (RFC 6890 and its successors: loopback, private,
 /// link-local, shared, multicast, documentation, reserved, …), or if it is an IPv6 address that represents an IPv4
-/// address by mapping or translation. A port is refused if it is not in ``ports``. An ``AllowRule`` permits both.
+/// address by mapping or translation. A port is refused if it is not in ``ports``. An ``AllowRule`` can permit a
+/// refused address and a refused port.
 public struct AddressPolicy: Sendable, Hashable {
-    /// The permitted ports of public addresses.
+    /// The permitted ports of public addresses. Default: 80, 443, 8080 and 8443.
     public var ports: Set<UInt16>
-    /// The hosts, addresses and ports that the administrator also permits.
+    /// The rules of the administrator, which permit further hosts, addresses and ports. Default: none.
     public var allow: [AllowRule]
 
+    /// Creates a policy from the permitted ports and the administrator's rules.
     public init(ports: Set<UInt16> = [80, 443, 8080, 8443], allow: [AllowRule] = []) {
         self.ports = ports
         self.allow = allow
@@ -16,7 +18,7 @@ public struct AddressPolicy: Sendable, Hashable {
 
     enum Verdict: Hashable, Sendable {
         case permitted
-        /// A rule of the administrator made the difference.
+        /// Only a rule of the administrator permits the connection.
         case permittedByRule
         case addressRefused
         case portRefused
@@ -29,7 +31,8 @@ public struct AddressPolicy: Sendable, Hashable {
         return isSpecial ? .addressRefused : .portRefused
     }
 
-    /// From the IANA registries of special-purpose IPv4 and IPv6 addresses, and of multicast, read in 2025.
+    /// The networks in the IANA registries of special-purpose IPv4 and IPv6 addresses and of multicast addresses, as
+    /// they were in 2025.
     static let special: [IPNetwork] = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
@@ -40,17 +43,20 @@ public struct AddressPolicy: Sendable, Hashable {
     ].compactMap { IPNetwork($0) }
 }
 
-/// Something the administrator permits: every part that is given must match.
+/// A rule with which the administrator permits connections. Every part that the rule contains must match.
 public struct AllowRule: Sendable, Hashable, CustomStringConvertible {
-    /// A name, lower-case; `*.example.org` stands for every name beneath `example.org`.
+    /// A host name in lower case; nil if the rule contains a network. `*.example.org` matches every name below
+    /// `example.org`.
     public let host: String?
+    /// A network; nil if the rule contains a host name.
     public let network: IPNetwork?
-    /// Nil for every port.
+    /// A port; nil if the rule applies to every port.
     public let port: UInt16?
 
-    /// Reads `HOST`, `NETWORK`, `HOST:PORT` and `NETWORK:PORT`; IPv6 with a port stands in brackets.
+    /// Parses `HOST`, `NETWORK`, `HOST:PORT` or `NETWORK:PORT`. Returns nil for any other text. An IPv6 network with a
+    /// port must be in brackets.
     ///
-    /// `127.0.0.1`, `10.0.0.0/8:8080`, `[fd00::/8]:443`, `nas.example.org:9000`, `*.example.org`.
+    /// Examples: `127.0.0.1`, `10.0.0.0/8:8080`, `[fd00::/8]:443`, `nas.example.org:9000`, `*.example.org`.
     public init?(_ text: String) {
         var target = Substring(text)
         var port: UInt16?

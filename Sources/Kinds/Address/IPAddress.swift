@@ -1,9 +1,12 @@
-/// An IPv4 or IPv6 address as a number; without port and without zone.
+/// An IPv4 or IPv6 address as a number, without a port or a zone.
 public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
+    /// An IPv4 address; its first octet is the most significant byte.
     case v4(UInt32)
+    /// An IPv6 address: the first eight bytes, then the last eight, each with the most significant byte first.
     case v6(UInt64, UInt64)
 
-    /// Reads `192.0.2.1` and `2001:db8::1`, and nothing looser: no leading zeros, no short forms, no brackets, no zone.
+    /// Parses `192.0.2.1` or `2001:db8::1`. Returns nil for looser spellings: leading zeros, short IPv4 forms,
+    /// brackets, or a zone.
     public init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         if bytes.contains(UInt8(ascii: ":")) {
@@ -46,7 +49,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Interpolation would allocate, and each request writes its address several times.
+    /// The IPv4 address as text. String interpolation would allocate memory, and each request writes its address
+    /// several times.
     private static func dotted(_ value: UInt32) -> String {
         String(unsafeUninitializedCapacity: 15) { text in
             var count = 0
@@ -66,12 +70,13 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// All addresses that share their first bits, as `10.0.0.0/8`.
+/// All addresses that share their first bits, such as `10.0.0.0/8`.
 public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     public let address: IPAddress
+    /// The number of leading bits that the network's addresses have in common.
     public let prefix: Int
 
-    /// Reads `10.0.0.0/8`, `fd00::/8`, or one address alone.
+    /// Parses `10.0.0.0/8`, `fd00::/8` or a single address. Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let address = IPAddress(parts[0]) else { return nil }

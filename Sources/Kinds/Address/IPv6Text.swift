@@ -1,5 +1,5 @@
-/// The text form of IPv6 addresses: the parser and the serializer of the URL standard, which is RFC 5952 but for the
-/// embedded IPv4 form that it reads and never writes.
+/// The text form of IPv6 addresses, with the parser and the serializer of the URL standard. They follow RFC 5952,
+/// except that the form with an embedded IPv4 address is parsed and never written.
 enum IPv6Text {
     static func parse(_ input: [UInt8]) -> [UInt16]? {
         var pieces = [UInt16](repeating: 0, count: 8)
@@ -59,7 +59,7 @@ enum IPv6Text {
     }
 
     private static func parseEmbedded(_ text: ArraySlice<UInt8>) -> UInt32? {
-        // With a colon it would be read as IPv6 again, and so without end.
+        // `IPAddress` would parse a text with a colon as IPv6 again, and so recurse without end.
         guard !text.contains(UInt8(ascii: ":")), case .v4(let value) = IPAddress(String(decoding: text, as: UTF8.self))
         else { return nil }
         return value

@@ -1,4 +1,4 @@
-/// Percent-encoding by the sets of the URL standard.
+/// Percent-encoding with the character sets of the URL standard.
 enum PercentEncoding {
     enum Part { case path, query, fragment, userinfo }
 
@@ -20,15 +20,16 @@ enum PercentEncoding {
         return output
     }
 
-    /// What the standard leaves as it is stays as it is, also a `%` that encodes nothing.
+    /// Encodes the bytes that the standard requires to be encoded in this part. All other bytes stay unchanged,
+    /// including a `%` that does not begin an escape.
     static func encode(_ bytes: ArraySlice<UInt8>, for part: Part, into output: inout [UInt8]) {
         for byte in bytes {
             if mustEncode(byte, in: part) { appendEncoded(byte, to: &output) } else { output.append(byte) }
         }
     }
 
-    /// Path or query as RFC 3986 allows them: what the URL standard leaves raw (`|`, `^`, a stray `%`, …) is encoded too,
-    /// since the client's own parser knows only that syntax.
+    /// A path or query that follows RFC 3986, as a request line requires. Characters that the URL standard does not
+    /// encode (`|`, `^`, a stray `%`, …) are encoded too.
     static func strict(_ text: String) -> String {
         if text.utf8.allSatisfy(isStrict) { return text }
         let bytes = Array(text.utf8)

@@ -1,10 +1,13 @@
-/// The host of a web address, as the URL standard parses it: `0x7f.1`, `２１３０７０６４３３` and `127.0.0.1.` are all 127.0.0.1.
+/// The host of a URL, as the URL standard parses it: `0x7f.1`, `２１３０７０６４３３` and `127.0.0.1.` are all the IP address
+/// 127.0.0.1.
 public enum WebHost: Hashable, Sendable, CustomStringConvertible {
-    /// A name in ASCII, lower-case; international names in their `xn--` form.
+    /// A name in lower-case ASCII. International names are in their `xn--` form.
     case domain(String)
     case address(IPAddress)
 
-    /// - Returns: Nil for what the URL standard calls a failure, zone ids among them.
+    /// Parses a host.
+    ///
+    /// - Returns: Nil where the URL standard specifies a failure, for example if there is a zone identifier.
     public init?(parsing text: String) {
         let bytes = Array(text.utf8)
         if bytes.first == UInt8(ascii: "[") {
@@ -33,7 +36,7 @@ public enum WebHost: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The name to look up and to compare with rules: without a trailing dot.
+    /// The host without a trailing dot, for lookups and for comparisons with rules.
     var lookupName: String {
         switch self {
         case .domain(let name): name.hasSuffix(".") ? String(name.dropLast()) : name
@@ -41,7 +44,7 @@ public enum WebHost: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The name in ASCII. Plain ASCII names need no table.
+    /// Converts the name to ASCII. Plain ASCII names need no table.
     private static func ascii(_ name: String) -> String? {
         let isPlain =
             name.utf8.allSatisfy { $0 < 0x80 }
@@ -55,7 +58,7 @@ public enum WebHost: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// IPv4 in every spelling the URL standard takes: decimal, octal, hexadecimal, one to four parts.
+/// IPv4 addresses in every spelling that the URL standard accepts: decimal, octal or hexadecimal, in one to four parts.
 enum IPv4Number {
     enum Answer: Hashable {
         case address(UInt32)
@@ -102,7 +105,7 @@ enum IPv4Number {
         var value: UInt64 = 0
         for digit in digits {
             guard let digit = hexDigit(digit), UInt64(digit) < radix else { return nil }
-            // Past 2^40 it is too large for any position; the exact number does not matter.
+            // A number above 2^40 is too large in any position, so its exact value does not matter.
             value = min(value * radix + UInt64(digit), 1 << 40)
         }
         return value

@@ -1,7 +1,10 @@
 extension WebURL {
+    /// Parses an absolute URL, or resolves a relative reference against `base`.
+    ///
     /// - Parameters:
-    ///   - text: An address, or a reference to one.
-    ///   - base: What a relative reference is resolved against; nil to take absolute addresses only.
+    ///   - text: An absolute URL or a relative reference.
+    ///   - base: The base for relative references; nil to accept only absolute URLs.
+    /// - Throws: The reason why the text is not an http or https URL.
     public init(parsing text: String, base: WebURL? = nil) throws(WebURLProblem) {
         try self.init(anyLength: text, base: base)
         let bytes = origin.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) + (fragment?.utf8.count ?? 0)
@@ -19,7 +22,7 @@ extension WebURL {
         var isAbsolute = false
         if let given = Self.takeScheme(&rest) {
             guard let known = Scheme(rawValue: given) else { throw .unsupportedScheme(given) }
-            // `https:page` with an https base is relative, by an old rule that the standard keeps.
+            // `https:page` with an https base is relative. This is an old rule that the standard keeps.
             isAbsolute = known != base?.scheme || rest.starts(with: "//".utf8)
             scheme = known
         }
@@ -119,7 +122,8 @@ extension WebURL {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Removes `.` and `..`, also in their encoded spellings, and encodes what a path may not hold.
+    /// Resolves the segments `.` and `..`, even if they are percent-encoded, and encodes the bytes that a path must not
+    /// contain.
     private static func normalized(_ path: ArraySlice<UInt8>, onto folder: [[UInt8]]) -> String {
         var segments = folder
         var rest = path
@@ -150,7 +154,8 @@ extension WebURL {
 }
 
 extension String {
-    /// `%2e` as `.`, in lower-case text that is short enough to be a dot segment.
+    /// The text with each `%2e` replaced by `.`, if the text is short enough to be a dot segment. The text must be in
+    /// lower case.
     fileprivate var replacingEncodedDots: String {
         guard utf8.count <= 6, contains("%2e") else { return self }
         return split(separator: "%2e", omittingEmptySubsequences: false).joined(separator: ".")

@@ -1,8 +1,8 @@
-/// An `http` or `https` address, parsed and resolved as the WHATWG URL standard says.
+/// An `http` or `https` URL, parsed and resolved as the WHATWG URL standard specifies.
 ///
-/// Written by ourselves because the address that is vetted must be the address that is used: Foundation's parser reads
-/// RFC 3986 and sees other hosts in the same text. User name and password are parsed and dropped: they are never sent,
-/// stored or shown.
+/// Halyard has its own parser, because the host that is vetted must be the host that is contacted: Foundation's parser
+/// follows RFC 3986 and can find a different host in the same text. A user name and a password are parsed and dropped:
+/// they are never sent, stored or shown.
 public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     public enum Scheme: String, Sendable {
         case http, https
@@ -11,22 +11,25 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
 
     public var scheme: Scheme
     public var host: WebHost
-    /// Nil for the scheme's own port.
+    /// The port; nil if it is the scheme's default port.
     public var explicitPort: UInt16?
-    /// Begins with `/`.
+    /// The path, which begins with `/`.
     public var path: String
-    /// Without the `?`.
+    /// The query without the `?`; nil if there is none.
     public var query: String?
-    /// Without the `#`.
+    /// The fragment without the `#`; nil if there is none.
     public var fragment: String?
-    /// Whether the text named a user or a password.
+    /// Whether the text contained a user name or a password.
     public var hadUserinfo: Bool
 
-    /// Servers take no more, and chains of redirects must not grow without end.
+    /// The maximum length of a URL, in bytes. Servers accept no longer URLs, and a chain of redirects must not let the
+    /// URL grow without end.
     public static let maxBytes = 16 << 10
 
+    /// The port to connect to: ``explicitPort`` or the scheme's default port.
     public var port: UInt16 { explicitPort ?? scheme.defaultPort }
 
+    /// The scheme, the host and, if it is not the default, the port, such as `https://example.org:8080`.
     public var origin: String {
         var text = scheme.rawValue
         text += "://"
@@ -51,7 +54,8 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
         return text
     }
 
-    /// For messages and logs: a query may hold a signature or a token, so it is not shown.
+    /// The URL for messages and logs: the query is shown as `?…`, since it may contain a signature or a token, and the
+    /// fragment is left out.
     public var redacted: String { origin + path + (query == nil ? "" : "?…") }
 
     /// The value of the `Host` header.
@@ -60,21 +64,21 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
         return name + (explicitPort.map { ":\($0)" } ?? "")
     }
 
-    /// Path and query for the request line, in the stricter syntax of RFC 3986.
+    /// The path and the query for the request line, in the stricter syntax of RFC 3986.
     var requestTarget: String {
         let path = PercentEncoding.strict(path)
         return query.map { path + "?" + PercentEncoding.strict($0) } ?? path
     }
 }
 
-/// Why some text is not an address that can be fetched.
+/// The reason why a text is not an http or https URL.
 public enum WebURLProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case empty
     case relative
     case unsupportedScheme(String)
     case badHost
     case badPort
-    /// Longer than ``WebURL/maxBytes``, as it is sent.
+    /// The URL is longer than ``WebURL/maxBytes`` after encoding.
     case tooLong
 
     public var description: String {

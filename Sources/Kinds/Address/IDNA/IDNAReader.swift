@@ -1,4 +1,4 @@
-/// Reads the numbers of ``IDNATables``.
+/// Decodes the numbers in ``IDNATables``.
 struct IDNAReader {
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 0, count: 128)
@@ -50,7 +50,7 @@ enum IDNAStatus {
     case valid
     case ignored
     case disallowed
-    /// The code point is mapped to the one at this distance.
+    /// The code point is mapped to the code point at this distance from it.
     case shifted(Int)
     case mapped([Unicode.Scalar])
 

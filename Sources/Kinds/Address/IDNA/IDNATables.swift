@@ -7,8 +7,8 @@
 enum IDNATables {
     static let digits = "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
-    /// Each run is its length and a code: 0 (valid), 1 (ignored), 2 (disallowed), 3 and the distance from each code
-    /// point to its mapping, or 2 + n and the n code points to which each is mapped.
+    /// Each run consists of its length and a code. The code is 0 (valid), 1 (ignored), 2 (disallowed), 3 followed by the
+    /// distance from each code point to its mapping, or 2 + n followed by the n code points to which each one is mapped.
     static let mapping = """
         Q20J3P2U10P1213p77014P1XH1013b420111014P1TH2023p714P1QH13_a12014P1WI13`813f41015b1TR8e115b1TR8c115d1TR8e110G3P21\
         073P2Q1013210132101321013210132101321013210132101321013210132101321013210132101321013210132101321013210132101321\
@@ -288,7 +288,8 @@ enum IDNATables {
         3db^913Wb^913fa^913Ya^913Q_^913jQZ1R`12[k4052ZY80VmV12PR;0PVQD2a71aap52
         """
 
-    /// Each run is its length and its class: L, R, AL, AN, EN, ES, CS, ET, ON, BN, NSM, counted from 1; 0 for any other.
+    /// Each run consists of its length and its class. The classes are numbered from 1:
+    /// L, R, AL, AN, EN, ES, CS, ET, ON, BN, NSM. 0 means any other class.
     static let bidirectional = """
         9:50>:5029385916171627:51769J169J1496:10J:1719484911291:292825191139151159G119O119Q>12971>921>9519911A9a3;412921\
         204119114029111931101110D110d2119]417;V5110V1110c111921291810^1;121;122;122;123;60K24062;06429132813171329;;a13E\
@@ -337,7 +338,8 @@ enum IDNATables {
         71?0_C1R^20o@1R`10[k4150ZY81VmV10PR;1QoPD01:N0P3:P40a7;aap10opp1120opp1120
         """
 
-    /// Each run is its length and its joining type: L, R, D, T, counted from 1; 0 for any other.
+    /// Each run consists of its length and its joining type. The types are numbered from 1: L, R, D, T.
+    /// 0 means any other type.
     static let joining = """
         ^5014cB0a34d8074W80^141014102410241034V20;4101430131042131213125342=310731223E4>02314321032@3B2V1312239213121312\
         232210127420642024104422:0332013?0141214335243129312131213122312K42012;332?32243121322332263V10;4I0Q13949014H044\

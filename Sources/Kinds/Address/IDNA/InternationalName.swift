@@ -8,8 +8,8 @@
 enum InternationalName {
     private static let maxBytes = 2048
 
-    /// - Returns: Nil when the standard defines a failure. The result may still contain characters that are forbidden
-    ///   in hosts.
+    /// - Returns: Nil where the standard specifies a failure. The result may still contain characters that are
+    ///   forbidden in hosts.
     static func ascii(_ name: String) -> String? {
         // No name of this length can be looked up, and encoding takes quadratic time.
         if name.utf8.count > maxBytes { return nil }
@@ -43,7 +43,7 @@ enum InternationalName {
         return Array(String(mapped)._nfc)
     }
 
-    /// Decodes a label if it is encoded, and checks it.
+    /// Decodes a label if it is encoded. Returns nil if the label is invalid.
     private static func unicodeLabel(_ label: ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar]? {
         guard label.starts(with: "xn--".unicodeScalars) else { return isValid(label) ? Array(label) : nil }
         guard label.allSatisfy(\.isASCII),

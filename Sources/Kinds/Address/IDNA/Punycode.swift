@@ -20,7 +20,8 @@ enum Punycode {
             var k = base
             while true {
                 guard let byte = rest.popFirst(), let digit = value(of: byte) else { return nil }
-                // A label is short; anything larger than a code point times its length is an error.
+                // In a valid label, the index stays below the number of code points times the length of the label.
+                // Labels are short, so any number above this limit is an error.
                 index += digit * weight
                 if index > 1 << 40 { return nil }
                 let threshold = min(max(k - bias, tMin), tMax)
