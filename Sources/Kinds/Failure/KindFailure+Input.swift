@@ -8,8 +8,10 @@ extension KindFailure {
 }
 
 extension Kind where Failure == KindFailure {
-    /// Refuses a number that ``Jobs/Kind/inputFields`` does not allow. A job's input was checked before it was accepted;
-    /// what is run otherwise was not.
+    /// Refuses a number that ``Jobs/Kind/inputFields`` does not allow. The input of a job was checked when the job was
+    /// accepted, but a kind can also run without a job.
+    ///
+    /// - Throws: `invalid_input`.
     static func check(_ number: (some BinaryInteger)?, of field: String) throws(KindFailure) {
         guard let number,
             let problem = inputFields.first(where: { $0.name == field })?.problem(of: Int64(clamping: number))

@@ -21,7 +21,8 @@ extension KindFailure {
             isRetryable: true, url: url)
     }
 
-    /// Not the host is slow then, but there is much to ask it.
+    /// The failure for work whose turn at a host did not come in time. The host is not slow, but other jobs keep it
+    /// busy.
     static func crowded(_ url: WebURL, after limit: Duration) -> KindFailure {
         KindFailure(
             .timeout,
@@ -29,7 +30,7 @@ extension KindFailure {
                 + "or raise `timeout_ms`.", isRetryable: true, url: url)
     }
 
-    /// Turns what the HTTP client threw into a failure. Its own text is not taken over: it may quote headers.
+    /// Turns an error of the HTTP client into a failure. The error's own text is not used, since it may quote headers.
     init(_ error: any Error, at url: WebURL, limits: OutgoingLimits) {
         switch error {
         case let failure as KindFailure: self = failure
@@ -98,7 +99,7 @@ extension KindFailure {
             url: url)
     }
 
-    /// A status that is not success, by the matrix of what a retry may help.
+    /// The failure for a response with a status that is not a success. The status decides whether a retry may help.
     static func status(_ response: OutgoingResponse, at url: WebURL) -> KindFailure {
         refusal(response, at: url).met(at: response.address)
     }
