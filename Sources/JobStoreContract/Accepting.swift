@@ -60,7 +60,7 @@ extension Check {
         },
         Check("aCycleIsRefusedWithAJobThatStandsOnIt") { source in
             let bench = try await Workbench(source)
-            // 0 is behind the cycle 1 → 2 → 3 → 1, and 4 before it.
+            // Jobs 1, 2 and 3 form a cycle. Job 0 depends on the cycle, and the cycle depends on job 4.
             let refusal = try await bench.refusal(
                 of: NewGraph(
                     isGraph: true,

@@ -66,7 +66,7 @@ extension Check {
                 let jobs = [try await bench.enqueue(bench.job()), try await bench.enqueue(bench.job())]
                 let leases = try await bench.claim().map(\.lease)
                 _ = try await bench.store.cancel(jobs, now: bench.now)
-                // The request is durable.
+                // The request to cancel survives a restart.
                 if restarts { bench = try await bench.restarted() }
                 try expectEqual(try await bench.end(leases[0], .retry(.broken, after: .zero)), .recorded(.cancelled))
                 try expectEqual(try await bench.end(leases[1], .interrupted), .recorded(.cancelled))
@@ -83,7 +83,7 @@ extension Check {
                     isGraph: true,
                     jobs: [
                         bench.job(), bench.job(),
-                        // In an order in which a dependent comes before its dependency.
+                        // This dependent comes before its dependency.
                         bench.job(after: [NewDependency(on: .new(3))]),
                         bench.job(after: [NewDependency(on: .new(1), condition: .finished)]),
                     ]))

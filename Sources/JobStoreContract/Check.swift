@@ -1,10 +1,11 @@
 import Jobs
 
-/// One promise that every store keeps, as a test without a framework.
+/// A promise that every store keeps, as a test that needs no test framework.
 public struct Check: Sendable, CustomStringConvertible {
-    /// A fact, as a test's name: `aGraphIsEnqueuedWholeOrNotAtAll`.
+    /// The promise as a test's name, such as `aGraphIsEnqueuedWholeOrNotAtAll`.
     public let name: String
-    /// Fails with ``Violation``, or with the store's error.
+    /// Runs the check on stores of the given source. Throws ``Violation`` if a promise was not kept, or an error of the
+    /// store.
     public let run: @Sendable (StoreSource) async throws -> Void
 
     init(_ name: String, _ run: @escaping @Sendable (StoreSource) async throws -> Void) {
@@ -14,18 +15,18 @@ public struct Check: Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// Every check; a store passes all of them.
+    /// All checks. A correct store passes every one of them.
     public static let all: [Check] =
         accepting + starting + claiming + finishing + graphing + cancelling + rescuing + pruning + settings + scheduling
         + reading + waiting
         + observing
 }
 
-/// Where a check gets its stores from. All stores of one source are over one database, which begins empty.
+/// The source of a check's stores. All stores of one source open the same database, which begins empty.
 public struct StoreSource: Sendable {
     /// Opens the database with clocks that the check controls.
     public let open: @Sendable (any StoreClock) async throws -> any JobStore
-    /// Ends a store so that it writes nothing after its last acknowledged write.
+    /// Ends a store, which then writes nothing after its last acknowledged write.
     public let end: @Sendable (any JobStore) async throws -> Void
 
     public init(
@@ -36,7 +37,7 @@ public struct StoreSource: Sendable {
         self.end = end
     }
 
-    /// Opens the same database again, as a restart of the process does.
+    /// Ends the store and opens its database again, as a restart of the process does.
     func reopen(_ store: any JobStore, _ clock: any StoreClock) async throws -> any JobStore {
         try await end(store)
         return try await open(clock)

@@ -32,7 +32,8 @@ extension Check {
             let old = try await bench.enqueue(bench.job(priority: .low))
             bench.advance(.seconds(99))
             let normal = try await bench.enqueue(bench.job(priority: .normal))
-            // One step makes it an equal, and the older of two equals goes first; before that it stays behind.
+            // One step of ageing gives the old job the same priority as the new one, and the older of two equal jobs
+            // goes first. Before that, the old job stays behind.
             try expectEqual(try await bench.claim(1, ageing: .seconds(100)).map(\.lease.job), [normal])
             try await bench.end(Lease(job: normal, attempt: 1), .interrupted)
             bench.advance(.seconds(1))
@@ -98,7 +99,7 @@ extension Check {
                 _ = try await bench.enqueue(bench.job(queue: "heavy"))
                 light.insert(try await bench.enqueue(bench.job(queue: "light")))
             }
-            // Also over many claims of one slot each.
+            // The shares also hold across many claims of a single slot each.
             var claimed: [JobID] = []
             for _ in 0..<4 { claimed += try await bench.claim(4).map(\.lease.job) }
             for _ in 0..<8 { claimed += try await bench.claim(1).map(\.lease.job) }
@@ -124,7 +125,7 @@ extension Check {
             _ = try await bench.enqueue(NewGraph(isGraph: true, jobs: Array(repeating: job, count: 2500)))
             bench.advance(.seconds(2))
             var started = 0
-            // Whoever is told of a next due moment that has passed asks again at once.
+            // A caller that receives a next due time in the past claims again at once.
             var isMoreDue = true
             while isMoreDue {
                 let exchange = try await bench.store.exchange([], claim: ClaimRequest(slots: 5000), now: bench.now)

@@ -1,7 +1,7 @@
 import Jobs
 import Synchronization
 
-/// The machine's clocks, controlled by a check.
+/// The clocks of a machine, controlled by a check.
 final class ContractClock: StoreClock {
     private struct State {
         var wall: Timestamp
@@ -17,7 +17,7 @@ final class ContractClock: StoreClock {
     var sinceBoot: Duration { state.withLock(\.sinceBoot) }
     var wall: Timestamp { state.withLock(\.wall) }
 
-    /// Lets time pass.
+    /// Lets time pass on both clocks.
     func advance(_ duration: Duration) {
         precondition(duration >= .zero, "time does not go backwards")
         state.withLock { state in
@@ -26,13 +26,13 @@ final class ContractClock: StoreClock {
         }
     }
 
-    /// Sets the wall clock; no time passes.
+    /// Sets the wall clock. No time passes.
     func set(by difference: Duration) { state.withLock { $0.wall = $0.wall + difference } }
 
     /// Switches the machine off and on again.
     ///
-    /// - Parameter off: How far the wall clock moves meanwhile; zero or negative for a clock that stops or forgets the
-    ///   time.
+    /// - Parameter off: How far the wall clock moves while the machine is off; zero or negative for a clock that stops
+    ///   or forgets the time.
     func restartMachine(after off: Duration) {
         state.withLock { state in
             state.wall = state.wall + off

@@ -59,7 +59,7 @@ extension Check {
             for (job, connections) in ended {
                 try expectEqual(try await bench.store.attempts(of: job).map(\.connections), [connections])
             }
-            // None of an attempt that made none, nor of one that is no longer the current one.
+            // No connections are stored for an attempt that made none, nor for an attempt that is no longer current.
             let claimed = try await bench.claimOne()
             try await bench.end(claimed.lease, .failed(.broken))
             try expectEqual(
@@ -104,7 +104,7 @@ extension Check {
             let job = try await bench.enqueue(bench.job())
             let first = try await bench.claimOne().lease
             try await bench.end(first, .retry(.broken, after: .zero))
-            // Between attempts, during the next one, and after the job is final.
+            // The lease stays lost between attempts, during the next attempt, and after the job is final.
             try expectEqual(try await bench.end(first, .succeeded(JSONText("\"late\""))), .leaseLost)
             try expectEqual(try await bench.state(job), .ready)
             let second = try await bench.claimOne().lease

@@ -31,7 +31,7 @@ extension Check {
                 [AttemptEnd(lease: first.lease, ending: .succeeded(JSONText("1")))], claim: ClaimRequest(slots: 1),
                 now: bench.now)
             try expectEqual(exchange.claimed.map(\.lease.job), [receipt.jobs[1]])
-            // Its dependency's result is durable by now.
+            // The result of the job's dependency is already durable.
             try expectEqual(
                 try await bench.outputs(of: receipt.jobs[1]),
                 [DependencyOutput(dependency: receipt.jobs[0], kind: "noop", output: JSONText("1"))])
@@ -213,7 +213,7 @@ extension Check {
         },
         Check("aGraphOf100000JobsIsEnqueuedWhole") { source in
             let bench = try await Workbench(source)
-            // Backwards, so that every dependency points to a later index, and each job has three.
+            // The jobs are in reverse order, so that every dependency has a higher index, and most jobs have three.
             let count = 100_000
             let jobs = (0..<count).map { index in
                 bench.job(

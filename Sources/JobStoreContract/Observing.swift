@@ -1,7 +1,7 @@
 import Jobs
 import Synchronization
 
-/// Keeps what an observer is told.
+/// Records the changes that the store reports to an observer.
 final class Recorder: Sendable {
     private let changes = Mutex<[StoreChange]>([])
     private let observation = Mutex<StoreObservation?>(nil)

@@ -94,7 +94,7 @@ extension Check {
                 try await bench.store.prune(succeeded, below: nil, limit: 100),
                 PruneStep(deleted: 0, keptByDependents: 3, next: nil))
             try expectEqual(try await bench.dependencies(of: dependent).count, 2)
-            // Dependents go before what they depend on, so that one walk is enough.
+            // Dependents are deleted before their dependencies, so that one walk is enough.
             try expectEqual(try await bench.prune(PruneRequest(finishedBefore: bench.now)), 4)
         },
         Check("aClockThatOnceJumpedForwardDoesNotStopPruning") { source in

@@ -8,7 +8,7 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     var bench = try await Workbench(source)
     _ = try await bench.store.change(QueueChange(name: "default", limit: 200), now: bench.now)
-    /// How long each job runs. The guilty ones then crash the process.
+    /// How long each job runs. A guilty job then crashes the process.
     var times: [JobID: Duration] = [:]
     var guilty: Set<JobID> = []
     for _ in 0..<Int.random(in: 1...40, using: &random) {
@@ -49,7 +49,9 @@ func randomCrashes(_ source: StoreSource, seed: UInt64) async throws {
     try await source.end(bench.store)
 }
 
-/// - Returns: Whether a guilty job crashed the process; false when no job is left.
+/// Runs jobs until one of them crashes the process or none is left.
+///
+/// - Returns: Whether a guilty job crashed the process.
 private func runUntilACrash(_ bench: Workbench, _ times: [JobID: Duration], _ guilty: Set<JobID>) async throws -> Bool {
     var running: [Lease: Timestamp] = [:]
     while true {

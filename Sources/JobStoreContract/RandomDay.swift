@@ -1,6 +1,6 @@
 import Jobs
 
-/// A small generator with a seed, so that a failure can be seen again.
+/// A small random generator with a seed, so that a failure can be reproduced.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { state = seed }
@@ -14,8 +14,8 @@ struct SplitMix64: RandomNumberGenerator {
     }
 }
 
-/// Enqueues graphs, claims, ends, cancels and restarts at random; afterwards every job has one outcome and one result,
-/// and the counts agree with the jobs (P2, P3).
+/// Enqueues graphs, claims, ends, cancels and restarts at random. Expects that afterwards every job has one outcome and
+/// one result, and that the counts agree with the jobs (P2, P3).
 func randomDay(_ source: StoreSource, seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     var bench = try await Workbench(source)
@@ -34,7 +34,7 @@ func randomDay(_ source: StoreSource, seed: UInt64) async throws {
             running.removeAll { $0 == lease }
             try await bench.end(lease, randomEnding(using: &random))
         case 17:
-            // Somebody may set the wall clock to any time.
+            // An administrator may set the wall clock to any time.
             bench.clock.set(by: .seconds(Int.random(in: -7200...7200, using: &random)))
         case 18:
             guard let job = jobs.randomElement(using: &random) else { continue }

@@ -20,7 +20,7 @@ extension Check {
             try expectEqual(attempt.endedAt, bench.now)
             try expectEqual(
                 try await bench.claim().map(\.lease), [Lease(job: job, attempt: 2), Lease(job: waiting, attempt: 1)])
-            // P3: should the lost attempt still answer, nobody listens.
+            // P3: if the lost attempt still reports its end, that changes nothing.
             try expectEqual(try await bench.end(lost, .succeeded(JSONText("1"))), .leaseLost)
         },
         Check("p6AJobThatKeepsTakingTheDaemonDownFails") { source in
@@ -44,7 +44,7 @@ extension Check {
         Check("p14ALoneJobOutlivesKillsFromOutside") { source in
             var bench = try await Workbench(source)
             let job = try await bench.enqueue(bench.job())
-            // Nothing but these ends says that the job is to blame, so that it takes many to give it up.
+            // Only these unexplained ends point to the job, so it takes many of them until the job is given up.
             for kill in 1...3 * LastEnd.unexplainedPerCrash {
                 _ = try await bench.claimOne()
                 bench = try await bench.restarted()
@@ -76,7 +76,7 @@ extension Check {
             bench = try await bench.restarted()
             let first = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
             try expectEqual(first.returned, [job])
-            // The next process has no such code yet.
+            // The next process has not given up any code yet.
             _ = try await bench.claimOne()
             bench = try await bench.restarted()
             let second = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
@@ -101,7 +101,8 @@ extension Check {
             bench = try await bench.restarted()
             let report = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
             try expectEqual(report.onTrial, jobs)
-            // After the third crash each runs alone. A job that ends normally is cleared, and others follow.
+            // After the third crash each of them runs alone. A job that ends normally is cleared, and the next one
+            // follows.
             let first = try await bench.claim()
             try expectEqual(first.map(\.lease.job), [jobs[1]])
             try expectEqual(try await bench.claim(), [])
@@ -129,7 +130,7 @@ extension Check {
                 CrashTrials.Report(running: [jobs[1]], pending: 1, endsAt: bench.now + .seconds(30)))
             bench.advance(.seconds(30))
             try expectEqual(try await bench.claim().map(\.lease.job), [jobs[0]])
-            // P8: a clock that is set neither ends a trial nor extends it.
+            // P8: setting the wall clock neither ends nor extends a trial.
             for change in [Duration.seconds(-86_400), .seconds(2 * 86_400)] {
                 bench.clock.set(by: change)
                 try expectEqual(try await bench.claim(), [])

@@ -52,7 +52,7 @@ extension Check {
             } catch StoreError.tooManySchedules {}
             try expect(try await bench.store.schedule("more") == nil, "it was not written")
             try expect(try await !bench.store.queues().contains { $0.settings.name == "none" }, "nor what came with it")
-            // One for another, and one that is there.
+            // A change may replace one schedule with another, and change an existing schedule.
             try await bench.store.change(
                 DefinitionChange(
                     schedules: [try bench.schedule("more"), try bench.schedule("s1", overlap: .allow)],
@@ -143,7 +143,7 @@ extension Check {
             try expectEqual(now.problem, "There is no such definition.")
             try expectEqual(now.nextAt, firing.timing.nextAt)
             try expectEqual(now.lastAt, nil)
-            // What the store itself refuses is no different.
+            // A refusal by the store itself has the same effect.
             firing = bench.firing(now)
             firing.work = .enqueue(
                 NewGraph(isGraph: false, jobs: [bench.job(after: [NewDependency(on: .existing(JobID(77)))])]))
@@ -163,7 +163,7 @@ extension Check {
             try expectEqual(
                 try await bench.store.setPaused(true, schedule: "nightly", now: pausedAt)?.pausedAt, pausedAt)
             bench.advance(.seconds(9))
-            // Once more changes nothing; nor does a plan.
+            // Pausing a second time changes nothing, and neither does a plan.
             let record = try unwrap(try await bench.store.setPaused(true, schedule: "nightly", now: bench.now))
             try expectEqual(record.pausedAt, pausedAt)
             try expectEqual(record.nextAt, nil)
@@ -185,7 +185,7 @@ extension Check {
             try expectEqual(record.nextAt, planned.nextAt)
             try expectEqual(record.lastAt, nil)
             try expectEqual(record.lastJob, receipt.jobs[0])
-            // It counts as the last one.
+            // The run counts as the schedule's last firing.
             try expectEqual(
                 try await bench.fire("nightly"), .skipped(lastJob: receipt.jobs[0], lastGraph: nil))
             try expectEqual(try await bench.store.run(schedule: "other", graph, now: bench.now), nil)
@@ -218,7 +218,7 @@ extension Workbench {
         try unwrap(try await store.schedules().first { $0.schedule.name == name }, "schedule \(name)")
     }
 
-    /// Gives it a next time.
+    /// Plans the next time of a schedule.
     func planned(_ name: String, in wait: Duration) async throws -> ScheduleRecord {
         let record = try await scheduleRecord(name)
         try await store.plan([ScheduleTiming(record, after: now, nextAt: now + wait)])
@@ -227,7 +227,7 @@ extension Workbench {
         return planned
     }
 
-    /// For the time it has, with the next one after that.
+    /// The firing of a schedule for its current next time, after which the next one is `next` later.
     func firing(_ record: ScheduleRecord, next: Duration = .seconds(1), _ graph: NewGraph? = nil) -> ScheduleFiring {
         let time = record.nextAt ?? now
         return ScheduleFiring(

@@ -165,7 +165,7 @@ extension Check {
             _ = try await bench.store.cancel([job], now: bench.now)
             try expectEqual(try await bench.store.removeQueue("mail", now: bench.now), .removed)
             try expectEqual(try await bench.store.counts()[.cancelled], 1)
-            // What was stays as it was, and comes back with a queue of the same name.
+            // The final job still names its queue, and a new queue of the same name counts it again.
             try expectEqual(try await bench.record(job).queue, "mail")
             _ = try await bench.store.change(QueueChange(name: "other"), now: bench.now)
             try expectEqual(try await bench.record(job).queue, "mail")

@@ -52,7 +52,7 @@ extension Check {
             let bench = try await Workbench(source)
             let bad = try await bench.enqueue(bench.job())
             try await bench.runOne(.failed(.broken))
-            // Out of order on purpose: 0 depends on 2, which depends on the failed one.
+            // The order is deliberate: job 0 depends on job 2, which depends on the failed job.
             let receipt = try await bench.enqueue(
                 NewGraph(
                     isGraph: true,

@@ -135,7 +135,7 @@ extension Check {
     ]
 }
 
-/// The differences by which somebody sets the clock.
+/// The differences by which the wall clock is set.
 private let jumps: [Duration] = [60, 3600, 86_400].flatMap { [.seconds(-$0), .seconds($0)] }
 
 /// Expects that a wait of one minute lasts another `remaining` after 20 seconds have passed and `happens` has run.

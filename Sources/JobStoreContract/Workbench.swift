@@ -1,11 +1,12 @@
 import Jobs
 import OperationTypes
 
-/// A store with a definition to enqueue, a clock that a check moves, and short ways to say what checks say often.
+/// A store with a definition to enqueue, a clock that the check controls, and short forms of the calls that checks
+/// repeat.
 final class Workbench: Sendable {
     let store: any JobStore
     let source: StoreSource
-    /// A job of the definition `step`, by default in the queue `default`.
+    /// The number of the definition `step`.
     let step: DefinitionID
     let clock: ContractClock
 
@@ -28,7 +29,7 @@ final class Workbench: Sendable {
         self.init(store, source, step.id, clock)
     }
 
-    /// The same database after a new start of the process, with the clock where it was.
+    /// The same database after a restart of the process. The clock does not change.
     func restarted() async throws -> Workbench {
         Workbench(try await source.reopen(store, clock), source, step, clock)
     }
@@ -90,7 +91,7 @@ final class Workbench: Sendable {
         return try await store.exchange([end], claim: nil, now: now).finished[0]
     }
 
-    /// Enqueues nothing new: claims one job and ends it.
+    /// Claims one job and ends it. Enqueues nothing.
     @discardableResult
     func runOne(_ ending: AttemptEnd.Ending = .succeeded(JSONText(trusted: Array("{}".utf8)))) async throws -> JobID {
         let claimed = try await claimOne()
@@ -99,7 +100,9 @@ final class Workbench: Sendable {
         return claimed.lease.job
     }
 
-    /// Every step of a prune.
+    /// Carries out every step of a prune.
+    ///
+    /// - Returns: How many jobs were deleted.
     func prune(_ request: PruneRequest, limit: Int = 100) async throws -> Int {
         var step = try await store.prune(request, below: nil, limit: limit)
         var deleted = step.deleted
@@ -136,7 +139,7 @@ final class Workbench: Sendable {
 
     func result(_ job: JobID) async throws -> JobResult { try unwrap(try await store.result(of: job), "a result") }
 
-    /// The failure of a job that ended without success.
+    /// The failure of a job that did not succeed.
     func failure(_ job: JobID) async throws -> JobFailure {
         guard case .ended(_, let failure) = try await result(job).value else {
             throw Violation(description: "expected job \(job) to have a failure")

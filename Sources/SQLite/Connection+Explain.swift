@@ -1,14 +1,18 @@
 import CSQLite
 
 extension Connection {
-    /// The query plan of a statement: the lines of EXPLAIN QUERY PLAN.
+    /// The query plan of a statement: the lines of EXPLAIN QUERY PLAN. Does not run the statement.
+    ///
+    /// - Throws: ``SQLiteError`` if the statement is invalid.
     public func queryPlan(of sql: StaticString) throws(SQLiteError) -> [String] {
         try column(3, of: "EXPLAIN QUERY PLAN \(sql)")
     }
 
-    /// The opcodes of a statement's program, as EXPLAIN lists them; they include its constraints and foreign keys.
+    /// The opcodes of a statement's program, as EXPLAIN lists them. They include the program's checks of constraints
+    /// and foreign keys. Does not run the statement.
     ///
-    /// - Parameter sql: Trusted text; it must never contain a value from outside.
+    /// - Parameter sql: Trusted text. It must never contain a value from outside.
+    /// - Throws: ``SQLiteError`` if the statement is invalid.
     public func opcodes(of sql: String) throws(SQLiteError) -> [String] { try column(1, of: "EXPLAIN \(sql)") }
 
     /// The SQL of every statement that is currently prepared.
@@ -22,7 +26,7 @@ extension Connection {
         return texts
     }
 
-    /// The number of virtual machine steps that all statements have taken since the last call: their cost, measured
+    /// The number of virtual machine steps that all statements have taken since the last call. This measures their cost
     /// without a clock.
     public func takeStepCount() -> Int {
         var steps = 0

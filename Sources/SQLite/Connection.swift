@@ -1,24 +1,31 @@
 import CSQLite
 
-/// One connection to a database file, for one thread at a time.
+/// A connection to a database file, for one thread at a time.
 ///
-/// It closes when the last reference to it and to its statements goes.
+/// The connection closes when neither it nor one of its statements is referenced any more.
 public final class Connection {
     public enum Access: Sendable {
         case readOnly
-        /// Reads a file that nothing writes to meanwhile, without a lock, a log or any other file.
+        /// Reads a file to which no process is writing (`immutable=1`). Takes no lock, ignores a log, and creates no
+        /// file.
         case readOnlyAlone
         case readWrite
+        /// Reads and writes the file, and creates it if it does not exist.
         case readWriteCreate
     }
 
-    /// A tenth of the time of small writes. Harmless where another user of SQLite in the process came first.
+    /// Switches off SQLite's memory statistics, which take a tenth of the time of small writes. Has no effect, and does
+    /// no harm, if other code in the process has already initialized SQLite.
     private static let settingsOfTheProcess = halyard_sqlite3_without_memory_statistics()
 
     let handle: OpaquePointer
     var preparationError: SQLiteError?
     private let walPagesCell: UnsafeMutablePointer<Int32>
 
+    /// Opens a connection.
+    ///
+    /// - Throws: ``SQLiteError`` if the file cannot be opened. SQLite reads the file only when the first statement
+    ///   runs, so a damaged file is reported then.
     public init(path: String, access: Access) throws(SQLiteError) {
         _ = Self.settingsOfTheProcess
         let flags =
@@ -29,7 +36,7 @@ public final class Connection {
             case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
         var opened: OpaquePointer?
-        // NOMUTEX: no lock inside SQLite, since one thread at a time uses a connection.
+        // NOMUTEX: SQLite needs no lock of its own, since only one thread at a time uses a connection.
         let name = access == .readOnlyAlone ? Self.aloneURI(of: path) : path
         let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let opened else {
@@ -55,7 +62,7 @@ public final class Connection {
     }
 
     deinit {
-        // close_v2 waits for statements that are still alive.
+        // close_v2 postpones the close until the last statement is finalized.
         sqlite3_close_v2(handle)
         walPagesCell.deallocate()
     }
@@ -66,7 +73,8 @@ public final class Connection {
         if code != SQLITE_OK { throw error(code: code) }
     }
 
-    /// SQLite reports a read that failed with EIO as damage (CORRUPT). Only the file's last errno shows the real cause.
+    /// SQLite reports a read that failed with EIO as damage (CORRUPT). Only the errno of the file's last failed call
+    /// shows the real cause.
     private func error(code: Int32) -> SQLiteError {
         let error = SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)))
         switch error.primary {
@@ -75,8 +83,8 @@ public final class Connection {
         }
     }
 
-    /// The error of a failed read of the database or its log, if one failed. After such a failure, apparent damage
-    /// proves nothing.
+    /// The error of a failed read of the database or its log; nil if no read has failed. After such a failure, apparent
+    /// damage proves nothing.
     public var readFailure: SQLiteError? {
         let errno = halyard_sqlite3_failed_call(handle)
         if errno == 0 { return nil }
@@ -87,53 +95,57 @@ public final class Connection {
 
     /// Prepares a statement that will be used many times.
     ///
-    /// One that cannot be prepared fails at each step; ``checkPreparations()`` tells at once. (An initializer that throws
-    /// half way could not fill a struct of statements, which cannot be copied.)
+    /// Does not throw, because an initializer that throws halfway cannot fill a struct of statements, which are not
+    /// copyable. Instead, every step of an invalid statement throws, and ``checkPreparations()`` throws at once.
     public func prepare(_ sql: StaticString) -> Statement { Statement(sql, on: self) }
 
-    /// Fails when a statement could not be prepared, with the first such error.
+    /// Throws the first error of ``prepare(_:)``, if a statement could not be prepared.
     public func checkPreparations() throws(SQLiteError) {
         if let preparationError { throw preparationError }
     }
 
-    /// Runs every statement of a script, dropping rows.
+    /// Runs every statement of a script and discards any rows.
+    ///
+    /// - Throws: The first error. The statements before it have taken effect, unless they are in a transaction that is
+    ///   then rolled back.
     public func execute(_ script: StaticString) throws(SQLiteError) {
         try check(sqlite3_exec(handle, script.utf8Start, nil, nil, nil))
     }
 
-    /// The same for SQL built at run time, which must never contain a value from outside.
+    /// Runs every statement of a script that is built at run time. It must never contain a value from outside.
     public func execute(text script: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, script, nil, nil, nil))
     }
 
-    /// The first value of the first row as an integer; nil when there is no row or the value is NULL.
+    /// Returns the first value of the first row as an integer. Nil if there is no row or the value is NULL.
     public func integer(_ sql: StaticString) throws(SQLiteError) -> Int64? {
         let statement = prepare(sql)
         return try statement.step() ? statement.optionalInteger(0) : nil
     }
 
-    /// The first value of the first row as text; nil when there is no row or the value is NULL.
+    /// Returns the first value of the first row as text. Nil if there is no row or the value is NULL.
     public func text(_ sql: StaticString) throws(SQLiteError) -> String? {
         let statement = prepare(sql)
         return try statement.step() ? statement.optionalString(0) : nil
     }
 
-    /// The same for SQL built at run time, which must never contain a value from outside.
+    /// Returns the first value of the first row as an integer, for SQL that is built at run time. It must never contain
+    /// a value from outside. Nil if there is no row or the value is NULL.
     public func integer(text sql: String) throws(SQLiteError) -> Int64? {
         let statement = Statement(text: sql, on: self)
         return try statement.step() ? statement.optionalInteger(0) : nil
     }
 
-    /// Rows changed by the last INSERT, UPDATE or DELETE.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     public var changes: Int { Int(sqlite3_changes(handle)) }
 
     /// The rowid of the last successful INSERT.
     public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    /// False between BEGIN and its COMMIT or ROLLBACK; some errors roll back by themselves.
+    /// Whether no transaction is open. After some errors SQLite ends a transaction by itself.
     public var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
-    /// Ends every statement that an error left half way.
+    /// Resets every statement, including statements that an error has interrupted.
     public func resetStatements() {
         var statement = sqlite3_next_stmt(handle, nil)
         while let current = statement {
@@ -142,7 +154,7 @@ public final class Connection {
         }
     }
 
-    /// Frees the pages that are kept in memory only to be fast, as far as no statement reads them.
+    /// Frees the cached pages that no statement is reading.
     ///
     /// - Returns: How many bytes were freed.
     public func releaseMemory() -> Int {
@@ -157,28 +169,33 @@ public final class Connection {
 
     // MARK: Settings
 
+    /// Sets how long a statement waits for a lock of another connection before it throws `busy`.
     public func setBusyTimeout(milliseconds: Int32) throws(SQLiteError) {
         try check(sqlite3_busy_timeout(handle, milliseconds))
     }
 
-    /// Refuses values and rows of more bytes than this.
+    /// Limits the size of values and rows. Larger ones are refused with `tooBig`.
     public func setLengthLimit(bytes: Int32) { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, bytes) }
 
+    /// The largest permitted size of a value or a row, in bytes.
     public var lengthLimit: Int32 { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1) }
 
     public enum Setting: Sendable {
-        /// No SQL can corrupt the file on purpose.
+        /// SQL that would deliberately corrupt the file is refused.
         case defensive
-        /// Functions and virtual tables named by the schema itself are not trusted.
+        /// Functions and virtual tables that the schema itself names are not trusted.
         case untrustedSchema
+        /// Foreign keys are enforced.
         case foreignKeys
         /// Closing the last connection leaves the WAL unchanged.
         case keepsWALOnClose
-        /// Closing the last connection copies the WAL into the database and, if that succeeds, empties the WAL.
+        /// Closing the last connection copies the WAL into the database. If that succeeds, the WAL is emptied.
         case checkpointsOnClose
     }
 
-    /// Switches a setting on; fails when it did not take.
+    /// Switches a setting on.
+    ///
+    /// - Throws: ``SQLiteError`` if the setting did not take effect.
     public func enable(_ setting: Setting) throws(SQLiteError) {
         let (option, value): (Int32, Int32) =
             switch setting {
@@ -191,14 +208,16 @@ public final class Connection {
         try check(halyard_sqlite3_db_config(handle, option, value))
     }
 
-    /// Stops enforcing foreign keys, so that tables can be rebuilt. Call it outside a transaction; it throws if it had
-    /// no effect.
+    /// Stops enforcing foreign keys, so that tables can be rebuilt. Call this outside a transaction.
+    ///
+    /// - Throws: ``SQLiteError`` if the setting did not take effect.
     public func disableForeignKeys() throws(SQLiteError) {
         precondition(isAutocommit, "inside a transaction SQLite ignores this")
         try check(halyard_sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 0))
     }
 
-    /// The first row with a dangling foreign key, or nil. Reads every row that has a foreign key.
+    /// Returns the tables of the first row whose foreign key has no target, or nil if there is no such row. Reads every
+    /// row that has a foreign key.
     public func firstForeignKeyViolation() throws(SQLiteError) -> (table: String, parent: String)? {
         let statement = prepare("PRAGMA foreign_key_check")
         return try statement.step() ? (statement.string(0), statement.string(2)) : nil
@@ -206,9 +225,10 @@ public final class Connection {
 
     // MARK: The write-ahead log
 
-    /// Stops checkpoints at commits; counts the pages in the WAL instead, see ``walPages``.
+    /// Switches off automatic checkpoints. From then on, each commit stores the number of pages in the WAL in
+    /// ``walPages``.
     public func checkpointByHand() {
-        // The cell outlives the hook: both go with this connection.
+        // The cell outlives the hook: the connection frees it after it has closed.
         sqlite3_wal_hook(
             handle,
             { cell, _, _, pages in
@@ -217,10 +237,15 @@ public final class Connection {
             }, walPagesCell)
     }
 
-    /// Pages in the WAL after the last commit of this connection.
+    /// The number of pages in the WAL after this connection's last commit; 0 before the first commit, and without
+    /// ``checkpointByHand()``.
     public var walPages: Int { Int(walPagesCell.pointee) }
 
-    /// Copies what it can from the WAL into the database without waiting for anybody.
+    /// Copies as many pages as possible from the WAL into the database. Waits for no reader and no writer.
+    ///
+    /// - Throws: ``SQLiteError``: `busy` if another connection is checkpointing, `full` if the disk is full. The pages
+    ///   stay in the WAL, and trying again later is safe. After any other error, such as a failed sync, the contents of
+    ///   the disk are unknown.
     public func checkpoint() throws(SQLiteError) {
         try check(sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
     }

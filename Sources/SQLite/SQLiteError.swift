@@ -1,10 +1,10 @@
 import CSQLite
 
-/// What SQLite answered instead of success.
+/// An error that SQLite returned.
 public struct SQLiteError: Error, Hashable, Sendable {
     /// The extended result code.
     public let code: Int32
-    /// SQLite's own words. They may quote names of the schema, never bound values.
+    /// SQLite's message. It may contain names from the schema, but never bound values.
     public let message: String
 
     public init(code: Int32, message: String) {
@@ -18,7 +18,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// Whether the error is a failed read; nothing was written.
     public var isFailedRead: Bool { code == Self.failedReadCode }
 
-    /// The kind of error, without its details.
+    /// The primary result code: the kind of error, without its details.
     public var primary: Primary { Primary(rawValue: code & 0xFF) }
 
     public struct Primary: RawRepresentable, Hashable, Sendable {

@@ -1,12 +1,14 @@
 import CSQLite
 
-/// A prepared statement. Parameters count from 1 in the order in which they first appear, columns from 0.
+/// A prepared statement. Parameters are numbered from 1, in the order in which they first appear; columns are numbered
+/// from 0.
 ///
-/// Values stay bound until they are bound again. A statement that gave rows must be stepped to its end or ``reset()``.
+/// Values stay bound until they are bound again. After a statement has returned a row, step it to its end or call
+/// ``reset()``.
 public struct Statement: ~Copyable {
-    /// Nil when it could not be prepared; SQLite answers every call with an error then.
+    /// Nil if the statement could not be prepared. SQLite answers every call for it with an error.
     @usableFromInline let handle: OpaquePointer?
-    // Keeps the database open, and gives the words of errors.
+    // Keeps the database open, and provides the messages of errors.
     @usableFromInline let connection: Connection
 
     init(_ sql: StaticString, on connection: Connection) {
@@ -31,7 +33,10 @@ public struct Statement: ~Copyable {
 
     // MARK: Running
 
-    /// Takes one step; true when it gives a row. At the end, or on an error, the statement is reset.
+    /// Takes one step. At the end, or after an error, the statement is reset.
+    ///
+    /// - Returns: True if there is a row; false at the end.
+    /// - Throws: ``SQLiteError``.
     @inlinable
     public func step() throws(SQLiteError) -> Bool {
         let code = sqlite3_step(handle)
@@ -43,7 +48,7 @@ public struct Statement: ~Copyable {
         throw failure()
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement to its end and discards any rows.
     @inlinable
     public func run() throws(SQLiteError) {
         while try step() {}
@@ -113,7 +118,8 @@ public struct Statement: ~Copyable {
         try connection.check(code)
     }
 
-    /// Binds UTF-8 bytes as text without copying, for as long as `body` runs; `body` must finish with the statement.
+    /// Binds UTF-8 bytes as text without copying them. The binding lasts only while `body` runs, so `body` must step
+    /// the statement to its end or reset it.
     @inlinable
     public func withBound(
         _ parameter: Int32, text bytes: [UInt8], _ body: () throws(SQLiteError) -> Void
@@ -146,7 +152,7 @@ public struct Statement: ~Copyable {
     @inlinable
     public func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    /// The bytes of a text or blob; nil for NULL.
+    /// The bytes of a text or a blob; nil for NULL.
     public func bytes(_ column: Int32) -> [UInt8]? {
         if isNull(column) { return nil }
         guard let start = sqlite3_column_blob(handle, column) else { return [] }
@@ -168,7 +174,7 @@ public struct Statement: ~Copyable {
     }
 }
 
-/// Where an empty text starts.
+/// The address of an empty text.
 @usableFromInline
 var emptyText: UnsafePointer<CChar> {
     let text: StaticString = ""

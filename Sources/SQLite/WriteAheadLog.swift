@@ -1,11 +1,13 @@
 import CSQLite
 
 extension Connection {
-    /// Makes the WAL file at least `bytes` long with zeros and syncs it, so that commits overwrite and need not grow it:
-    /// growing costs a commit 2 to 15 times its time.
+    /// Extends the WAL file with zeros to at least `bytes` bytes and syncs it. Commits then overwrite the file instead
+    /// of growing it, which would make them 2 to 15 times slower.
     ///
-    /// Only for the one connection that writes, outside a transaction. Zeros after the last frame are no frame, so
-    /// what the database holds does not change.
+    /// Call this only on the connection that writes, outside a transaction. SQLite ignores zeros after the last frame,
+    /// so the contents of the database do not change.
+    ///
+    /// - Throws: ``SQLiteError`` if the file cannot be written or synced.
     public func growWAL(to bytes: Int64) throws(SQLiteError) {
         guard let file = halyard_sqlite3_journal(handle), let methods = file.pointee.pMethods else { return }
         var size: Int64 = 0
@@ -22,8 +24,11 @@ extension Connection {
         guard code == SQLITE_OK else { throw SQLiteError(code: code, message: "cannot sync the WAL") }
     }
 
-    /// Closing copies the WAL into the database as ever, but leaves it and its index in place: who may only read can make
-    /// neither, and could not open the database without them.
+    /// Keeps the WAL and its index when the last connection closes. The close still copies the WAL into the database. A
+    /// process that may only read the database cannot create these two files, and could not open the database without
+    /// them.
+    ///
+    /// - Throws: ``SQLiteError`` if SQLite does not support the setting.
     public func leaveWALFilesOnClose() throws(SQLiteError) {
         var isOn: Int32 = 1
         let code = sqlite3_file_control(handle, nil, SQLITE_FCNTL_PERSIST_WAL, &isOn)
