@@ -152,7 +152,7 @@ final class ZstandardDecoder: ContentDecoder {
 
     init() {
         stream = ZSTD_createDCtx()
-        // RFC 8878 recommends that HTTP decoders support windows of up to 8 MiB and refuse larger ones.
+        // RFC 8878 recommends that decoders support windows of up to 8 MiB. Larger ones are refused.
         ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, 23)
     }
 

@@ -1,12 +1,13 @@
-/// Names of people in the lines that announce them: `By Ada Lovelace and Charles Babbage | May 3`.
+/// Extracts the names of people from lines that announce them: `By Ada Lovelace and Charles Babbage | May 3`.
 enum Bylines {
-    /// None when the line reads like something else.
+    /// Returns the names in a byline; empty if the line does not read like one.
     static func people(in line: String) -> [String] {
         let (text, isAnnounced) = announcement(in: line)
         return names(in: text, isAnnounced: isAnnounced)
     }
 
-    /// Of a line that no markup calls a byline: it must begin as one, and hold nothing but what looks like people's names.
+    /// Returns the names in a line that no markup marks as a byline. The line must begin like a byline, and every name
+    /// must look like a person's; otherwise the result is empty.
     static func announced(in line: String) -> [String] {
         let (text, isAnnounced) = announcement(in: line)
         guard isAnnounced else { return [] }
@@ -14,7 +15,8 @@ enum Bylines {
         return names.allSatisfy(looksLikePerson) ? names : []
     }
 
-    /// What follows the words that announce names, if any do; empty for an address.
+    /// Returns the text after the words that announce names, and whether there were such words. The text is empty if
+    /// the line is a web address.
     private static func announcement(in line: String) -> (text: String, isAnnounced: Bool) {
         var text = Entities.decode(line).tidied
         if text.has("://") || text.hasPrefix("www.") || text.hasPrefix("/") { return ("", false) }
@@ -25,7 +27,7 @@ enum Bylines {
     }
 
     private static func names(in text: String, isAnnounced: Bool) -> [String] {
-        // The date may stand first: `May 3, 2024 • Ada Lovelace`.
+        // The date may come first: `May 3, 2024 • Ada Lovelace`.
         let segments = text.split { "|•·–—\u{2022}".contains($0) }.map { $0.tidied }.filter { !$0.isEmpty }
         for segment in segments.prefix(3) {
             let names = names(inSegment: segment, isAnnounced: isAnnounced)
@@ -61,7 +63,7 @@ enum Bylines {
         return before.tidied
     }
 
-    /// Longer ones before those that they begin with.
+    /// Phrases that announce a name. Longer ones come first, so that the longest match wins.
     private static let prefixes =
         [
             "view all posts by", "posts by", "post by", "more from", "written by", "posted by", "published by",
@@ -75,10 +77,10 @@ enum Bylines {
             "scritto da",
             "pubblicato da", "autore", "door", "geschreven door", "submitted by", "submitted",
         ].sorted { $0.utf8.count > $1.utf8.count }
-    /// Those that announce a name only with a colon.
+    /// Words that announce a name only if a colon follows.
     private static let labels = ["text", "words", "story", "redaktion", "foto & text", "text & foto", "di", "da"]
 
-    /// What follows a prefix that ends in a space or a colon.
+    /// Returns the text after an announcing phrase and its space or colon; nil if the text does not begin with one.
     private static func withoutPrefix(_ text: String) -> String? {
         let start = text.prefix(40).lowercased()
         func rest(after prefix: String, _ marks: String) -> String? {
@@ -97,7 +99,7 @@ enum Bylines {
             ?? labels.lazy.compactMap { rest(after: $0, ":") }.first
     }
 
-    /// `Posted on May 3, 2024 by Ada Lovelace`.
+    /// Returns the text after the date in a line like `Posted on May 3, 2024 by Ada Lovelace`; nil for other lines.
     private static func afterDate(_ text: String) -> String? {
         guard text.filter(\.isNumber).count >= 3 else { return nil }
         for word in [" by ", " von ", " par ", " por "] {
@@ -108,7 +110,7 @@ enum Bylines {
         return nil
     }
 
-    /// Without a day behind the name: `Ada Lovelace am 3. Mai`, `Ada Lovelace January 10`.
+    /// Returns the text without a date after the name: `Ada Lovelace am 3. Mai`, `Ada Lovelace January 10`.
     private static func withoutDay(_ text: String) -> String {
         for word in [" am ", " le ", " el ", " em ", " op ", " il "] {
             if let (before, after) = text.cut(at: word), after.first?.isNumber == true { return before.tidied }
@@ -138,7 +140,7 @@ enum Bylines {
         guard text.split(separator: " ").count <= 7, text.filter(\.isNumber).count <= 3,
             !text.contains("@") || text.hasPrefix("@")
         else { return false }
-        // `Submitted on Monday` names a day.
+        // `Submitted on Monday` announces a day, not a name.
         if text.hasPrefix("on ") || text.hasPrefix("at ") { return false }
         return !text.hasSuffix("?") && !text.hasSuffix("!")
     }
@@ -148,7 +150,7 @@ enum Bylines {
         "ten",
     ]
 
-    /// Two or three words in capitals, with particles between them.
+    /// Whether the name consists of two or three capitalized words, possibly with particles such as `von` between them.
     static func looksLikePerson(_ name: String) -> Bool {
         let words = name.split(separator: " ")
         guard (2...3).contains(words.filter { !particles.contains(String($0)) }.count), words.count <= 5,
@@ -160,7 +162,7 @@ enum Bylines {
 }
 
 extension String {
-    /// Without marks and spaces at its ends that join it to something else.
+    /// The text without the spaces and punctuation at its ends that separate it from other text.
     fileprivate var trimmingMarks: String {
         var text = Substring(self)
         while let last = text.last, " -–—:,;/|·•(".contains(last) { text = text.dropLast() }

@@ -1,10 +1,10 @@
-/// How sure a field is, by where it comes from.
+/// How reliable the value of a field is, judged by its source.
 public enum Confidence: String, Codable, Sendable, Hashable {
-    /// Stated for programs: JSON-LD, OpenGraph, microdata, `link`, citation tags, a file's own header.
+    /// Stated for programs: in JSON-LD, OpenGraph, microdata, `link`, citation tags, or a file's own header.
     case high
-    /// Stated loosely: plain `meta` names, Twitter cards, the document's title, `time` elements.
+    /// Stated less formally: in plain `meta` names, Twitter cards, the document's title, or `time` elements.
     case medium
-    /// Gathered from what the page shows, or from its address.
+    /// Inferred from the page's visible text or from its address.
     case low
 
     private static let gathered: Set<String> = [

@@ -1,16 +1,17 @@
-/// Looks at a document while it arrives, and tells when enough of it is there.
+/// Watches a document while it arrives, and reports when enough of it has been received.
 ///
-/// It finds no facts: it counts bytes, knows how pictures begin, and sees where a page's head ends.
+/// It does not extract metadata. It only counts bytes, recognizes how files begin, and finds the end of a page's head.
 struct DocumentWatch {
     enum Sight: Sendable {
+        /// More bytes are needed.
         case more
-        /// Of a picture, or of something that is told by its first bytes.
+        /// The beginning of a picture or other file is complete; the rest is not needed.
         case enough
-        /// The first time only.
+        /// The page's head is complete. Reported only once.
         case headIsComplete
     }
 
-    /// Of a picture; format and size stand near its beginning.
+    /// The number of bytes to read of a picture, whose format and size are near its beginning.
     static let fileBytes = 64 << 10
 
     private enum Sort { case page, file, whole }
@@ -22,10 +23,12 @@ struct DocumentWatch {
 
     init(contentType: String?) { self.contentType = contentType }
 
-    /// Whether it is a document that is wanted to its end: a PDF.
+    /// Whether the document is needed up to its end, as a PDF is.
     var isWhole: Bool { sort == .whole }
 
-    /// - Parameter bytes: All that has come so far.
+    /// Looks at the bytes that arrived since the last call.
+    ///
+    /// - Parameter bytes: All bytes received so far.
     mutating func look(at bytes: [UInt8]) -> Sight {
         if sort == nil, bytes.count >= 512 { sort = Self.sort(of: bytes, contentType) }
         switch sort {
@@ -38,8 +41,8 @@ struct DocumentWatch {
         }
     }
 
-    /// Whether a document that broke off says what it has to say: a page whose head is there, a file that is told by its
-    /// beginning, a PDF that came to its end.
+    /// Whether the received part of an interrupted document contains its metadata: a page whose head is complete, a
+    /// file whose beginning is enough, or a PDF that includes its end.
     mutating func suffices(_ bytes: [UInt8]) -> Bool {
         switch sort ?? Self.sort(of: bytes, contentType) {
         case .page: hasSeenHead || head.advance(to: bytes)
@@ -49,9 +52,9 @@ struct DocumentWatch {
     }
 
     private static func sort(of bytes: [UInt8], _ contentType: String?) -> Sort {
-        // A PDF keeps its facts anywhere, and at its end before all.
+        // A PDF's metadata may be anywhere in the file, most often at its end.
         if bytes.prefix(1024).firstRange(of: Array("%PDF-".utf8)) != nil { return .whole }
-        // What calls itself a page may be a picture; pictures are told by bytes that no page has.
+        // A server may declare a picture as a page. Pictures begin with bytes that no page has.
         if MediaFacts.hasSignature(bytes) { return .file }
         return PageHead.isPage(contentType) ? .page : .file
     }

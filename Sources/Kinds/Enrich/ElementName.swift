@@ -1,4 +1,5 @@
-/// The elements that are told apart; all others are `other`, each with a number so that ends find their starts.
+/// The name of an element as a number. The names that matter here have fixed numbers. Every other name on a page gets a
+/// number of its own, so that end tags can be matched with start tags.
 struct ElementName: Hashable, Sendable {
     fileprivate let number: Int
 
@@ -35,7 +36,8 @@ struct ElementName: Hashable, Sendable {
     private static func known(_ name: String) -> ElementName { ElementName(number: list.firstIndex(of: name) ?? 0) }
 }
 
-/// The parser gives each name of a page one place in memory, so that the place tells the name.
+/// Translates the parser's names. The parser stores each name of a page only once, so the pointer is enough to
+/// recognize a name.
 struct ElementNames {
     private var known: [UnsafePointer<UInt8>: ElementName] = [:]
     private var byText: [String: ElementName] = [:]

@@ -1,11 +1,11 @@
 extension Enrich {
-    /// Tells what a document says about itself.
+    /// Extracts the metadata of a document.
     ///
-    /// - Parameter contentType: As the server named it.
+    /// - Parameter contentType: The media type that the server sent; nil if it sent none.
     static func describe(_ bytes: [UInt8], url: WebURL, contentType: String?) -> Output {
         var output = Output(url: "\(url)", contentType: contentType)
         output.bytes = bytes.count
-        // A page may begin with a drawing.
+        // A page may begin with an SVG drawing.
         let isCalledPage = contentType != nil && PageHead.isPage(contentType)
         if !looksLikePage(bytes), let media = MediaFacts(bytes), !isCalledPage || media.contentType != "image/svg+xml" {
             output.take(media)
@@ -18,7 +18,8 @@ extension Enrich {
         return output
     }
 
-    /// A page may begin like something else, a picture does not begin like a page.
+    /// Whether the bytes begin with a tag of a page. This comes before other formats: a page may begin like one of
+    /// them, but none of them begins like a page.
     private static func looksLikePage(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
             var reader = TagReader(UnsafeBufferPointer(rebasing: bytes.prefix(1024)))
@@ -48,8 +49,8 @@ extension Enrich.Output {
         }
     }
 
-    /// Whether a page's body could change none of the fields: each comes from a source in the head that the body's sources
-    /// cannot outweigh, and the sources of the title agree, so that no heading can.
+    /// Whether the head alone determines every field: each one comes from a source in the head that outranks all
+    /// sources in the body, and the sources of the title agree, so that no heading replaces it.
     var saysAllInHead: Bool {
         let needed = [
             "title", "description", "image", "author", "published", "modified", "section", "tags", "language",

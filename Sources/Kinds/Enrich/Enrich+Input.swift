@@ -1,20 +1,22 @@
 import Jobs
 
 extension Enrich {
+    /// The input of an `enrich` job.
     public struct Input: Codable, Sendable, Hashable {
-        /// The page.
+        /// The address of the page; required unless a dependency supplies it.
         public var url: String?
-        /// The number of decoded bytes to read. Default and maximum: the configuration's, 2 MiB.
+        /// The maximum number of decoded bytes to read. Default and upper limit: the configuration's, normally 2 MiB.
         public var maxBytes: Int?
-        /// The number of redirects to follow. Default: the configuration's, 20.
+        /// The maximum number of redirects to follow, 0 to 50. Default: the configuration's, normally 20.
         public var maxRedirects: Int?
-        /// The time limit for redirects and page together, in milliseconds. Default: the configuration's, 60,000.
+        /// The time limit for redirects and page together, in milliseconds. Default: the configuration's, normally
+        /// 60,000.
         public var timeoutMs: Int64?
-        /// The value of an earlier output. The server then does not send an unchanged page again.
+        /// The `etag` of an earlier output. The server then does not send an unchanged page again.
         public var etag: String?
-        /// The value of an earlier output, like ``etag``.
+        /// The `last_modified` of an earlier output, with the same effect as ``etag``.
         public var lastModified: String?
-        /// Whether to fetch the beginning of the page's picture to learn its size if the page does not state it.
+        /// Whether to fetch the beginning of the page's picture to learn its size, if the page does not state it.
         /// Default: true.
         public var measuresImage: Bool?
 
@@ -70,12 +72,13 @@ extension Enrich {
 
 /// The administrator's settings for `enrich`.
 public struct EnrichConfiguration: Sendable {
-    /// The number of decoded bytes to read of a page, at most 2 MiB. The rest is ignored.
+    /// The maximum number of decoded bytes to read of a page, at most 2 MiB. The rest is ignored.
     public var maxBytes = 2 << 20
-    /// The number of bytes to receive for a page, before decoding.
+    /// The maximum number of bytes to receive for a page, before decoding.
     public var maxReceivedBytes = 4 << 20
+    /// The maximum number of redirects to follow if the input does not set it.
     public var maxRedirects = 20
-    /// The time limit for redirects and page together.
+    /// The time limit for redirects and page together, if the input does not set it.
     public var timeout: Duration = .seconds(60)
 
     public init() {}

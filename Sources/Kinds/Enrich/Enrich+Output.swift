@@ -1,83 +1,101 @@
 extension Enrich {
-    /// What is known about a page. A field is there when the page says it; nothing is made up.
+    /// The metadata of a page, picture or PDF. Optional fields are nil if the document does not state them; nothing is
+    /// made up.
     public struct Output: Codable, Sendable, Hashable {
-        /// The address that answered, after redirects.
+        /// The address of the document, after redirects.
         public var url: String
+        /// The HTTP status of the response.
         public var status: Int = 200
-        /// As the server names it; what the bytes show when the server names none.
+        /// The media type that the server sent; if it sent none, the type that the bytes show.
         public var contentType: String?
-        /// By the Encoding standard's names.
+        /// The page's encoding, by its name in the Encoding standard.
         public var charset: String?
         public var title: String?
         public var description: String?
+        /// The address that the page declares as its own.
         public var canonicalURL: String?
-        /// A BCP 47 tag.
+        /// The language as a BCP 47 tag.
         public var language: String?
         public var siteName: String?
-        /// As in `og:type`: `article`, `website`, `video.other`, …
+        /// The type of the page, as in `og:type` (`article`, `website`, `video.other`, …), or `image`, `document` and
+        /// so on for a file.
         public var type: String?
-        /// All authors in one line.
+        /// All authors, joined with commas.
         public var author: String?
         public var authors: [String]?
-        /// ISO 8601, with time and zone only where the page gives them.
+        /// The publication date in ISO 8601, with time and time zone only if the page states them.
         public var published: String?
+        /// The date of the last change, in the same form as ``published``.
         public var modified: String?
+        /// The section of the site that the page belongs to.
         public var section: String?
         public var tags: [String]?
-        /// Absolute address of the picture to show.
+        /// The absolute address of the picture that represents the page.
         public var image: String?
+        /// All pictures that the page offers to represent it, best first.
         public var images: [Picture]?
+        /// The absolute address of the page's video.
         public var video: String?
+        /// The absolute address of the page's audio.
         public var audio: String?
+        /// The absolute address of the site's largest icon.
         public var icon: String?
         public var icons: [Icon]?
-        /// Address of the web application manifest, which names more icons.
+        /// The address of the web application manifest, which names more icons.
         public var manifest: String?
-        /// A CSS colour.
+        /// The site's theme color, in CSS syntax.
         public var themeColor: String?
+        /// The RSS, Atom and JSON feeds that the page links to.
         public var feeds: [Feed]?
-        /// oEmbed endpoints of this page.
+        /// The page's oEmbed endpoints.
         public var oembed: [Feed]?
+        /// The absolute address of the page's license.
         public var license: String?
-        /// True when the page says that reading it costs.
+        /// Whether the page is behind a paywall; nil if the page does not say.
         public var isPaywalled: Bool?
+        /// The number of words, as the page states it or as counted in its paragraphs.
         public var wordCount: Int?
-        /// Of an image, in pixels.
+        /// The width of an image in pixels.
         public var width: Int?
+        /// The height of an image in pixels.
         public var height: Int?
-        /// Of a PDF.
+        /// The number of pages of a PDF.
         public var pages: Int?
-        /// Every `og:`, `article:`, `book:`, `profile:`, `music:` and `video:` property, in order.
+        /// All `og:`, `article:`, `book:`, `profile:`, `music:` and `video:` properties, with the values of each in
+        /// page order.
         public var openGraph: [String: [String]] = [:]
+        /// All `twitter:` properties; the first value of each.
         public var twitter: [String: String] = [:]
-        /// Dublin Core: every `dc.` and `dcterms.` name, in order.
+        /// All Dublin Core names (`dc.` and `dcterms.`), with the values of each in page order.
         public var dublinCore: [String: [String]]?
-        /// Every `citation_` name, in order.
+        /// All `citation_` names, with the values of each in page order.
         public var citation: [String: [String]]?
-        /// JSON-LD, as the page gives it.
+        /// The page's JSON-LD, as written.
         public var jsonLD: [JSONValue]?
-        /// Microdata and RDFa Lite, in the shape of JSON-LD.
+        /// The page's microdata and RDFa Lite, in the form of JSON-LD.
         public var microdata: [JSONValue]?
-        /// Which source each field above comes from.
+        /// The source of each field above, by the field's JSON name.
         public var sources: [String: String] = [:]
-        /// How sure each of those fields is.
+        /// The reliability of each field above, by the field's JSON name.
         public var confidence: [String: Confidence] = [:]
-        /// Other values that the page gives for title, description, author, dates and canonical address, by source.
+        /// Other values that the page states for title, description, author, dates and canonical address, by field and
+        /// source.
         public var disagreements: [String: [String: String]]?
-        /// For the next time: give it as the input's `etag`, and an unchanged page is not sent again.
+        /// The response's `ETag`. If a later input passes it as `etag`, the server does not send an unchanged page
+        /// again.
         public var etag: String?
-        /// Likewise.
+        /// The response's `Last-Modified`, for the `last_modified` of a later input.
         public var lastModified: String?
-        /// True when the server says that the page is still the one with the given `etag` or `last_modified`; then nothing
-        /// else is known about it.
+        /// True if the server says that the page has not changed since the `etag` or `last_modified` in the input. The
+        /// metadata is then empty.
         public var isUnchanged: Bool?
-        /// True when the page's head said all that is asked for, and its body was not waited for.
+        /// True if the page's head contained all metadata, so that its body was not read.
         public var isHeadOnly: Bool?
-        /// Each request that led to the page, with the address that answered, the version of HTTP and the time it took.
+        /// The requests that led to the page, each with the server's IP address, the HTTP version and the duration.
         public var hops: [Hop]?
-        /// Decoded bytes that were read.
+        /// The number of decoded bytes that were read.
         public var bytes: Int = 0
-        /// Whether the page was longer than that, its end not being wanted or beyond the limit.
+        /// Whether the document is longer than ``bytes``, because its end was not needed or exceeds the limit.
         public var isTruncated: Bool = false
 
         enum CodingKeys: String, CodingKey {
@@ -101,23 +119,27 @@ extension Enrich {
         }
     }
 
+    /// A picture that represents a page.
     public struct Picture: Codable, Sendable, Hashable {
         public var url: String
         public var width: Int?
         public var height: Int?
+        /// The alternative text.
         public var alt: String?
         public var type: String?
     }
 
+    /// An icon of a site.
     public struct Icon: Codable, Sendable, Hashable {
         public var url: String
-        /// `icon`, `apple-touch-icon` or `mask-icon`.
+        /// The link type: `icon`, `apple-touch-icon` or `mask-icon`.
         public var rel: String
-        /// As in `32x32`, or `any`.
+        /// The sizes in pixels as in HTML: `32x32`, several of these, or `any`.
         public var sizes: String?
         public var type: String?
     }
 
+    /// A feed or an oEmbed endpoint.
     public struct Feed: Codable, Sendable, Hashable {
         public var url: String
         public var type: String?

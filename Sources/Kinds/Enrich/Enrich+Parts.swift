@@ -1,16 +1,19 @@
 import NIOHTTP1
 
 extension Enrich {
-    /// For all of measuring, which is worth less than the page; the wait for a turn at the host does not count.
+    /// The time limit for measuring a picture, including its redirects. It is short because the size matters less than
+    /// the page. Waiting for the host's limits does not count.
     static let imageTimeout = Duration.seconds(5)
 
-    /// Finds out how large the page's picture is where the page does not say, from the picture's first 64 KiB.
+    /// Measures the page's first picture from the first 64 KiB of its file, if the page does not state the size.
     ///
-    /// A picture that cannot be fetched or measured leaves the output as it is.
+    /// If the picture cannot be fetched or measured, the output stays unchanged.
+    ///
+    /// - Throws: Only `cancelled`.
     func measureImage(of output: inout Output, within left: Duration) async throws(KindFailure) {
         let limit = min(left, Self.imageTimeout)
         guard limit > .zero, let picture = output.images?.first, picture.width == nil || picture.height == nil,
-            // Its address was made by this parser.
+            // The same parser wrote this address, so parsing it again does not fail.
             let url = try? WebURL(parsing: picture.url)
         else { return }
         let found: MediaFacts?
@@ -66,10 +69,12 @@ extension Enrich {
         return nil
     }
 
-    /// Of a PDF that is longer than what is read of it.
+    /// The number of bytes to fetch from the end of a PDF that is too long to be read completely.
     static let pdfTailBytes = 256 << 10
 
-    /// The end of a PDF; empty when the server does not send it.
+    /// Fetches the end of a PDF. Returns an empty array if the server does not send it.
+    ///
+    /// - Throws: Only `cancelled`.
     func pdfTail(at url: WebURL) async throws(KindFailure) -> [UInt8] {
         var request = OutgoingRequest(method: .GET, url: url)
         request.headers = ["accept-encoding": "identity", "range": "bytes=-\(Self.pdfTailBytes)"]

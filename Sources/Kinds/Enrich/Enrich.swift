@@ -4,7 +4,8 @@ import OperationTypes
 
 /// Fetches a page and extracts its metadata.
 ///
-/// Each run fetches the page again and changes nothing. A ``DocumentReader`` reads the page.
+/// Each run fetches the page again and has no side effects, so repeating it is safe. A ``DocumentReader`` parses the
+/// page.
 public struct Enrich: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = Link
@@ -42,14 +43,15 @@ public struct Enrich: Kind {
         {
             () async throws(KindFailure) in try await fetch(page, context: context)
         }
-        // The picture has only the remaining time; running out of it does not lose the page.
+        // The picture must be measured in the remaining time. If that is not enough, the page's metadata is still
+        // returned.
         if input.measuresImage ?? true { try await measureImage(of: &output, within: end - .now) }
         return output
     }
 
     private struct PageRequest: Sendable {
         var start: WebURL
-        /// The headers that let the server answer 304.
+        /// The headers that allow the server to respond with 304.
         var validators: HTTPHeaders
         var maxRedirects: Int
         var maxBytes: Int
@@ -58,7 +60,7 @@ public struct Enrich: Kind {
     private enum Step: Sendable {
         case follow(WebURL)
         case done(Output)
-        /// The beginning of a PDF whose end is wanted too.
+        /// A PDF whose end is needed as well; `start` holds the bytes read so far.
         case pdf(Output, start: [UInt8])
     }
 
@@ -138,7 +140,7 @@ public struct Enrich: Kind {
         } else {
             output = try await documents.read(task, body.bytes, at: url)
         }
-        // A page that says what it is can be a wall only by its title.
+        // A page with metadata is searched for signs of a wall only if its title is typical of one.
         let isJudged = output.charset != nil && (!output.saysWhatItIs || Wall.suspects(output.title))
         let signs = isJudged ? PageSigns(body.bytes) : nil
         if let wall = Wall.failure(response, title: output.title, page: signs) { throw wall }
@@ -147,20 +149,20 @@ public struct Enrich: Kind {
         output.isTruncated = body.isTruncated || isCut
         output.etag = response.headers["etag"].first
         output.lastModified = response.headers["last-modified"].first
-        // Most PDF keep their facts at the end.
+        // Most PDFs store their metadata near the end.
         let wantsTail = body.isTruncated && response.headers[canonicalForm: "accept-ranges"].contains("bytes")
         return watch.isWhole && wantsTail ? .pdf(output, start: body.bytes) : .done(output)
     }
 }
 
 extension Enrich.Output {
-    /// Whether anything but a title and text describes the page.
+    /// Whether the page has more metadata than a title and inferred text.
     fileprivate var saysWhatItIs: Bool {
         !openGraph.isEmpty || !twitter.isEmpty || jsonLD != nil || sources["canonical_url"] != nil
             || confidence["description"].map { $0 != .low } ?? false
     }
 
-    /// What is known when the server answers 304.
+    /// Creates the output for a 304 response.
     init(unchanged response: OutgoingResponse) {
         self.init(url: "\(response.url)")
         status = response.status

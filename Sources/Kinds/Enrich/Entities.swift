@@ -1,6 +1,6 @@
 import CLibXML2
 
-/// Character references that are left in text which was escaped twice.
+/// Decodes character references that remain in text that was escaped twice.
 enum Entities {
     static func decode(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
@@ -34,7 +34,8 @@ enum Entities {
         return Unicode.Scalar(entity.pointee.value)
     }
 
-    /// The names that need no semicolon: those of Latin-1 and of the marks of markup (HTML standard, 13.5).
+    /// Returns the character of a name that needs no semicolon: the names of Latin-1 characters and of `"`, `&`, `<`
+    /// and `>` (HTML standard, 13.5).
     private static func oldest(_ name: String) -> Unicode.Scalar? {
         guard let value = htmlEntityLookup(name)?.pointee.value,
             (0xA0...0xFF).contains(value) || [0x22, 0x26, 0x3C, 0x3E].contains(value)
@@ -42,7 +43,7 @@ enum Entities {
         return Unicode.Scalar(value)
     }
 
-    /// Names that HTML has had since its fifth version, as far as they are met.
+    /// Names that HTML 5 added. The table contains only those that occur on real pages.
     private static let newer: [String: Unicode.Scalar] = [
         "apos": "'", "period": ".", "comma": ",", "colon": ":", "semi": ";", "excl": "!", "quest": "?", "lpar": "(",
         "rpar": ")",

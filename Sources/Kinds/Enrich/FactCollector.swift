@@ -1,7 +1,7 @@
 import CLibXML2
 import Glibc
 
-/// Listens to the parser and notes what matters.
+/// Collects facts about a page from the parser's events.
 final class FactCollector {
     var facts = PageFacts()
 
@@ -21,14 +21,14 @@ final class FactCollector {
     }
 
     private var stack: [Open] = []
-    /// The text since the outermost capture began.
+    /// The text since the start of the outermost element whose text is being collected.
     private var text: [UInt8] = []
     private var captures: [(depth: Int, start: Int, what: Capture)] = []
     private var microdata = Microdata()
     private var names = ElementNames()
-    /// Elements begun so far.
+    /// The number of elements that have begun so far.
     private var place = 0
-    /// Where the heading stands.
+    /// The position of the heading among the page's elements; nil before it.
     private var heading: Int?
     private var isAfterHeading: Bool { heading != nil }
 
@@ -36,7 +36,7 @@ final class FactCollector {
         user.map { Unmanaged<FactCollector>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// To be called when the parser has ended.
+    /// Completes the facts. Call this after the parser has finished.
     func finish() { facts.items = microdata.objects() }
 
     func start(_ rawName: UnsafePointer<xmlChar>?, _ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) {
@@ -101,14 +101,15 @@ final class FactCollector {
         captures.append((depth: stack.count, start: text.count, what: what))
     }
 
-    /// Stands between texts of different blocks or lines. No page can send it: the parser takes no control characters.
+    /// Separates the texts of different blocks or lines. Page text cannot contain this byte, since the parser rejects
+    /// control characters.
     private static let row: UInt8 = 0x1E
 
     private func rows(of text: ArraySlice<UInt8>) -> [String] {
         text.split(separator: Self.row).map { String(decoding: $0, as: UTF8.self).tidied }.filter { !$0.isEmpty }
     }
 
-    /// `itemprop=author` that stands in no item.
+    /// Whether the element has `itemprop=author` outside any item.
     private func isLoneAuthor(_ attributes: Attributes) -> Bool {
         guard let property = attributes["itemprop"], !stack.contains(where: { $0.item != nil }) else { return false }
         return property.lowercased().tokens.contains("author")
@@ -136,7 +137,7 @@ final class FactCollector {
                 facts.bylines.append(
                     PageFacts.Byline(rows: rows, rank: rank, place: place, isAfterHeading: isAfterHeading))
             }
-            // `By Ada Lovelace | May 3, 2024`
+            // The byline may include a date: `By Ada Lovelace | May 3, 2024`.
             if rank == 2, found.utf8.count < 120, facts.moments.count < 30, found.contains(where: \.isNumber) {
                 facts.moments.append(
                     PageFacts.Moment(text: found, signs: .date, isMarked: false, isAfterHeading: isAfterHeading))
@@ -170,7 +171,7 @@ final class FactCollector {
         for source in ["property", "name", "itemprop", "http-equiv"] as [StaticString] {
             guard let keys = attributes[source] else { continue }
             for key in keys.lowercased().tokens.prefix(4) {
-                // `DC:date` is written as often as `DC.date`.
+                // Pages use `DC:date` as often as `DC.date`.
                 let isDublinCore = key.hasPrefix("dc:") || key.hasPrefix("dcterms:")
                 facts.metas.append(
                     PageFacts.Meta(
@@ -219,7 +220,7 @@ final class FactCollector {
         }
     }
 
-    /// By its class; microformats give the exact time as a title.
+    /// Notes the date in an element whose class announces one. Microformats put the exact time into `title`.
     private func moment(_ attributes: Attributes, _ signs: ClassSigns) {
         if let title = attributes["title"]?.tidied, WildDate.iso(title) != nil {
             facts.moments.append(
@@ -229,7 +230,7 @@ final class FactCollector {
         }
     }
 
-    /// Notes an item or a property; returns the item that begins here.
+    /// Notes an item or a property. Returns the item that begins with this element, or nil.
     private func microdataItem(_ name: ElementName, _ attributes: Attributes) -> Int? {
         let property = attributes["itemprop"] ?? attributes["property"].flatMap { $0.contains(":") ? nil : $0 }
         let isItem = attributes.raw("itemscope") != nil || attributes.raw("typeof") != nil
@@ -239,7 +240,7 @@ final class FactCollector {
         if isItem {
             return microdata.begin(type: attributes["itemtype"] ?? attributes["typeof"], as: names, in: owner)
         }
-        // Properties that no item holds are noise, but for `meta`, whose own list they are in.
+        // Properties outside any item are ignored. Those of `meta` elements are in ``PageFacts/metas``.
         guard owner != nil else { return nil }
         if let value = attributes.value(of: name) {
             for property in names { microdata.add(property, value, to: owner) }
@@ -251,13 +252,13 @@ final class FactCollector {
     }
 }
 
-/// The name and value pairs that the parser hands over; valid during its call only.
+/// The attributes that the parser passes to a callback; valid only during that call.
 struct Attributes {
     private let list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
 
     init(_ list: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?) { self.list = list }
 
-    /// The bytes of a value, empty when the attribute has none.
+    /// Returns an attribute's value, which is empty if the attribute has none; nil if there is no such attribute.
     func raw(_ name: StaticString) -> UnsafePointer<xmlChar>? {
         guard let list else { return nil }
         var index = 0
@@ -283,7 +284,8 @@ struct Attributes {
 
     subscript(name: StaticString) -> String? { raw(name).map { String(cString: $0) } }
 
-    /// The value of a property that stands on such an element (HTML standard, 5.2.4); nil when it is the element's text.
+    /// Returns the value of a property on an element with this name (HTML standard, 5.2.4); nil if the value is the
+    /// element's text.
     func value(of name: ElementName) -> String? {
         if let content = self["content"] { return content.tidied }
         switch name {

@@ -1,12 +1,13 @@
-/// Finds the end of a page's head in bytes that come piece by piece. Each byte is looked at once.
+/// Finds the end of a page's head in bytes that arrive piece by piece. It looks at each byte once.
 ///
-/// A comment, a script or a value that holds `</head>` or `<body` is passed over; text that only looks like either makes an
-/// early find at worst, after which the head is asked whether it says all.
+/// It ignores `</head>` and `<body` in comments, scripts and attribute values. If it is still mistaken, it reports the
+/// end too early. That is harmless: the caller then checks whether the head contains all metadata, and reads on if it
+/// does not.
 struct HeadScanner {
     private enum State {
         case text
         case tag
-        /// After the name of a tag.
+        /// After the name of a tag, between attributes.
         case attributes
         /// After the `=` of an attribute.
         case value
@@ -18,8 +19,9 @@ struct HeadScanner {
 
     private var state = State.text
     private var at = 0
-    /// The name of the tag being read, in lower case, with its slash; and the end tag of raw text.
+    /// The name of the tag being read, in lower case and with the slash of an end tag. In raw text it begins with `<`.
     private var name: [UInt8] = []
+    /// The name that ends the current raw text, such as `/script`; empty outside raw text.
     private var rawEnd: [UInt8] = []
     private var quote: UInt8 = 0
 
@@ -29,7 +31,10 @@ struct HeadScanner {
     private static let headEnd = Array("/head".utf8)
     private static let commentStart = Array("!--".utf8)
 
-    /// - Returns: Whether the end of the head lies in `bytes`.
+    /// Looks at the bytes that arrived since the last call.
+    ///
+    /// - Parameter bytes: All bytes received so far.
+    /// - Returns: Whether `bytes` contains the end of the head.
     mutating func advance(to bytes: [UInt8]) -> Bool {
         while at < bytes.count {
             let byte = bytes[at]
@@ -52,7 +57,7 @@ struct HeadScanner {
                 if byte.isSpace || byte == 0x3E || byte == UInt8(ascii: "/") && !name.isEmpty || name.count > 16 {
                     if name == Self.headEnd || name == Self.body { return true }
                     rawEnd = Self.rawNames.contains(name) ? Array("/".utf8) + name : []
-                    // What begins with no letter is text; `/` and `!` begin tags too.
+                    // A tag begins with a letter, `/` or `!`. Anything else after `<` is text.
                     let isTag = name.first.map { $0 >= UInt8(ascii: "a") || $0 == UInt8(ascii: "/") || $0 == 0x21 }
                     state = isTag == true ? .attributes : .text
                     if byte == 0x3E { endTag() }

@@ -1,4 +1,4 @@
-/// Some JSON, its objects in the order in which they were written.
+/// A JSON value. Objects keep the order in which their members were written.
 public enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -7,12 +7,13 @@ public enum JSONValue: Sendable {
     case array([JSONValue])
     case object([(name: String, value: JSONValue)])
 
+    /// The first member with this name; nil if there is none or the value is not an object.
     subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
-    /// A value as a list: an array's elements, or the value alone.
+    /// The value as a list: the elements of an array, nothing for null, otherwise the value alone.
     var all: [JSONValue] {
         switch self {
         case .array(let elements): elements
@@ -21,7 +22,7 @@ public enum JSONValue: Sendable {
         }
     }
 
-    /// A string, number or truth value as text; the first of a list.
+    /// The value as text: a string, number or Boolean; the first text in an array; the `@value` of an object.
     var text: String? {
         switch self {
         case .string(let text): text
@@ -36,7 +37,10 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue {
-    /// Each is asked once: asked lazily each would be asked twice, and what is in it four times, and so on.
+    /// Returns the first text among the elements.
+    ///
+    /// A lazy `compactMap` followed by `first` would evaluate each element twice, and thus deeply nested arrays
+    /// exponentially often.
     private static func firstText(of elements: [JSONValue]) -> String? {
         for element in elements {
             if let text = element.text { return text }
@@ -53,7 +57,7 @@ extension JSONValue: Hashable {
         case (.number(let a), .number(let b)): a == b
         case (.string(let a), .string(let b)): a == b
         case (.array(let a), .array(let b)): a == b
-        // Whoever stores JSON does not keep their order.
+        // The order of members does not count, since a JSON store may change it.
         case (.object(let a), .object(let b)):
             a.count == b.count && a.allSatisfy { name, value in b.contains { $0.name == name && $0.value == value } }
         default: false
@@ -80,7 +84,7 @@ extension JSONValue: Codable {
         init?(intValue: Int) { nil }
     }
 
-    /// Strings are tried first, since most values are strings and a try that fails takes long.
+    /// Decodes any JSON value. Strings are tried first, since most values are strings and a failed attempt is slow.
     public init(from decoder: any Decoder) throws {
         let single = try decoder.singleValueContainer()
         // Each failure means that the value is of another type, and the last attempt throws.
@@ -89,9 +93,9 @@ extension JSONValue: Codable {
         } else if let members = try? decoder.container(keyedBy: Name.self) {
             self = .object(
                 try members.allKeys.map { ($0.stringValue, try members.decode(JSONValue.self, forKey: $0)) })
-        } else if let number = try? single.decode(Double.self) {  // Not a number: another type.
+        } else if let number = try? single.decode(Double.self) {  // A failure means another type.
             self = .number(number)
-        } else if let value = try? single.decode(Bool.self) {  // Not a Boolean: another type.
+        } else if let value = try? single.decode(Bool.self) {  // A failure means another type.
             self = .bool(value)
         } else if single.decodeNil() {
             self = .null

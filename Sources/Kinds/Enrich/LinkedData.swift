@@ -1,9 +1,11 @@
-/// What the page says in JSON-LD, as schema.org objects.
+/// A page's JSON-LD or microdata, read as schema.org objects.
 struct LinkedData: Sendable {
-    /// Objects at the top, in `@graph`, and those they are the main entity of; in order.
+    /// The objects at the top level, in `@graph`, and in the `mainEntity` or `mainEntityOfPage` of these, in page
+    /// order.
     private var nodes: [JSONValue] = []
+    /// The objects that have an `@id` and a type, by `@id`.
     private var named: [String: JSONValue] = [:]
-    /// As the page gives them.
+    /// The top-level values as written on the page.
     private(set) var roots: [JSONValue] = []
 
     init(_ scripts: [[UInt8]]) {
@@ -57,7 +59,7 @@ struct LinkedData: Sendable {
         "Photograph",
     ]
 
-    /// What tells a page's own object from those of others.
+    /// The addresses and titles that identify a page's own object among objects about other pages.
     struct Page: Sendable {
         var addresses: [String]
         var titles: [String]
@@ -77,7 +79,8 @@ struct LinkedData: Sendable {
             Entities.decode(text).bareLetters
         }
 
-        /// Whether it is one of the titles, one of them begins with it, or it with one of them.
+        /// Whether the text is one of the titles, or one of the two begins with the other and both have at least 15
+        /// bytes.
         fileprivate func isTitled(_ text: String) -> Bool {
             let text = Self.letters(text)
             return titles.contains {
@@ -86,13 +89,15 @@ struct LinkedData: Sendable {
         }
     }
 
-    /// What the page is about: an article before anything else, the page itself last.
+    /// Returns the object that the page is about: preferably an article, then another subject, and last the page
+    /// itself.
     ///
-    /// - Parameter isCertain: Whether, of several articles, only one with the page's address or title will do.
+    /// - Parameter isCertain: Whether an article among several is accepted only if it has the page's address or title.
     func subject(of page: Page, isCertain: Bool = false) -> JSONValue? {
         let articles = nodes.filter { Self.types($0).contains(where: Self.isArticle) }
         let scored = articles.map { (article: $0, score: score($0, page)) }
-        // An article that a mistake cut short is no rival of a whole one.
+        // A syntax error may have truncated an article and removed its address or title. A complete one then scores
+        // higher.
         if let best = scored.map(\.score).max(), !isCertain || articles.count == 1 || best > 1 {
             return scored.first { $0.score == best }?.article
         }
@@ -110,7 +115,7 @@ struct LinkedData: Sendable {
     var webPage: JSONValue? { nodes.first { Self.types($0).contains { $0.hasSuffix("Page") } } }
     var webSite: JSONValue? { nodes.first { Self.types($0).contains("WebSite") } }
 
-    /// An object in the place of its `@id`.
+    /// Returns the object that a reference such as `{"@id": "…"}` points to. Other values are returned unchanged.
     func resolved(_ value: JSONValue) -> JSONValue {
         if case .object(let members) = value, members.allSatisfy({ $0.name.hasPrefix("@") }),
             let id = value["@id"]?.text,
@@ -132,7 +137,7 @@ struct LinkedData: Sendable {
         return nil
     }
 
-    /// Names of people or organizations, each once.
+    /// Returns the names of the people or organizations in a property, without duplicates.
     func names(_ node: JSONValue?, _ property: String) -> [String] {
         var names: [String] = []
         for value in node?[property]?.all ?? [] {
@@ -148,7 +153,7 @@ struct LinkedData: Sendable {
         return names
     }
 
-    /// An address: a string, or an object's `url` or `contentUrl`.
+    /// Returns the first address in a value: a string, or the `url`, `contentUrl` or `@id` of an object.
     func address(_ value: JSONValue?) -> String? {
         for element in value?.all ?? [] {
             if case .string(let text) = element, !text.isEmpty { return text }

@@ -1,7 +1,8 @@
-/// JSON as pages write it: comments, trailing commas and semicolons, raw control characters and quotes in strings, words
-/// without quotes, references of HTML, CDATA marks around.
+/// Parses JSON as real pages write it: with comments, trailing commas and semicolons, unescaped control characters and
+/// quotes in strings, unquoted words, HTML character references, and CDATA marks around it.
 enum LooseJSON {
-    /// The values that stand one after the other in `bytes`; of the one with the first mistake what stands before it.
+    /// Returns the consecutive values in `bytes`. Parsing ends at the first error; the value in which it occurs is
+    /// returned as far as it was read.
     static func parse(_ bytes: [UInt8]) -> [JSONValue] {
         var bytes = bytes
         if !bytes.contains(UInt8(ascii: "\"")), bytes.firstPlace(of: Array("&quot;".utf8)) != nil {
@@ -16,15 +17,16 @@ enum LooseJSON {
     }
 }
 
-/// Depth, number of values and work are bounded; never fails, but stops.
+/// A parser that stops at the first error and keeps what it has read. Depth, number of values and work are bounded.
 private struct LooseJSONParser {
     private static let maxDepth = 48
     private static let maxValues = 50_000
 
     private let bytes: [UInt8]
-    /// Whether a quote ends a string only where one can end.
+    /// Whether a quote ends a string only if the following characters are plausible after a string. Other quotes belong
+    /// to the string.
     private let guessesQuotes: Bool
-    /// Set by the first mistake; nothing is read after it.
+    /// Whether an error was found. Nothing is read after it.
     private(set) var isBroken = false
     private var at = 0
     private var count = 0
@@ -47,7 +49,7 @@ private struct LooseJSONParser {
         return nil
     }
 
-    /// To the next `{` or `[`, over what pages put around: `<!--`, `//<![CDATA[`, semicolons.
+    /// Skips to the next `{` or `[`. Pages put other text before and after JSON: `<!--`, `//<![CDATA[`, semicolons.
     private mutating func skipToValue() -> Bool {
         while at < bytes.count {
             if bytes[at] == UInt8(ascii: "{") { return true }
@@ -112,7 +114,7 @@ private struct LooseJSONParser {
             }
             at += 1
             skipSpace()
-            // `"a": ,` and `"a": }`
+            // The value is missing: `"a": ,` or `"a": }`.
             if at < bytes.count, bytes[at] == UInt8(ascii: ",") || bytes[at] == UInt8(ascii: "}") { continue }
             if let value = value(depth: depth + 1) { members.append((name, value)) }
         }
@@ -160,7 +162,7 @@ private struct LooseJSONParser {
         }
     }
 
-    /// Whether a string can end before `place`: what follows is the end of a member, an element or a name.
+    /// Whether a string can end before `place`: the text there looks like the end of a member, an element or a name.
     private func canEnd(before place: Int) -> Bool {
         func next(_ start: Int) -> (byte: UInt8, place: Int)? {
             bytes[start...].indices.first { bytes[$0] > 0x20 }.map { (bytes[$0], $0) }

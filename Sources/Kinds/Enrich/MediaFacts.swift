@@ -1,4 +1,5 @@
-/// What the first bytes of a file that is no page say about it: format, and size in pixels or pages.
+/// The metadata in the first bytes of a file that is not a page: its format, its size in pixels or pages, and for a PDF
+/// its title and authors.
 struct MediaFacts: Codable, Sendable, Hashable {
     var contentType: String
     var width: Int?
@@ -7,7 +8,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
     var title: String?
     var authors: [String]?
 
-    /// Nil when the bytes are of no kind that is known.
+    /// Reads a file's metadata. Returns nil if the format is unknown.
     init?(_ bytes: [UInt8]) {
         let reader = Bytes(bytes)
         guard
@@ -18,7 +19,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
         self = found
     }
 
-    /// Whether a file begins as no page does.
+    /// Whether a file begins with the signature of a known format, which no page begins with.
     static func hasSignature(_ bytes: [UInt8]) -> Bool {
         let reader = Bytes(bytes)
         return [png, gif, jpeg, webp, isoMedia, ico, other].contains { $0(reader) != nil }
@@ -30,7 +31,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
         self.height = height
     }
 
-    /// Numbers out of bytes; nil beyond the end.
+    /// Reads numbers from bytes; returns nil beyond their end.
     private struct Bytes {
         let bytes: [UInt8]
         init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -71,7 +72,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
                 at += 1
                 continue
             }
-            // Start of frame, but for the tables that share its numbers.
+            // A start-of-frame marker. C4, C8 and CC are in the same range but have other meanings.
             if (0xC0...0xCF).contains(kind), ![0xC4, 0xC8, 0xCC].contains(kind) {
                 return MediaFacts(contentType: "image/jpeg", width: file.big(at + 7, 2), height: file.big(at + 5, 2))
             }
@@ -95,7 +96,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
         return MediaFacts(contentType: "image/webp")
     }
 
-    /// AVIF, HEIC and MP4: the size of a picture is in its `ispe` box.
+    /// Reads AVIF, HEIC and MP4. The `ispe` box of a picture contains its size.
     private static func isoMedia(_ file: Bytes) -> MediaFacts? {
         guard file.has("ftyp", at: 4) else { return nil }
         let isAVIF = file.has("avif", at: 8) || file.has("avis", at: 8)
@@ -109,7 +110,7 @@ struct MediaFacts: Codable, Sendable, Hashable {
         where file.bytes[at] == name[0] && file.bytes[at..<at + 4].elementsEqual(name) {
             guard let width = file.big(at + 8, 4), let height = file.big(at + 12, 4), width < 1 << 24, height < 1 << 24
             else { continue }
-            // Thumbnails and tiles have boxes of their own.
+            // Thumbnails and tiles have their own boxes, so the largest size is the picture's.
             if width * height > largest { (largest, facts.width, facts.height) = (width * height, width, height) }
         }
         return facts

@@ -1,4 +1,4 @@
-/// Items and their properties, gathered while the parser runs; the numbers are capped.
+/// Collects microdata items and their properties while the parser runs. The number of items and properties is limited.
 struct Microdata {
     private struct Item {
         var type: String
@@ -24,7 +24,7 @@ struct Microdata {
         items[item].texts.append((name, value))
     }
 
-    /// The items that are not properties of others.
+    /// Returns the items that are not properties of other items.
     func objects() -> [JSONValue] { items.indices.filter { !items[$0].isNested }.map { object($0, depth: 0) } }
 
     private func object(_ index: Int, depth: Int) -> JSONValue {

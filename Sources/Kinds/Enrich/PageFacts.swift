@@ -1,7 +1,7 @@
-/// What a page says about itself, as found, in the order of the document.
+/// The facts that a page states about itself, unranked and in document order.
 struct PageFacts: Sendable {
     struct Meta: Sendable, Hashable {
-        /// `name`, `property`, `itemprop` or `http-equiv`, in lower case.
+        /// The value of `name`, `property`, `itemprop` or `http-equiv`, in lower case.
         var key: String
         var content: String
     }
@@ -17,21 +17,23 @@ struct PageFacts: Sendable {
         var color: String?
     }
 
-    /// A moment that is marked up or looks like one.
+    /// A date or time that is marked up or looks like one.
     struct Moment: Sendable, Hashable {
         var text: String
         var signs: ClassSigns
-        /// Whether it comes from a `time` element.
+        /// Whether markup states the time: a `time` element, or the `title` attribute of a microformat.
         var isMarked: Bool
         var isAfterHeading = false
     }
 
+    /// The text of an element that may name the authors.
     struct Byline: Sendable, Hashable {
-        /// The texts of its blocks and lines.
+        /// The text of each block or line in the element.
         var rows: [String]
-        /// 0 for `rel=author`, more for what is less sure, 3 for a link near the heading that leads to an author's page.
+        /// How certain the byline is: 0 for `rel=author`, more for less certain ones, 3 for a link near the heading
+        /// that leads to an author's page.
         var rank: Int
-        /// The number of the element in the page.
+        /// The element's number, counted from the beginning of the page.
         var place: Int
         var isAfterHeading: Bool
     }
@@ -47,23 +49,23 @@ struct PageFacts: Sendable {
     var title: String?
     var metas: [Meta] = []
     var links: [LinkElement] = []
-    /// Texts of `h1`.
+    /// The texts of `h1` elements.
     var headings: [String] = []
-    /// Texts of `h1` to `h3` whose class says that they are the title.
+    /// The texts of `h1` to `h3` elements whose class, id or `itemprop` marks them as the title.
     var namedHeadings: [String] = []
     var bylines: [Byline] = []
     var moments: [Moment] = []
     var streams: [Stream] = []
-    /// Texts of `rel=tag`.
+    /// The texts of links with `rel=tag`.
     var tags: [String] = []
-    /// Microdata and RDFa Lite, as objects of the same shape as JSON-LD's.
+    /// Microdata and RDFa Lite, as objects in the form of JSON-LD.
     var items: [JSONValue] = []
     var jsonLD: [[UInt8]] = []
-    /// Words in paragraphs.
+    /// The number of words in paragraphs.
     var words = 0
     var shown = ShownText()
 
-    /// The first content of the first of these keys that has one that is not empty.
+    /// Returns the first nonempty content of the first of these keys that has one.
     func meta(_ keys: String...) -> String? {
         for key in keys {
             if let found = metas.first(where: { $0.key == key && !$0.content.isEmpty }) { return found.content }
@@ -76,7 +78,7 @@ struct PageFacts: Sendable {
     func link(_ rel: String) -> LinkElement? { links.first { $0.rel.contains(rel) && !$0.href.isEmpty } }
 }
 
-/// What the words in an element's class and id hint at.
+/// Hints in the words of an element's class and id.
 struct ClassSigns: OptionSet, Sendable, Hashable {
     let rawValue: UInt8
     static let author = ClassSigns(rawValue: 1)
@@ -84,7 +86,7 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     static let date = ClassSigns(rawValue: 4)
     static let published = ClassSigns(rawValue: 8)
     static let updated = ClassSigns(rawValue: 16)
-    /// Not about this page: comments, teasers, navigation.
+    /// The element is not about this page: comments, teasers, navigation.
     static let beside = ClassSigns(rawValue: 32)
 
     private typealias Word = (text: StaticString, sign: ClassSigns)
@@ -101,7 +103,8 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
         ("popular", .beside), ("reply", .beside), ("replies", .beside),
     ]
 
-    /// Words count where they begin: at the start, after `-`, `_` or space, or at a capital letter.
+    /// Adds the hints in a class or id. A word may begin at the start, after `-`, `_` or a space, or at a capital
+    /// letter.
     mutating func read(_ text: UnsafeBufferPointer<UInt8>) {
         var previous: UInt8 = 0x20
         let words = Self.words
@@ -115,7 +118,7 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
         }
     }
 
-    /// Whether a heading's class or id says that it is the title.
+    /// Whether a heading's class or id marks it as the title.
     static func isOfTitle(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard text.count <= 200 else { return false }
         let text = text.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
@@ -127,7 +130,7 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     private static let noTitles = ["widget", "related", "comment", "sidebar", "site-", "section", "sub", "block-"]
         .map { Array($0.utf8) }
 
-    /// Whether an address leads to the page of an author: `/author/ada`.
+    /// Whether an address leads to an author's page, such as `/author/ada`.
     static func isOfAuthor(_ address: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard address.count <= 200 else { return false }
         var rest = address
@@ -142,7 +145,7 @@ struct ClassSigns: OptionSet, Sendable, Hashable {
     private static let folders = ["author/", "authors/", "autor/", "autoren/", "auteur/", "autore/", "by/"]
         .map { Array($0.utf8) }
 
-    /// By the number of their first letter.
+    /// The words by the position of their first letter in the alphabet.
     private static let words: [[Word]] = (0..<32).map { letter in
         allWords.filter { $0.text.utf8Start.pointee & 31 == letter }
     }

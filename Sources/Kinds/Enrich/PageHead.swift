@@ -1,7 +1,7 @@
-/// What `unfurl` wants to know of a page.
+/// The facts that `unfurl` needs from a page's head.
 struct PageHead: Codable, Sendable {
     var title: String?
-    /// As written.
+    /// The canonical address as written, which may be relative.
     var canonical: String?
     /// The content of `meta http-equiv=refresh`.
     var refresh: String?
@@ -18,7 +18,7 @@ struct PageHead: Codable, Sendable {
     }
 
     func base(at url: WebURL) -> WebURL {
-        // A base that cannot be read is as if there were none.
+        // An invalid base address is ignored.
         baseHref.flatMap { try? WebURL(parsing: $0, base: url) } ?? url
     }
 

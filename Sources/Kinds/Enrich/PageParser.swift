@@ -1,8 +1,9 @@
 import CLibXML2
 
-/// Parses a page with libxml2, without building a tree: its events become ``PageFacts``.
+/// Parses a page with libxml2 without building a tree. A ``FactCollector`` turns the parser's events into
+/// ``PageFacts``.
 ///
-/// What it is given was reduced by ``PageReducer``: no attribute flood, no depth and no length that would make it slow.
+/// ``PageReducer`` reduces the page first, so that no number of attributes, depth or length makes the parser slow.
 enum PageParser {
     static func parse(_ utf8: [UInt8]) -> PageFacts {
         let reduced = PageReducer.reduce(utf8)

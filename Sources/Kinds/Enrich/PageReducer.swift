@@ -1,24 +1,26 @@
-/// Makes a page small and harmless before the parser sees it.
+/// Makes a page small and harmless before the parser reads it.
 ///
-/// What browsers do not treat as part of the page is left out (scripts, styles, comments, `template`, `noscript`, `iframe`,
-/// `textarea`, `select`, `svg`, …), and so is what says nothing about the page: elements without a telling name or attribute, and
-/// text that nobody notes. The open elements are tracked, so that an end finds its start. Elements, depth, attributes and the
-/// length of values are capped. One linear pass: nothing a page holds makes it, or the parser behind it, slow.
+/// The reducer removes elements that browsers do not show as part of the page (scripts, styles, comments, `template`,
+/// `noscript`, `iframe`, `textarea`, `select`, `svg`, …). It also removes what says nothing about the page: elements
+/// without a relevant name or attribute, and text that ``FactCollector`` does not use. It tracks the open elements to
+/// match end tags with start tags. It limits the number of elements, their depth, their attributes and the length of
+/// values. It makes one linear pass, so no page makes it, or the parser after it, slow.
 struct PageReducer {
-    /// Start tags that are read; what follows is left out.
+    /// The maximum number of start tags that are read. The rest of the page is left out.
     static let maxElements = 200_000
-    /// Elements that are passed on.
+    /// The maximum number of elements that are passed on to the parser.
     static let maxKept = 20_000
     static let maxDepth = 256
     static let maxValueBytes = 32 << 10
 
     struct Reduced {
         var html: [UInt8] = []
-        /// The texts of `script type="application/ld+json"`.
+        /// The texts of `script type="application/ld+json"` elements.
         var jsonLD: [[UInt8]] = []
-        /// Words in paragraphs.
+        /// The number of words in paragraphs.
         var words = 0
-        /// The `lang` of the first `html` tag that has one: the standard adds a late tag's attributes to the element.
+        /// The `lang` of the first `html` tag that has one. The standard adds the attributes of later `html` tags to
+        /// the element.
         var language: String?
         var shown = ShownText()
     }
@@ -27,7 +29,7 @@ struct PageReducer {
         var name: TagName
         var isBeside: Bool
         var isKept: Bool
-        /// Whether its text is noted.
+        /// Whether the element's text is passed on.
         var isNoted: Bool
         var isParagraph: Bool
     }
@@ -113,7 +115,8 @@ struct PageReducer {
             append(value: attribute.value)
             reduced.html.append(UInt8(ascii: "\""))
         }
-        // How far apart two of them stand, with all that is left out between them.
+        // The element's number in the original page. It shows how far apart two elements were, including everything
+        // removed between them.
         if telling.isPlaced { reduced.html += " place=\"\(elements)\"".utf8 }
         reduced.html.append(0x3E)
     }
@@ -201,7 +204,7 @@ struct PageReducer {
         }
     }
 
-    /// Leaves out SVG or MathML; ends, as the standard says, also at a start tag that cannot stand in it.
+    /// Skips SVG or MathML. As the standard requires, it also stops at a start tag that is not allowed inside.
     private mutating func skipForeign(_ root: TagName) {
         if reader.isSelfClosing { return }
         var open = 1
@@ -254,7 +257,7 @@ struct PageReducer {
         var bytes = reader.bytes[range]
         if bytes.count > Self.maxValueBytes {
             bytes = bytes.prefix(Self.maxValueBytes)
-            // Not in the middle of a character.
+            // Do not cut in the middle of a character.
             while let last = bytes.last, last & 0xC0 == 0x80 { bytes = bytes.dropLast() }
             bytes = bytes.dropLast()
         }

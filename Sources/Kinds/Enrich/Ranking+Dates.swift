@@ -2,7 +2,7 @@ extension Ranking {
     mutating func published() -> String? {
         let order = dateOrder
         func isDate(_ moment: PageFacts.Moment) -> Bool { WildDate.iso(moment.text, order: order) != nil }
-        // What stands above the heading may be the day on which the page was served.
+        // A date above the heading may be the day on which the page was served, so dates after the heading come first.
         let moments =
             (facts.moments.filter(\.isAfterHeading) + facts.moments.filter { !$0.isAfterHeading }).filter(isDate)
         let candidates =
@@ -16,14 +16,15 @@ extension Ranking {
                 ("url", Self.date(in: url) ?? Self.dayNumber(in: url)), ("text", shownDate),
             ]
         if let found = firstDate("published", candidates) {
-            // Publishers renew the date of what they publish again; its address keeps the first one.
+            // Publishers may change the date when they republish a page. The date in its address stays the first one.
             if let first = Self.date(in: url).flatMap({ WildDate.iso($0) }), WildDate.days(from: first, to: found) > 7 {
                 take("published", first, from: "url", over: found)
                 return first
             }
             return found
         }
-        // Microformats (hAtom) say so: what shows only the day of its last change was published then.
+        // The hAtom microformat says that a page that shows only the date of its last change was published on that
+        // date.
         return firstDate("published", [("modified", moments.first { $0.signs.contains(.updated) }?.text)])
     }
 
@@ -37,7 +38,7 @@ extension Ranking {
         return firstDate("modified", candidates)
     }
 
-    /// A date that the page shows without marking it up: near its heading, or else the only one there is.
+    /// A date in the page's visible text without markup: one near the heading, otherwise the only date on the page.
     private var shownDate: String? {
         let lines = facts.shown.lines.filter { !$0.text.has("©") && !$0.text.lowercased().has("copyright") }
         func dates(_ lines: [ShownText.Line]) -> [String] {
@@ -60,14 +61,14 @@ extension Ranking {
         "created", "video:release_date", "music:release_date", "book:release_date", "og:release_date",
     ]
 
-    /// `20240203` in the path; it may as well be some number.
+    /// Returns a date like `20240203` in the path. The digits may also be some other number.
     private static func dayNumber(in url: WebURL) -> String? {
         url.path.split { !$0.isASCII || !$0.isNumber }.lazy.map(String.init).first {
             $0.utf8.count == 8 && WildDate.iso($0) != nil
         }
     }
 
-    /// `/2024/02/03/` and `2024-02-03-` in the path.
+    /// Returns a date like `/2024/02/03/` or `2024-02-03-` in the path.
     static func date(in url: WebURL) -> String? {
         let numbers = url.path.split { !$0.isASCII || !$0.isNumber }
         for index in numbers.indices.dropLast(2) where numbers[index].count == 4 {

@@ -1,5 +1,5 @@
 extension Ranking {
-    /// Every picture the page offers for itself, the best first; what is a placeholder or counts visits is left out.
+    /// Returns the pictures that the page offers to represent it, best first, without placeholders and tracking pixels.
     mutating func images() -> [Enrich.Picture]? {
         var pictures: [Enrich.Picture] = []
         var source = ""
@@ -14,7 +14,7 @@ extension Ranking {
                 pictures[index].alt = pictures[index].alt ?? alt?.cut(to: 500)
                 return
             }
-            // A pixel counts visits.
+            // A picture this small is a tracking pixel.
             if let width = Self.pixels(width), let height = Self.pixels(height), width < 4, height < 4 { return }
             if pictures.isEmpty { source = from }
             pictures.append(
@@ -48,7 +48,8 @@ extension Ranking {
         return pictures
     }
 
-    /// Structured properties belong to the `og:image` before them.
+    /// Groups the properties of each picture. Structured properties such as `og:image:width` belong to the `og:image`
+    /// before them.
     private func openGraphImages() -> [[String: String]] {
         var groups: [[String: String]] = []
         for meta in facts.metas where meta.key.hasPrefix("og:image") && !meta.content.isEmpty {
@@ -113,7 +114,8 @@ extension Ranking {
         return icons.isEmpty ? nil : icons
     }
 
-    /// The largest that is meant to be shown; one without a size counts as 32 pixels, a touch icon as 152.
+    /// Returns the largest icon, without mask icons unless there are no others. An icon without a size counts as 32
+    /// pixels, a touch icon as 152.
     mutating func icon(of icons: [Enrich.Icon]?) -> String? {
         func size(_ icon: Enrich.Icon) -> Int {
             if icon.rel == "mask-icon" { return 0 }
@@ -130,7 +132,8 @@ extension Ranking {
         return alternates { types.contains($0) }
     }
 
-    /// Also those whose media type is a mistake that is often made.
+    /// Returns the page's oEmbed endpoints. If none has the right media type, endpoints with a common wrong one are
+    /// returned.
     func oembed() -> [Enrich.Feed]? {
         let right = alternates {
             $0 == "application/json+oembed" || $0 == "text/xml+oembed" || $0 == "application/xml+oembed"

@@ -1,5 +1,6 @@
 extension Ranking {
-    /// People, or whoever stands in their place.
+    /// Returns the page's authors: people if possible, otherwise the site or an account that the page names as its
+    /// author.
     mutating func authors() -> [String]? {
         var found: [(source: String, names: [String])] = [
             ("json-ld author", linked.names(subject, "author")), ("json-ld creator", linked.names(subject, "creator")),
@@ -30,12 +31,12 @@ extension Ranking {
                 if Set(names) != Set(chosen) { disagree("author", names.joined(separator: ", "), from: source) }
                 continue
             }
-            // The site as its own author says little; a person named elsewhere says more.
+            // A site that names itself as the author is used only if no other source names a person.
             if names.allSatisfy({ sites.contains($0.lowercased()) || Self.looksLike($0, host: hostLabel) }) {
                 fallback = fallback ?? (source, names)
                 continue
             }
-            // A name of an account is taken only when there is no other.
+            // The name of an account is used only if there is no other name.
             let people = names.filter { !$0.hasPrefix("@") }
             if people.isEmpty {
                 fallback = fallback ?? (source, names)
@@ -50,15 +51,15 @@ extension Ranking {
         return fallback.1
     }
 
-    /// The best of the bylines: the surest first, and those beneath the heading before those above it.
+    /// Returns the best bylines: the most certain ones first, and those after the heading before those above it.
     private func bylines(_ isWanted: (PageFacts.Byline) -> Bool) -> [String] {
-        // Within a rank they keep their order: what stands in another one comes before it.
+        // Bylines of the same rank keep their order, in which an inner one precedes the one that contains it.
         let bylines = facts.bylines.filter(isWanted).enumerated().sorted {
             ($0.element.rank, $0.element.isAfterHeading ? 0 : 1, $0.offset)
                 < ($1.element.rank, $1.element.isAfterHeading ? 0 : 1, $1.offset)
         }.map(\.element)
         guard let index = bylines.firstIndex(where: { Self.line(of: $0) != nil }) else { return [] }
-        // Several links of the same kind are several authors, when they follow each other.
+        // Several links of the same kind name several authors if they directly follow each other.
         var lines: [String] = []
         var place = bylines[index].place
         for byline in bylines[index...] where byline.rank == bylines[index].rank {
@@ -70,25 +71,25 @@ extension Ranking {
         return lines
     }
 
-    /// The first row that names somebody.
+    /// Returns the first row of a byline that contains a name.
     private static func line(of byline: PageFacts.Byline) -> String? {
         byline.rows.first { !Bylines.people(in: $0).isEmpty }
     }
 
-    /// Of the lines near the heading, without any markup that says so.
+    /// The authors in lines near the heading that begin like a byline but are not marked as one.
     private var announced: [String] {
         let near = facts.shown.lines.filter { $0.distance.map { (-6...25).contains($0) } ?? true }
         return near.lazy.map { Bylines.announced(in: $0.text) }.first { !$0.isEmpty } ?? []
     }
 
-    /// Whoever publishes, when it is a person: the owner of a site of one's own.
+    /// The publisher, if it is a person, as on a personal site.
     private var publishingPerson: [String] {
         let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
         return LinkedData.types(publisher).contains("Person") ? linked.names(.object([("x", publisher)]), "x") : []
     }
 
-    /// The owner of a site of one's own: named beside its `©`, and its address is that name. A company's site looks the same
-    /// but for what it says of itself, and that its pages are no posts.
+    /// The owner of a personal site: a name next to `©` that is also the name of the host. A company's site may look
+    /// the same, so the page must be a dated post and must not state a publisher or a site name.
     private var owner: [String] {
         let publisher = linked.resolved(subject?["publisher"] ?? linked.webSite?["publisher"] ?? .null)
         let isPost = Self.date(in: url) != nil || facts.moments.contains { WildDate.iso($0.text) != nil }

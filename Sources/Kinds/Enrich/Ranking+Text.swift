@@ -2,7 +2,7 @@ extension Ranking {
     mutating func title() -> String? {
         let site = siteNames.lazy.compactMap { $0.value?.tidied }.first { !$0.isEmpty }
         let headings = facts.headings + facts.namedHeadings
-        // A page that is named like its site is named by its heading.
+        // If a title is only the name of the site, the heading is the better title.
         let host = hostLabel
         func isSite(_ text: String?) -> Bool {
             url.path != "/" && text.map { Self.isSite($0, site: site, host: host) } == true
@@ -23,7 +23,7 @@ extension Ranking {
             return (candidate.source, title)
         }
         guard let chosen = first("title", plain, keepingOthers: true) else { return nil }
-        // What a page shows at its head and says elsewhere too outweighs what it tells social networks.
+        // A visible heading that another source confirms outweighs a title for social networks.
         guard let heading = facts.headings.first, let source = sources["title"],
             source.hasPrefix("og:") || source.hasPrefix("twitter:"),
             !Self.isSame(heading, chosen),
@@ -37,7 +37,7 @@ extension Ranking {
         return heading
     }
 
-    /// The same but for case, marks and an end that was cut off.
+    /// Whether two titles are equal except for case, punctuation and a truncated end.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         let (one, other) = (one.bareLetters, other.bareLetters)
         return one == other
@@ -46,14 +46,14 @@ extension Ranking {
 
     static let titleSeparators = [" | ", " - ", " – ", " — ", " -- ", " :: ", " » ", " « ", " · ", " • ", " / ", " ∣ "]
 
-    /// `Story | Site` without the site: when that part is the site's name, or looks like its host, or what is left is the page's
-    /// own heading.
+    /// Returns `Story` for the title `Story | Site`. A part is removed if it is the site's name or looks like its host,
+    /// or if the rest is the page's heading.
     static func withoutSite(_ title: String, site: String?, host: String, headings: [String]) -> String {
         let title = title.tidied
         for separator in titleSeparators {
             let parts = title.parts(separatedBy: separator)
             guard parts.count > 1, let first = parts.first else { continue }
-            // `Story - Site - Section`: from the site on all is an addition.
+            // In `Story - Site - Section`, everything from the site's name on is removed.
             let end =
                 parts.indices.dropFirst().first { site != nil && parts[$0].lowercased() == site?.lowercased() }
                 ?? parts.count - 1
@@ -67,7 +67,8 @@ extension Ranking {
         return title
     }
 
-    /// `Story | Some site`, where nothing else tells which part is the site: the long one is the story.
+    /// Returns `Story` for the title `Story | Some site`, if nothing else shows which part is the site: the longest
+    /// part is the story.
     static func withoutAddition(_ title: String) -> String {
         for separator in titleSeparators {
             let parts = title.parts(separatedBy: separator)
@@ -87,7 +88,7 @@ extension Ranking {
         return title
     }
 
-    /// `Site Politics` of `Site`, or `Site中文` which needs no space.
+    /// Whether the part is a section of the site: `Site Politics`, or `Site中文`, which needs no space.
     private static func isSection(_ part: String, of site: String?) -> Bool {
         guard let site, site.utf8.count >= 3, part.split(separator: " ").count <= site.split(separator: " ").count + 1,
             part.lowercased().hasPrefix(site.lowercased())
@@ -110,7 +111,7 @@ extension Ranking {
             || letters == "the" + host
     }
 
-    /// `example` of `www.example.co.uk`.
+    /// The host's main label, for example `example` in `www.example.co.uk`.
     var hostLabel: String {
         let labels = url.host.lookupName.split(separator: ".").map(String.init)
         guard case .domain = url.host, labels.count > 1 else { return "" }
@@ -121,14 +122,15 @@ extension Ranking {
         return labels[index].filter { $0 != "-" }
     }
 
-    /// The part of the title that looks like the host.
+    /// The part of the title that is probably the site's name: it looks like the host, or the rest is a title of the
+    /// page.
     private var siteInTitle: String? {
         guard let title = facts.title?.tidied else { return nil }
         for separator in Self.titleSeparators {
             let parts = title.parts(separatedBy: separator)
             guard parts.count > 1 else { continue }
             for part in [parts[parts.count - 1], parts[0]] where Self.looksLike(part, host: hostLabel) { return part }
-            // `Story | Site`, where the page names `Story` elsewhere too.
+            // In `Story | Site`, the page states `Story` as a title elsewhere too.
             let head = parts.dropLast().joined(separator: " ").bareLetters
             let titles: [String?] = [
                 facts.meta("og:title"), facts.meta("twitter:title"), linked.text(subject, "headline"),
@@ -150,7 +152,7 @@ extension Ranking {
             ?? first("description", [("p", facts.shown.paragraph)])
     }
 
-    /// The names of the site, the best first.
+    /// Returns candidates for the site's name, best first.
     func findSiteNames() -> [Candidate] {
         [meta("og:site_name")]
             + [
@@ -178,7 +180,8 @@ extension Ranking {
             })
     }
 
-    /// A tag that looks like BCP 47: `pt_BR` and `en-us, de` become `pt-BR` and `en-US`.
+    /// Returns a tag in the form of BCP 47: `pt_BR` and `en-us, de` become `pt-BR` and `en-US`. Nil if the text is not
+    /// a language tag.
     static func languageTag(_ text: String) -> String? {
         let first = text.split { $0 == "," || $0 == ";" || $0.isWhitespace }.first ?? ""
         let parts = first.replacing("_", with: "-").split(separator: "-").map(String.init)
@@ -216,7 +219,8 @@ extension Ranking {
             ("rel tag", facts.tags),
         ]
         for (source, values) in lists {
-            // A list in one value; a single tag may hold a comma only when there are several values.
+            // One value may be a list separated by commas. If there are several `article:tag` values, each is one tag
+            // and may contain a comma.
             let split =
                 values.count > 1 && source == "article:tag"
                 ? values : values.flatMap { $0.split { $0 == "," || $0 == ";" }.map(String.init) }

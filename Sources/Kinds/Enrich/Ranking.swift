@@ -1,18 +1,20 @@
-/// Chooses, for each field, the source that publishers get right most often.
+/// Chooses for each field the value from the source that publishers get right most often.
 struct Ranking {
     let facts: PageFacts
     let url: WebURL
     let base: WebURL
     let linked: LinkedData
     let items: LinkedData
-    /// What the page is about, in JSON-LD and in microdata.
+    /// The object that the page is about, in JSON-LD.
     let subject: JSONValue?
+    /// The object that the page is about, in microdata.
     let item: JSONValue?
     private(set) var siteNames: [Candidate] = []
     private(set) var sources: [String: String] = [:]
     private(set) var disagreements: [String: [String: String]] = [:]
 
-    /// By the page's language: only in American English does the month come first.
+    /// The order of day and month in numeric dates, by the page's language: only American English puts the month first.
+    /// Nil if the language does not decide it.
     let dateOrder: WildDate.Order?
 
     typealias Candidate = (source: String, value: String?)
@@ -20,7 +22,7 @@ struct Ranking {
     init(_ facts: PageFacts, at url: WebURL) {
         self.facts = facts
         self.url = url
-        // A base that cannot be read is as if there were none.
+        // An invalid base address is ignored.
         base = facts.base.flatMap { try? WebURL(parsing: $0, base: url) } ?? url
         linked = LinkedData(facts.jsonLD)
         items = LinkedData(items: facts.items)
@@ -28,13 +30,16 @@ struct Ranking {
         let titles = [facts.meta("og:title"), facts.title].compactMap { $0 } + facts.headings.prefix(2)
         let page = LinkedData.Page(addresses: addresses, titles: titles)
         subject = linked.subject(of: page)
-        // Teasers are marked up like articles: of several, only one that is this page's own counts.
+        // Teasers for other pages have the same markup as articles. If there are several articles, only the page's own
+        // is used.
         item = items.subject(of: page, isCertain: true)
         dateOrder = Self.dateOrder(of: facts.language ?? facts.meta("og:locale") ?? facts.meta("content-language"))
         siteNames = findSiteNames()
     }
 
-    /// The first candidate that says something.
+    /// Returns the first candidate with a nonempty value and records its source.
+    ///
+    /// - Parameter keepingOthers: Whether to record different values of later candidates as disagreements.
     mutating func first(_ field: String, _ candidates: [Candidate], keepingOthers: Bool = false) -> String? {
         var chosen: String?
         for candidate in candidates {
@@ -63,20 +68,20 @@ struct Ranking {
             keepingOthers: true)
     }
 
-    /// Puts another value in the place of the chosen one, which is kept as a disagreement.
+    /// Records that `value` replaces the chosen value, which becomes a disagreement.
     mutating func take(_ field: String, _ value: String, from source: String, over chosen: String) {
         if let old = sources[field] { disagreements[field, default: [:]][old] = String(chosen.prefix(500)) }
         disagreements[field]?[source] = nil
         sources[field] = source
     }
 
-    /// Keeps another value than the chosen one.
+    /// Records a value that differs from the chosen one. At most 8 are kept for each field.
     mutating func disagree(_ field: String, _ value: String, from source: String) {
         guard disagreements[field, default: [:]].count < 8 else { return }
         disagreements[field, default: [:]][source] = String(value.prefix(500))
     }
 
-    /// Leaves out what disagrees only in how it is written.
+    /// Removes a recorded value that differs from the chosen one only in spelling.
     mutating func forget(_ field: String, _ source: String) { disagreements[field]?[source] = nil }
 
     mutating func note(_ field: String, from source: String) { sources[field] = source }
@@ -84,7 +89,7 @@ struct Ranking {
     func absolute(_ text: String) -> String? {
         let text = Entities.decode(text).trimmingSpaces
         if text.isEmpty || text.utf8.count > 2048 { return nil }
-        // A reference that cannot be resolved is the page's mistake; it is left out.
+        // An invalid reference is the page's mistake, so it is left out.
         return try? WebURL(parsing: text, base: base).description
     }
 

@@ -1,7 +1,9 @@
-/// What a page says, group by group and as it says it, within bounds: a result is stored, and must stay small.
+/// Copies a page's metadata to the output by groups, as the page wrote it but with size limits, since results are
+/// stored and must stay small.
 ///
-/// All groups together take at most 192 KiB, a text 4,000 bytes and a list 50 values; what is longer is cut, and what comes
-/// after is left out. Members that hold the whole text of an article are left out too.
+/// All groups together take at most 192 KiB, a text 4,000 bytes, a key of `meta` elements 50 values, and a JSON array
+/// 200 elements. Longer texts and lists are truncated, and everything beyond the total is left out. Members that
+/// contain the full text of an article are left out too.
 struct RawGroups {
     static let maxBytes = 192 << 10
     static let maxTextBytes = 4000
@@ -11,7 +13,8 @@ struct RawGroups {
     private var left = Self.maxBytes
     private static let articles: Set<String> = ["articleBody", "reviewBody", "text", "transcript", "articlebody"]
 
-    /// The metas whose key begins with one of these, by key, in the page's order; nil when there is none.
+    /// Returns the contents of all `meta` elements whose key begins with one of the prefixes, by key and in page order;
+    /// nil if there are none.
     mutating func group(_ prefixes: String..., of metas: [PageFacts.Meta]) -> [String: [String]]? {
         var group: [String: [String]] = [:]
         for meta in metas where !meta.content.isEmpty && prefixes.contains(where: meta.key.hasPrefix) {
@@ -50,7 +53,8 @@ struct RawGroups {
         }
     }
 
-    /// The text, cut where it is too long; nil when nothing is left for it. Counts what JSON adds: quotes, comma, escapes.
+    /// Returns the text, truncated if it is too long; nil if the total leaves no room for it. The characters that JSON
+    /// adds also count: quotes, comma, escapes.
     private mutating func take(_ text: String) -> String? {
         let text = text.cut(to: Self.maxTextBytes)
         let size = text.utf8.reduce(4) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x2F || $1 == 0x5C ? 2 : 1) }

@@ -1,11 +1,13 @@
-/// What a page shows without marking it up: the lines that may name an author or a date, and the first paragraph.
+/// Collects visible text that may state facts without markup: lines that may contain an author or a date, copyright
+/// lines, and the first paragraph.
 ///
-/// A line is what stands between the borders of blocks. Only short ones are kept, and only a few.
+/// A line is the text between the borders of blocks. Only a few short lines are kept.
 struct ShownText: Sendable {
     struct Line: Sendable, Hashable {
-        /// As written, with its references.
+        /// The text as written; character references are not decoded.
         var text: String
-        /// How many lines after the heading, or before it when below zero; nil on a page without one.
+        /// The number of lines between the heading and this line, negative above the heading; nil if the page has no
+        /// heading.
         var distance: Int?
     }
 
@@ -14,20 +16,22 @@ struct ShownText: Sendable {
     static let maxLines = 60
 
     private(set) var lines: [Line] = []
-    /// Lines that say whose the page is, wherever they stand; the last three.
+    /// The last three copyright lines, wherever they are on the page.
     private(set) var rights: [String] = []
-    /// The first after the heading, else the first of all.
+    /// The first paragraph after the heading; if there is none, the first on the page.
     private(set) var paragraph: String?
 
     private var line: [UInt8] = []
     private var isTooLong = false
     private var number = 0
-    /// The number of the line at which the heading stood.
+    /// The number of the heading's line.
     private var heading: Int?
     private var isHeadingNamed = false
     private var isParagraphAfterHeading = false
 
-    /// - Parameter isNamed: Whether its class says that it is the title: then it outweighs a heading that does not.
+    /// Notes that a heading begins. The first one counts, unless a later one is the first that is marked as the title.
+    ///
+    /// - Parameter isNamed: Whether the heading's class, id or `itemprop` marks it as the title.
     mutating func beginHeading(isNamed: Bool) {
         guard heading == nil || isNamed && !isHeadingNamed else { return }
         heading = number + 1
@@ -35,20 +39,24 @@ struct ShownText: Sendable {
         isParagraphAfterHeading = false
     }
 
-    /// - Parameter isInParagraph: Whether it stands in a `p`.
+    /// Adds text to the current line.
+    ///
+    /// - Parameter isInParagraph: Whether the text is in a `p` element.
     mutating func append(_ text: some Collection<UInt8>, isInParagraph: Bool) {
         if isTooLong { return }
         let limit = isInParagraph && !isParagraphAfterHeading ? Self.maxParagraphBytes : Self.maxLineBytes
         if line.count + text.count > limit {
             isTooLong = true
-            // The beginning of a long paragraph is as good as the whole.
+            // The beginning of a long paragraph is enough.
             if limit == Self.maxParagraphBytes { line.append(contentsOf: text.prefix(limit - line.count)) }
         } else {
             line.append(contentsOf: text)
         }
     }
 
-    /// - Parameter isBeside: Whether the line belongs to something else than the page's own text.
+    /// Ends the current line and keeps it if it may state a fact.
+    ///
+    /// - Parameter isBeside: Whether the line is outside the page's own text, as in a sidebar.
     mutating func endLine(isInParagraph: Bool, isBeside: Bool) {
         if line.isEmpty, !isTooLong { return }
         defer {
@@ -71,14 +79,14 @@ struct ShownText: Sendable {
         }
     }
 
-    /// To be called at the end: until then lines are counted from the beginning.
+    /// Call this once at the end of the page. It converts line numbers to distances from the heading.
     mutating func finish() {
         for index in lines.indices {
             lines[index].distance = heading.flatMap { start in lines[index].distance.map { $0 - start } }
         }
     }
 
-    /// Up to the last whole word.
+    /// Returns the text; if it was truncated, only up to the last complete word, with an ellipsis.
     private static func whole(_ text: [UInt8], isCut: Bool) -> String {
         guard isCut, let space = text.lastIndex(where: \.isSpace) else { return String(decoding: text, as: UTF8.self) }
         return String(decoding: text[..<space], as: UTF8.self) + "…"
@@ -91,7 +99,7 @@ struct ShownText: Sendable {
 
     private static let owners = ["copyright", "©", "&copy;", "&#169;", "&#xa9;", "(c)"].map { Array($0.utf8) }
 
-    /// Whether it begins like a byline or holds something like a date.
+    /// Whether the line begins like a byline or contains something like a date.
     private static func isTelling(_ line: [UInt8]) -> Bool {
         let start = line.drop { $0.isSpace }
         let words = start.prefix(14).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
@@ -99,7 +107,7 @@ struct ShownText: Sendable {
         return looksDated(line)
     }
 
-    /// Whether it holds a year, or two points or strokes between numbers.
+    /// Whether the line contains a year, or three numbers separated by dots or slashes.
     private static func looksDated(_ line: [UInt8]) -> Bool {
         var digits = 0
         var value = 0

@@ -1,4 +1,5 @@
-/// The name of an element in one number: its letters in lower case where they fit, else their hash.
+/// The name of an element packed into one number: its letters in lower case if they fit into eight bytes, otherwise a
+/// hash.
 struct TagName: Hashable, Sendable {
     private let packed: UInt64
 
@@ -13,7 +14,8 @@ struct TagName: Hashable, Sendable {
         packed = value
     }
 
-    /// Of a name known beforehand, in lower case; inlined, the optimizer makes a number of it.
+    /// Packs a name that is known at compile time and in lower case. It is inlined so that the optimizer can turn it
+    /// into a constant.
     @inline(__always) fileprivate init(known text: StaticString) {
         var value: UInt64 = 0
         for index in 0..<text.utf8CodeUnitCount {
@@ -68,11 +70,11 @@ struct TagName: Hashable, Sendable {
             + "ruby s small span strong strike sub sup table tt u ul var")
 
     var isVoid: Bool { Self.voids.contains(self) }
-    /// Whether it stands within a line of text.
+    /// Whether the element is part of a line of text.
     var isInline: Bool { Self.inlines.contains(self) }
     var isRawText: Bool { Self.rawTexts.contains(self) }
     var isIntegrationPoint: Bool { Self.integrationPoints.contains(self) }
-    /// Start tags that end SVG and MathML (HTML standard, 13.2.6.5).
+    /// Whether a start tag with this name ends SVG and MathML (HTML standard, 13.2.6.5).
     var isForeignBreakout: Bool { Self.breakouts.contains(self) }
 
     static func list(_ names: String) -> [TagName] { names.utf8.split(separator: 0x20).map { TagName($0) } }
@@ -80,18 +82,19 @@ struct TagName: Hashable, Sendable {
     static func ~= (pattern: TagName, value: TagName) -> Bool { pattern == value }
 }
 
-/// What an element's name and attributes promise.
+/// How the reducer treats an element, judged by its name and attributes.
 struct Telling {
-    /// Whether the element is passed on.
+    /// Whether the element is passed on to the parser.
     private(set) var isKept = false
-    /// Whether its text is.
+    /// Whether the element's text is passed on to the parser.
     private(set) var isNoted = false
-    /// Whether its place in the page is of interest: a heading, or a link of an author, a tag or a licence.
+    /// Whether the element's position in the page is needed: for a heading, and for a link to an author, a tag or a
+    /// license.
     private(set) var isPlaced = false
-    /// Whether what it holds is not about the page.
+    /// Whether the element's content is not about the page.
     private(set) var isBeside = false
     private(set) var isHeading = false
-    /// Whether a heading's class says that it is the title.
+    /// Whether the element is a heading whose class, id or `itemprop` marks it as the title.
     private(set) var isNamedHeading = false
     private var attributes: [TagName]
 
@@ -113,7 +116,7 @@ struct Telling {
                 (isKept, isNoted, isPlaced) = (true, true, true)
             }
             for attribute in reader.attributes { read(TagName(reader.bytes[attribute.name]), attribute.value, reader) }
-            // The element's own value is taken from an attribute.
+            // The value comes from an attribute, so the text is not needed.
             if name == .img || isNoted && name != .a && reader.attribute("content") != nil { isNoted = false }
         }
     }
@@ -127,7 +130,7 @@ struct Telling {
         switch attribute {
         case Self.itemprop, Self.property:
             isKept = true
-            // The body of an article is long, and nobody asks for it here.
+            // The body of an article is long, and no field needs it.
             if !reader.equals(value, "articlebody"), !reader.equals(value, "text"), !reader.equals(value, "reviewbody")
             {
                 isNoted = true

@@ -1,32 +1,33 @@
 import Glibc
 
-/// Finds tags in bytes the way the HTML standard's tokenizer does: comments, quoted values and raw text included.
+/// Finds tags in bytes like the HTML standard's tokenizer, including comments, quoted values and raw text.
 ///
-/// One pass, no backtracking; every byte is looked at a bounded number of times. Works on any encoding that keeps ASCII.
+/// It makes one pass without backtracking and looks at every byte a bounded number of times. It works for any encoding
+/// that is a superset of ASCII.
 struct TagReader {
     struct Attribute {
-        /// As written; compare without regard to case.
+        /// The name as written. Comparisons must ignore case.
         var name: Range<Int>
-        /// Empty when there is none.
+        /// The value; empty if there is none.
         var value: Range<Int>
     }
 
     enum Token {
         case text(Range<Int>)
-        /// `attributes` of the reader hold its attributes, each name's first one.
+        /// A start tag. Its attributes are in the reader's ``TagReader/attributes``.
         case start(name: Range<Int>)
         case end(name: Range<Int>)
-        /// Comments, document types, processing instructions.
+        /// A comment, document type or processing instruction.
         case other
     }
 
-    /// Attributes of one tag that are kept; more are read and dropped.
+    /// The maximum number of attributes of a tag that are kept. More are read and dropped.
     static let maxAttributes = 64
 
     let bytes: UnsafeBufferPointer<UInt8>
     private(set) var at: Int
     private(set) var attributes: [Attribute] = []
-    /// Whether `<![CDATA[` begins text: in SVG and MathML.
+    /// Whether `<![CDATA[` begins text, as in SVG and MathML.
     var readsCDATA = false
 
     init(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int = 0) {
@@ -77,9 +78,9 @@ struct TagReader {
         }
     }
 
-    /// Reads the text of a script, and leaves the reader before its end tag.
+    /// Reads the text of a script and stops before its end tag.
     ///
-    /// After `<!--` a further `<script>` and its end are text as well (HTML standard, 13.2.5.20 to 13.2.5.31).
+    /// After `<!--`, another `<script>` and its end tag are also text (HTML standard, 13.2.5.20 to 13.2.5.31).
     mutating func scriptText() -> Range<Int> {
         let start = at
         var isEscaped = false
@@ -99,7 +100,7 @@ struct TagReader {
                 at += 1
             case 0x3C where !isEscaped && follows("<!--"):
                 isEscaped = true
-                // `<!-->` is whole.
+                // Continue at the dashes, since the `-->` in `<!-->` already ends the comment.
                 at += 2
             case UInt8(ascii: "-") where follows("-->"):
                 (isEscaped, isDoubleEscaped) = (false, false)
@@ -115,15 +116,14 @@ struct TagReader {
         at + text.utf8CodeUnitCount <= end && equals(at..<at + text.utf8CodeUnitCount, text)
     }
 
-    /// Whether a tag begins here whose name ends.
+    /// Whether the tag `text` begins here, with the end of its name after it.
     private func isTag(_ text: StaticString) -> Bool {
         let after = at + text.utf8CodeUnitCount
         guard follows(text) else { return false }
         return after == end || bytes[after].isSpace || bytes[after] == UInt8(ascii: "/") || bytes[after] == 0x3E
     }
 
-    /// Reads what stands until `</name`, as raw text, and leaves the reader before that end tag. For a script see
-    /// ``scriptText()``.
+    /// Reads raw text up to `</name` and stops before that end tag. For a script use ``scriptText()``.
     mutating func rawText(until name: StaticString) -> Range<Int> {
         let start = at
         let count = name.utf8CodeUnitCount
@@ -142,7 +142,7 @@ struct TagReader {
         return start..<end
     }
 
-    /// Goes to the end tag of the same name.
+    /// Skips raw text and stops before the end tag with this name.
     mutating func skipRawText(until name: Range<Int>) {
         if equals(name, "script") {
             _ = scriptText()
@@ -211,7 +211,7 @@ struct TagReader {
             skip(past: 0x3E, from: at + 2)
             return
         }
-        // `<!-->` and `<!--->` are whole comments.
+        // `<!-->` and `<!--->` are complete comments.
         var from = at + 4
         if from < end, bytes[from] == 0x3E {
             at = from + 1
@@ -241,7 +241,9 @@ struct TagReader {
         return start..<at
     }
 
-    /// - Returns: False when the end comes first: such a tag is none (HTML standard, 13.2.5).
+    /// Reads the attributes of a tag and its `>`.
+    ///
+    /// - Returns: False if the input ends first. The HTML standard then ignores the tag (13.2.5).
     private mutating func readAttributes() -> Bool {
         attributes.removeAll(keepingCapacity: true)
         while at < end {

@@ -1,10 +1,14 @@
-/// Dates as pages write them, to ISO 8601. What the page does not say (a time, a zone) is not added.
+/// Converts dates from the many forms that pages use to ISO 8601. Nothing is added that the page does not state, such
+/// as a time or a zone.
 enum WildDate {
-    /// How `03/02/2024` is meant.
+    /// The meaning of `03/02/2024`.
     enum Order: Sendable { case dayFirst, monthFirst }
 
-    /// - Parameter order: Nil where nobody knows; then what can be read in two ways is no date.
-    /// - Returns: `2024-02-03`, `2024-02-03T04:05:06`, or that with `Z` or `+01:00`; nil when it is no date from 1990 to 2100.
+    /// Finds a date in a text and converts it.
+    ///
+    /// - Parameter order: The order of day and month in numeric dates. If it is nil, an ambiguous date is not accepted.
+    /// - Returns: `2024-02-03`, `2024-02-03T04:05:06`, or the latter with `Z` or an offset such as `+01:00`. Nil if the
+    ///   text contains no date between 1990 and 2100.
     static func iso(_ text: String, order: Order? = nil) -> String? {
         let text = text.tidied
         guard text.utf8.count <= 160, text.utf8.contains(where: { (0x30...0x39).contains($0) }) else { return nil }
@@ -14,7 +18,7 @@ enum WildDate {
 
     static func isMonth(_ word: String) -> Bool { month(word) != nil }
 
-    /// Days between two of the texts that ``iso(_:)`` gives.
+    /// Returns the number of days from one date to another, both in the form that ``iso(_:order:)`` returns.
     static func days(from first: String, to second: String) -> Int64 {
         func number(_ text: String) -> Int64? {
             let parts = text.prefix(10).split(separator: "-").compactMap { Int($0) }
@@ -26,7 +30,7 @@ enum WildDate {
     }
 
     private enum Token: Hashable {
-        /// Value and number of digits.
+        /// A number: its value and its number of digits.
         case number(Int, Int)
         case word(String)
         case mark(Character)
@@ -74,7 +78,8 @@ enum WildDate {
         return (value, digits)
     }
 
-    /// `2024-02-03…`, `2024/2/3`, `20240203`, `03.02.2024`, `25/12/2024`, `12/25/2024`, `25.12.24`.
+    /// Finds a date in digits: `2024-02-03…`, `2024/2/3`, `20240203`, `03.02.2024`, `25/12/2024`, `12/25/2024`,
+    /// `25.12.24`.
     private static func numeric(_ tokens: [Token], _ order: Order?) -> String? {
         for start in tokens.indices {
             let rest = tokens[start...]
@@ -82,13 +87,13 @@ enum WildDate {
             if first.digits == 8, let day = day(first.value / 10000, first.value / 100 % 100, first.value % 100) {
                 return withCompactTime(day, tokens[(start + 1)...]) ?? withTime(day, tokens[(start + 1)...])
             }
-            // Year, month and day, in words of one character that need no spaces.
+            // East Asian dates mark year, month and day with one character each.
             if let day = eastern(rest) { return day }
             guard case .mark(let separator)? = rest.dropFirst().first, "-/.".contains(separator),
                 let second = number(rest, 2),
                 case .mark(separator)? = rest.dropFirst(3).first, let third = number(rest, 4)
             else { continue }
-            // `10.12.10.24` is something else.
+            // A longer sequence such as `10.12.10.24` is not a date.
             let isAlone = start == 0 || tokens[start - 1] != .mark(separator)
             let found: CivilDate? =
                 if first.digits == 4 {
@@ -109,7 +114,8 @@ enum WildDate {
         return nil
     }
 
-    /// Points stand between day and month everywhere but where the numbers speak against it.
+    /// Decides which of two numbers is the day. With dots the day comes first everywhere, unless the numbers make that
+    /// impossible.
     private static func turned(_ first: Int, _ second: Int, _ year: Int, isPointed: Bool, _ order: Order?) -> CivilDate?
     {
         if first > 12 || first == second { return day(year, second, first) }
@@ -121,7 +127,8 @@ enum WildDate {
         }
     }
 
-    /// `24 May 2016`, `May 24th, 2016`, `24. Mai 2016`, `24 de mayo de 2016`, `Tue, 24 May 2016 17:00:00 +0000`.
+    /// Finds a date with a named month: `24 May 2016`, `May 24th, 2016`, `24. Mai 2016`, `24 de mayo de 2016`, `Tue, 24
+    /// May 2016 17:00:00 +0000`.
     private static func named(_ tokens: [Token]) -> String? {
         for (index, token) in tokens.enumerated() {
             guard case .word(let word) = token, let month = month(word) else { continue }
@@ -142,7 +149,7 @@ enum WildDate {
         return nil
     }
 
-    /// `2024年2月3日`, `2024년 2월 3일`.
+    /// Reads an East Asian date: `2024年2月3日`, `2024년 2월 3일`.
     private static func eastern(_ tokens: ArraySlice<Token>) -> String? {
         let spaceless = tokens.prefix(9).filter { $0 != .mark(" ") }
         guard spaceless.count >= 5, [.word("年"), .word("년")].contains(spaceless[1]),
@@ -160,7 +167,7 @@ enum WildDate {
         isPlausible(year) ? CivilDate(year: year, month: month, day: day) : nil
     }
 
-    /// `T040506Z`, `T0405+0100`.
+    /// Adds a time without colons: `T040506Z`, `T0405+0100`. Returns nil if there is none.
     private static func withCompactTime(_ day: CivilDate, _ rest: ArraySlice<Token>) -> String? {
         guard rest.first == .word("t"), let time = number(rest, 1), time.digits == 6 || time.digits == 4 else {
             return nil
@@ -173,7 +180,7 @@ enum WildDate {
 
     private static func withTime(_ day: CivilDate, _ rest: ArraySlice<Token>) -> String {
         let date = format(day)
-        // Up to a few words or marks may stand between date and time: `T`, `,`, `at`, `um`.
+        // Up to three words or marks may separate date and time: `T`, `,`, `at`, `um`.
         guard
             let start = rest.prefix(4).firstIndex(where: {
                 if case .number(_, let digits) = $0 { digits <= 2 } else { false }
@@ -189,7 +196,7 @@ enum WildDate {
         if case .mark(":")? = rest[at...].first, let value = number(rest[at...], 1), value.value < 60 {
             second = value.value
             at += 2
-            // A fraction of a second says nothing worth keeping.
+            // Fractions of a second are dropped.
             if case .mark(let mark)? = rest[at...].first, mark == "." || mark == ",", number(rest[at...], 1) != nil {
                 at += 2
             }
@@ -229,7 +236,7 @@ enum WildDate {
         }
     }
 
-    /// By RFC 5322, 4.3, and those of central Europe.
+    /// The zones of RFC 5322, 4.3, and those of central Europe.
     private static let zones = [
         "est": "-05:00", "edt": "-04:00", "cst": "-06:00", "cdt": "-05:00", "mst": "-07:00", "mdt": "-06:00",
         "pst": "-08:00", "pdt": "-07:00", "cet": "+01:00", "cest": "+02:00",
@@ -253,7 +260,8 @@ enum WildDate {
 
     private static func month(_ word: String) -> Int? { months[word] }
 
-    /// English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Swedish, Danish, Czech, Turkish, Russian.
+    /// Names and abbreviations of the months in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
+    /// Swedish, Danish, Czech, Turkish and Russian.
     private static let months: [String: Int] = {
         let names: [String] = [
             "january jan januar jänner jaenner janvier janv enero ene gennaio gen janeiro januari stycznia styczeń ledna leden ocak января",

@@ -1,15 +1,17 @@
 import Glibc
 
-/// Finds out how a page is encoded and turns it into UTF-8.
+/// Detects the encoding of a page and converts the page to UTF-8.
 ///
-/// In order: byte order mark, the header, a `meta` in the head (all of it, not only the first 1,024 bytes), the declaration
-/// of XML, whether the bytes are valid UTF-8, and the standard's fallback windows-1252.
+/// The first of these that names a known encoding decides: the byte order mark, the `Content-Type` header, a `meta`
+/// anywhere in the head (not only in the first 1,024 bytes), the XML declaration. If none does, the page is UTF-8 if it
+/// is valid UTF-8, otherwise windows-1252, the standard's fallback.
 enum Charset {
-    /// - Returns: Valid UTF-8 without byte order mark and without U+0000, and the encoding's name by the Encoding standard.
+    /// - Returns: Valid UTF-8 without a byte order mark and without U+0000, and the encoding's name in the Encoding
+    ///   standard.
     static func decode(_ bytes: [UInt8], contentType: String?) -> (utf8: [UInt8], name: String) {
         let (name, skip) = find(in: bytes, contentType: contentType)
         var utf8 = decode(bytes[skip...], from: name)
-        // libxml2 ends at a NUL; the standard replaces it.
+        // libxml2 stops at a NUL. The standard replaces it with U+FFFD.
         if utf8.withUnsafeBytes({ bytes in bytes.baseAddress.flatMap { memchr($0, 0, bytes.count) } != nil }) {
             var whole: [UInt8] = []
             whole.reserveCapacity(utf8.count * 2)
@@ -21,6 +23,7 @@ enum Charset {
         return (utf8, name)
     }
 
+    /// Returns the name of the encoding, and the length of the byte order mark to skip.
     static func find(in bytes: [UInt8], contentType: String?) -> (name: String, skip: Int) {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return ("utf-8", 3) }
         if bytes.starts(with: [0xFE, 0xFF]) { return ("utf-16be", 2) }
@@ -32,7 +35,7 @@ enum Charset {
         return ("windows-1252", 0)
     }
 
-    /// The `charset` parameter of a media type.
+    /// Returns the `charset` parameter of a media type.
     static func parameter(of contentType: String) -> String? {
         for part in contentType.split(separator: ";").dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
@@ -43,7 +46,7 @@ enum Charset {
         return nil
     }
 
-    /// Valid, but for a character that the end of a truncated body may have cut.
+    /// Whether the bytes are valid UTF-8, except for a last character that truncation may have cut.
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         let tail = bytes.suffix(3).lastIndex { $0 & 0xC0 == 0xC0 } ?? bytes.endIndex
         return isWholeUTF8(bytes[...]) || isWholeUTF8(bytes[..<tail])
@@ -58,7 +61,8 @@ enum Charset {
         }
     }
 
-    /// Of `<?xml version="1.0" encoding="windows-1251"?>` (HTML standard, 13.2.3.2, "get an XML encoding").
+    /// Returns the encoding in a declaration like `<?xml version="1.0" encoding="windows-1251"?>` (HTML standard,
+    /// 13.2.3.2, "get an XML encoding").
     private static func declaredEncoding(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
         guard bytes.starts(with: "<?xml".utf8), let end = bytes.prefix(1024).firstIndex(of: 0x3E) else { return nil }
         let declaration = String(decoding: bytes[..<end], as: UTF8.self)
@@ -85,7 +89,8 @@ enum Charset {
                 reader.attribute("charset").map(reader.text)
                 ?? (isContentType ? reader.attribute("content").flatMap { parameter(of: reader.text($0)) } : nil)
             guard let name = label.flatMap(EncodingLabel.name) else { continue }
-            // By the standard: a page whose `meta` could be read is not UTF-16.
+            // The standard replaces UTF-16 with UTF-8 here: a page whose `meta` could be read byte by byte is not
+            // UTF-16.
             if name.hasPrefix("utf-16") { return "utf-8" }
             return name == "x-user-defined" ? "windows-1252" : name
         }

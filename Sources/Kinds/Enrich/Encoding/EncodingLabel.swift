@@ -1,6 +1,6 @@
-/// The labels of the Encoding standard (encoding.spec.whatwg.org, 4.2).
+/// Maps labels to encodings (encoding.spec.whatwg.org, 4.2).
 enum EncodingLabel {
-    /// - Returns: The encoding's name in lower case; nil for a label that no encoding has.
+    /// - Returns: The encoding's name in lower case; nil if the label is unknown.
     static func name(_ label: String) -> String? { names[label.trimmingSpaces.lowercased()] }
 
     private static let names: [String: String] = {

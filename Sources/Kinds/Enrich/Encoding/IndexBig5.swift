@@ -1,6 +1,6 @@
 /// The index Big5 of the Encoding standard (encoding.spec.whatwg.org, 5).
 ///
-/// Each character stands at its pointer, 157 to a row; U+FFFD where the index has none.
+/// The characters in the order of their pointers, 157 to a row; U+FFFD for a pointer without a character.
 enum IndexBig5 {
     static let characters = """
         �������������������������������������������������������������������������������������������������������������������������������������������������������������\

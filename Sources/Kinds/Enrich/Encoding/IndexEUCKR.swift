@@ -1,6 +1,6 @@
 /// The index EUC-KR of the Encoding standard (encoding.spec.whatwg.org, 5).
 ///
-/// Each character stands at its pointer, 190 to a row; U+FFFD where the index has none.
+/// The characters in the order of their pointers, 190 to a row; U+FFFD for a pointer without a character.
 enum IndexEUCKR {
     static let characters = """
         갂갃갅갆갋갌갍갎갏갘갞갟갡갢갣갥갦갧갨갩갪갫갮갲갳갴������갵갶갷갺갻갽갾갿걁걂걃걄걅걆걇걈걉걊걌걎걏걐걑걒걓걕������걖걗걙걚걛걝걞걟걠걡걢걣걤걥걦걧걨걩걪걫걬걭걮걯걲걳걵걶걹걻걼걽걾걿겂겇겈겍겎겏겑겒겓겕겖겗겘겙겚겛겞겢겣겤겥겦겧겫겭겮겱겲겳겴겵겶겷겺겾겿곀곂곃곅곆곇곉곊곋곍곎곏곐곑곒곓곔곖곘곙곚곛곜곝곞곟곢곣곥곦곩곫곭곮곲곴곷곸곹곺곻곾곿괁괂괃괅괇괈괉괊괋괎괐괒괓\

@@ -1,6 +1,6 @@
 /// The index gb18030 of the Encoding standard (encoding.spec.whatwg.org, 5), with the changes of GB 18030-2022.
 ///
-/// Each character stands at its pointer, 190 to a row; U+FFFD where the index has none.
+/// The characters in the order of their pointers, 190 to a row; U+FFFD for a pointer without a character.
 enum IndexGB18030 {
     static let characters = """
         丂丄丅丆丏丒丗丟丠両丣並丩丮丯丱丳丵丷丼乀乁乂乄乆乊乑乕乗乚乛乢乣乤乥乧乨乪乫乬乭乮乯乲乴乵乶乷乸乹乺乻乼乽乿亀亁亂亃亄亅亇亊亐亖亗亙亜亝亞亣亪亯亰亱亴亶亷亸亹亼亽亾仈仌仏仐仒仚仛仜仠仢仦仧仩仭仮仯仱仴仸仹仺仼仾伀伂伃伄伅伆伇伈伋伌伒伓伔伕伖伜伝伡伣伨伩伬伭伮伱伳伵伷伹伻伾伿佀佁佂佄佅佇佈佉佊佋佌佒佔佖佡佢佦佨佪佫佭佮佱佲併佷佸佹佺佽侀侁侂侅來侇侊侌侎侐侒侓侕侖侘侙侚侜侞侟価侢\

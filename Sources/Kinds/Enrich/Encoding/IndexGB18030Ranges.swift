@@ -1,4 +1,5 @@
-/// The index gb18030 ranges of the Encoding standard (encoding.spec.whatwg.org, 5): pointers and code points, hexadecimal.
+/// The index gb18030 ranges of the Encoding standard (encoding.spec.whatwg.org, 5): pairs of a pointer and a code point
+/// in hexadecimal.
 enum IndexGB18030Ranges {
     static let pairs = """
         0:80 24:A5 26:A9 2D:B2 32:B8 51:D8 59:E2 5F:EB

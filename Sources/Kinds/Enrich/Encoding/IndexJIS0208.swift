@@ -1,6 +1,6 @@
 /// The index jis0208 of the Encoding standard (encoding.spec.whatwg.org, 5).
 ///
-/// Each character stands at its pointer, 94 to a row; U+FFFD where the index has none.
+/// The characters in the order of their pointers, 94 to a row; U+FFFD for a pointer without a character.
 enum IndexJIS0208 {
     static let characters = """
         　、。，．・：；？！゛゜´｀¨＾￣＿ヽヾゝゞ〃仝々〆〇ー―‐／＼～∥｜…‥‘’“”（）〔〕［］｛｝〈〉《》「」『』【】＋－±×÷＝≠＜＞≦≧∞∴♂♀°′″℃￥＄￠￡％＃＆＊＠§☆★○●◎◇\

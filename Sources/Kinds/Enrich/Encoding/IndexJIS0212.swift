@@ -1,6 +1,6 @@
 /// The index jis0212 of the Encoding standard (encoding.spec.whatwg.org, 5).
 ///
-/// Each character stands at its pointer, 94 to a row; U+FFFD where the index has none.
+/// The characters in the order of their pointers, 94 to a row; U+FFFD for a pointer without a character.
 enum IndexJIS0212 {
     static let characters = """
         ����������������������������������������������������������������������������������������������\

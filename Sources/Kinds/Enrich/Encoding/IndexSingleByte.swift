@@ -1,5 +1,5 @@
-/// The indexes of the Encoding standard's encodings of one byte a character (encoding.spec.whatwg.org, 5): 0x80 to 0xFF, U+FFFD
-/// where there is none.
+/// The indexes of the Encoding standard's single-byte encodings (encoding.spec.whatwg.org, 5): the characters of the
+/// bytes 0x80 to 0xFF, with U+FFFD for a byte without a character.
 enum IndexSingleByte {
     static let characters: [String: String] = [
         "ibm866":

@@ -1,7 +1,8 @@
-/// The decoders of the Encoding standard for several bytes a character (encoding.spec.whatwg.org, 10 to 13).
+/// The decoders of the Encoding standard for encodings with several bytes per character (encoding.spec.whatwg.org, 10
+/// to 13).
 ///
-/// What cannot be decoded becomes U+FFFD; an ASCII byte that stands where it cannot is not swallowed with what comes before
-/// it, so that no text can hide a tag.
+/// Invalid sequences become U+FFFD. If an invalid sequence ends with an ASCII byte, that byte is decoded separately, so
+/// that no text can hide a tag.
 struct LegacyDecoder {
     private let bytes: [UInt8]
     private var at = 0
@@ -12,7 +13,7 @@ struct LegacyDecoder {
         output.reserveCapacity(bytes.count * 3 / 2)
     }
 
-    /// - Returns: UTF-8; nil when the encoding is none of these.
+    /// - Returns: UTF-8; nil if the encoding is not one of these.
     static func decode(_ bytes: ArraySlice<UInt8>, from name: String) -> [UInt8]? {
         var decoder = LegacyDecoder(bytes)
         switch name {
@@ -34,7 +35,8 @@ struct LegacyDecoder {
 
     private mutating func putError() { output += [0xEF, 0xBF, 0xBD] }
 
-    /// Puts what an index has at a pointer. Where it has nothing, an ASCII second byte is read again.
+    /// Appends the character at a pointer of an index. If there is none, appends U+FFFD, and an ASCII second byte is
+    /// decoded again as a character.
     private mutating func put(_ index: [UInt32], _ pointer: Int?, second: UInt8) {
         if let pointer, index.indices.contains(pointer), index[pointer] != 0xFFFD {
             put(index[pointer])
@@ -44,7 +46,7 @@ struct LegacyDecoder {
         }
     }
 
-    /// The next byte; an error, and nil, when the text ends in the middle of a character.
+    /// Returns the next byte of a character. If the text ends here, appends U+FFFD and returns nil.
     private mutating func second() -> UInt8? {
         guard at < bytes.count else {
             putError()
@@ -160,7 +162,7 @@ struct LegacyDecoder {
         }
     }
 
-    /// In an index of 94 rows and columns.
+    /// Returns the pointer in an index of 94 rows and 94 columns; nil if a byte is out of range.
     private static func pointer(_ row: UInt8, _ column: UInt8) -> Int? {
         guard (0xA1...0xFE).contains(row), (0xA1...0xFE).contains(column) else { return nil }
         return (Int(row) - 0xA1) * 94 + Int(column) - 0xA1

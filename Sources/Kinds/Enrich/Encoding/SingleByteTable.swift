@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The upper half of an encoding of one byte a character.
+/// The upper half of an encoding with one byte per character.
 struct SingleByteTable: Sendable {
-    /// The UTF-8 of 0x80 to 0xFF.
+    /// The UTF-8 form of the bytes 0x80 to 0xFF.
     private let upper: [[UInt8]]
 
     func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -16,9 +16,9 @@ struct SingleByteTable: Sendable {
 
     private static let cache = Mutex<[String: SingleByteTable]>([:])
 
-    /// Nil when the encoding has more than one byte a character.
+    /// Returns the table of an encoding; nil if the encoding uses more than one byte per character.
     static func of(_ name: String) -> SingleByteTable? {
-        // The same letters; the two differ in the order of display.
+        // These two encodings have the same characters and differ only in display order.
         let name = name == "iso-8859-8-i" ? "iso-8859-8" : name
         return cache.withLock { cache in
             if let table = cache[name] { return table }
@@ -31,7 +31,7 @@ struct SingleByteTable: Sendable {
         }
     }
 
-    /// 0x80 becomes U+F780, and so on.
+    /// The characters of x-user-defined: byte 0x80 becomes U+F780, and so on.
     private static let userDefined = String(
         String.UnicodeScalarView((UInt32(0xF780)...0xF7FF).compactMap(Unicode.Scalar.init)))
 }
