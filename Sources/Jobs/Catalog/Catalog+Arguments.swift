@@ -1,13 +1,16 @@
 extension Catalog {
-    /// Puts together a submission's input from words, as on a command line.
+    /// Builds a submission's input from words, as on a command line.
+    ///
+    /// A string field takes its text literally. Numbers, booleans, objects and arrays are parsed as JSON.
     ///
     /// - Parameters:
-    ///   - name: A definition, whose kind's fields are taken in their order, or a graph definition, whose parameters are.
+    ///   - name: A definition, which takes the fields of its kind, in their order, or a graph definition, which takes
+    ///     its parameters.
     ///   - arguments: Values by position.
-    ///   - sets: Values by name: a field; for a graph definition a parameter or `node.field`.
-    ///   - base: A JSON object that the others add to; giving a field in both is refused.
-    /// - Returns: Nil when nothing was given. Strings are taken as they are, numbers and booleans read, objects and
-    ///   arrays read as JSON.
+    ///   - sets: Values by name. The name is a field or, for a graph definition, a parameter or `node.field`.
+    ///   - base: A JSON object to which the values are added. A field must not be in both.
+    /// - Returns: The input as a JSON object; nil if no values were given.
+    /// - Throws: ``RequestProblem`` if the name cannot be enqueued or a value does not fit.
     public func input(
         for name: String, arguments: [String], sets: [(name: String, value: String)], base: JSONText? = nil
     ) throws(RequestProblem) -> JSONText? {
@@ -55,7 +58,7 @@ extension Catalog {
 }
 
 extension InputField.Shape {
-    /// Nil when the text is no value of this shape.
+    /// The text as a JSON value of this shape; nil if it is not one.
     func read(_ text: String) -> JSONText? {
         if self == .string { return JSONText(string: text) }
         let value: JSONText

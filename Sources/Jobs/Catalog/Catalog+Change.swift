@@ -1,8 +1,10 @@
 import CalendarEvents
 
 extension Catalog {
-    /// Checks a change before it is written. When nothing is returned, everything that could be used before or is part of
-    /// the change can be used after it.
+    /// Checks a change before it is written.
+    ///
+    /// - Returns: The reasons against the change. If there are none, everything in the change will be usable, and
+    ///   everything that is usable now will stay so.
     public func check(_ change: DefinitionChange) -> [DefinitionProblem] {
         let after = Catalog(definitions.applying(change), after: self)
         var problems = checkQueues(change) + checkNames(change) + checkSchedules(change)
@@ -11,13 +13,13 @@ extension Catalog {
         let refusedBefore = Set(self.problems.map(\.subject))
         for problem in after.problems {
             guard touched.contains(problem.subject.name) || !refusedBefore.contains(problem.subject) else { continue }
-            // Told as a duplicate already.
+            // This duplicate was reported above.
             if problem.reason == .duplicate, problems.contains(where: { $0.subject.name == problem.subject.name }) {
                 continue
             }
             problems.append(problem.naming(removals: change.removals))
         }
-        // A schedule whose definition is refused says nothing new.
+        // If a definition is refused, its schedules are not reported as well.
         let refused = Set(problems.map(\.subject.name))
         let touchedSchedules = Set(change.schedules.map(\.name))
         let concerned = after.definitions.schedules(concernedBy: change)
@@ -51,7 +53,8 @@ extension Catalog {
             }
             do throws(ZoneProblem) {
                 let times = try schedule.times(local: local)
-                // One that has come for the last time is good: a document of it must be readable for ever.
+                // A schedule whose last time has passed is accepted, so that a document with it can always be applied
+                // again.
                 if times.next(after: Timestamp(milliseconds: 0)) == nil { report(.neverComes) }
             } catch {
                 report(.unknownZone(error))
@@ -60,7 +63,8 @@ extension Catalog {
         return problems
     }
 
-    /// What is there already stays, and may change without growing.
+    /// Checks the total size. Definitions that exceed the limit already may stay, and may change as long as they do not
+    /// grow.
     private func checkSize(_ change: DefinitionChange, _ after: DefinitionSet) -> [DefinitionProblem] {
         var largest: (subject: DefinitionProblem.Subject, bytes: Int)?
         func note(_ subject: DefinitionProblem.Subject, _ json: JSONText) {
@@ -127,7 +131,7 @@ extension Catalog {
 }
 
 extension DefinitionProblem {
-    /// Says that a definition is missing because of the change itself, where that is so.
+    /// Adds that the definition is missing because the same change removes it, if that is the case.
     fileprivate func naming(removals: [String]) -> DefinitionProblem {
         guard case .badNode(let node, .unknownDefinition(let name, _)) = reason, removals.contains(name) else {
             return self
@@ -137,8 +141,8 @@ extension DefinitionProblem {
 }
 
 extension DefinitionSet {
-    /// What the store would hold after a change: removals first, then the rest over what is there. Revisions and times
-    /// are not those that the store will give.
+    /// Returns the contents of the store after a change: first the removals are applied, then everything else replaces
+    /// entries of the same name. Revisions and times differ from those that the store will assign.
     public func applying(_ change: DefinitionChange) -> DefinitionSet {
         var result = self
         let removals = Set(change.removals)

@@ -1,12 +1,13 @@
 extension Catalog {
-    /// Resolves the names of a submission to revisions of definitions, queues, priorities and edges, and checks all that
-    /// can be known before the jobs run: names, inputs, cycles, and whether dependencies give what is missing.
+    /// Resolves the names in a submission to definition revisions, queues, priorities and edges. Checks everything that
+    /// can be known before the jobs run: names, inputs, cycles, and whether dependencies supply the missing fields.
     ///
     /// Takes time linear in jobs and edges.
     ///
-    /// - Parameters:
-    ///   - kindsOfJobs: The kinds of existing jobs that the submission depends on. A job that is not in it is taken to
-    ///     give whatever is missing.
+    /// - Parameter kindsOfJobs: The kinds of existing jobs that the submission depends on. A job that is not listed is
+    ///   assumed to supply any missing field.
+    /// - Returns: The graph to pass to ``JobStore/enqueue(_:now:)``.
+    /// - Throws: ``RequestProblem``, the first one found.
     public func plan(
         _ submission: Submission, kindsOfJobs: [JobID: String] = [:]
     ) throws(RequestProblem) -> NewGraph {
@@ -31,8 +32,8 @@ extension Catalog {
             key: submission.idempotencyKey)
     }
 
-    /// Everything that speaks against a submission that waits for no other job, of unknown parameters the first twenty;
-    /// empty where it can be planned.
+    /// All problems of a submission that waits for no other job; empty if it can be planned. Of unknown parameters,
+    /// only the first twenty are reported.
     func problems(of submission: Submission) -> [RequestProblem] {
         var submission = submission
         let unknown = takeUnknownParameters(of: &submission)
@@ -42,7 +43,7 @@ extension Catalog {
                 catalog: self, requests: jobs, start: .now, kindsOfJobs: [:], existing: [],
                 isLone: jobs.count == 1 && !isGraph, makesQueues: false)
             let found = unknown + planner.problems()
-            // What is missing may be what was given under another name.
+            // A field may be missing because it was given under a wrong name.
             return found.contains(where: \.isUnknownField) ? found.filter { !$0.isMissingField } : found
         } catch {
             return unknown + [error]
@@ -62,7 +63,9 @@ extension Catalog {
         return unknown.map { .unknownParameter($0, graph: graph.name, known: parameterNames(of: graph)) }
     }
 
-    /// Plans a job that a running job asks for. The store makes its queue where there is none.
+    /// Plans a job that a running job enqueues. Its queue need not exist, because the store creates it.
+    ///
+    /// - Throws: ``RequestProblem``, the first one found.
     public func plan(_ child: ChildJob) throws(RequestProblem) -> NewGraph {
         try plan(
             Submission(
@@ -97,7 +100,7 @@ extension Catalog {
         }
     }
 
-    /// The jobs of a graph definition, with the submission's input given to its nodes.
+    /// The jobs of a graph definition, with the submission's input distributed to its nodes.
     private func expand(
         _ graph: GraphDefinition, _ submission: Submission
     ) throws(RequestProblem) -> [JobRequest] {
@@ -133,7 +136,8 @@ extension Catalog {
 
     struct Target { let node: String, field: String, kind: KindEntry }
 
-    /// What can be given to a graph definition: each `node.field`, and its parameters.
+    /// The input fields of a graph definition, by the names that a submission may use: `node.field`, and the
+    /// parameters.
     func targets(of graph: GraphDefinition) -> [String: Target] {
         var targets: [String: Target] = [:]
         for node in graph.nodes {
@@ -148,7 +152,7 @@ extension Catalog {
         return targets
     }
 
-    /// Parameters first, in their order, then each `node.field`.
+    /// The names that a submission may use: first the parameters, in their order, then each `node.field`.
     func parameterNames(of graph: GraphDefinition) -> [String] {
         graph.parameters.map(\.name)
             + graph.nodes.flatMap { node in
@@ -174,7 +178,9 @@ extension RequestProblem {
 }
 
 extension Submission {
-    /// Throws when a text cannot be an idempotency key.
+    /// Checks that a text can be used as an idempotency key: 1 to 255 bytes without hidden characters.
+    ///
+    /// - Throws: ``RequestProblem/badKey(bytes:)`` or ``RequestProblem/hiddenCharacter(_:field:)``.
     package static func check(key: String) throws(RequestProblem) {
         guard (1...maxNameBytes).contains(key.utf8.count) else { throw .badKey(bytes: key.utf8.count) }
         if let hidden = HiddenCharacter(in: key) { throw .hiddenCharacter(hidden, field: "the key") }

@@ -1,14 +1,15 @@
 import OperationTypes
 import Synchronization
 
-/// Everything a submission can name, checked and ready for planning.
+/// Everything that a submission can name, checked and ready for planning.
 ///
-/// A definition that cannot be used is refused by name, and the others go on.
+/// A definition that cannot be used is refused by name; it does not affect the others.
 public struct Catalog: Sendable {
+    /// The definitions, graph definitions, schedules, queues and kinds that were checked.
     public let definitions: DefinitionSet
-    /// What cannot be used, and why; definitions first, then graph definitions.
+    /// The reasons why definitions and graph definitions cannot be used; definitions first.
     public let problems: [DefinitionProblem]
-    /// Those of ``scheduleProblems`` once somebody asked.
+    /// The value of ``scheduleProblems`` after its first use.
     private let planned = PlannedSchedules()
 
     let kinds: [String: KindEntry]
@@ -16,12 +17,12 @@ public struct Catalog: Sendable {
     let entries: [String: DefinitionEntry]
     let graphs: [String: GraphDefinition]
 
-    /// A definition with its kind and the fields its defaults give.
+    /// A definition with its kind and the fields that its defaults supply.
     final class DefinitionEntry: Sendable {
         let stored: StoredDefinition
         let kind: KindEntry
         let present: Set<String>
-        /// Required fields that the defaults do not give.
+        /// The required fields that the defaults do not supply.
         let missing: [InputField]
 
         init(stored: StoredDefinition, kind: KindEntry, present: Set<String>) {
@@ -32,9 +33,13 @@ public struct Catalog: Sendable {
         }
     }
 
+    /// Checks definitions. Unusable ones become ``problems``; nothing is thrown.
     public init(_ definitions: DefinitionSet) { self.init(definitions, after: nil) }
 
-    /// - Parameter earlier: Of the same definitions but for a few: what has not changed since is not checked again.
+    /// Checks definitions, reusing the checks of an earlier catalog.
+    ///
+    /// - Parameter earlier: A catalog of nearly the same definitions. Definitions that have not changed since are not
+    ///   checked again.
     package init(_ definitions: DefinitionSet, after earlier: Catalog?) {
         let earlier = earlier?.definitions.kinds == definitions.kinds ? earlier : nil
         let kinds = Dictionary(
@@ -80,10 +85,11 @@ public struct Catalog: Sendable {
         self.graphs = graphs
     }
 
-    /// Why schedules could not enqueue what they name. Each is planned whole to find out, at the first call.
+    /// The reasons why schedules could not enqueue their work. The first access plans every schedule completely to find
+    /// them.
     public var scheduleProblems: [DefinitionProblem] { planned.problems { problems(of: definitions.schedules) } }
 
-    /// The same of some schedules, planned at each call.
+    /// The reasons why some schedules could not enqueue their work. Each call plans them completely.
     public func problems(of schedules: [Schedule]) -> [DefinitionProblem] {
         schedules.flatMap { schedule in
             problems(of: schedule.submission).map { DefinitionProblem(.schedule(schedule.name), .badWork($0)) }
@@ -95,20 +101,21 @@ public struct Catalog: Sendable {
 
         func problems(_ find: () -> [DefinitionProblem]) -> [DefinitionProblem] {
             if let known = known.withLock(\.self) { return known }
-            // Not under the lock, where whoever asks meanwhile would block a thread.
+            // Computed outside the lock, so that concurrent callers do not block a thread.
             let found = find()
             known.withLock { $0 = found }
             return found
         }
     }
 
-    /// For the store: the reason by the name of what is refused, several joined.
+    /// The reasons for the store, by the name of the unusable definition or graph definition. Several reasons are
+    /// joined.
     public var problemsByName: [String: String] {
         Dictionary(
             problems.map { ($0.subject.name, $0.reason.description) }, uniquingKeysWith: { "\($0). \($1)" })
     }
 
-    /// The names of what can be enqueued, in order.
+    /// The names of everything that can be enqueued, sorted.
     public var names: [String] { (Array(entries.keys) + graphs.keys).sorted() }
 
     var sortedQueueNames: [String] { queueNames.sorted() }

@@ -1,14 +1,14 @@
 import OperationTypes
 
-/// Checks single definitions and graph definitions against what there is.
+/// Checks definitions and graph definitions against the existing kinds, queues and names.
 struct DefinitionChecker {
     typealias Reason = DefinitionProblem.Reason
 
     let kinds: [String: KindEntry]
     let queueNames: Set<String>
-    /// Definitions that can be used.
+    /// The definitions that can be used.
     var entries: [String: Catalog.DefinitionEntry] = [:]
-    /// Also those that cannot.
+    /// The names of all definitions, including unusable ones.
     var definitionNames: Set<String> = []
     var graphNames: Set<String> = []
 
@@ -59,7 +59,7 @@ struct DefinitionChecker {
         let links = NodeLinks(graph)
         problems += links.problems.map { .badGraph($0) }
         problems += checkParameters(graph, links, &present)
-        // Types are only worth a word where the nodes and edges are right.
+        // Types are checked only if nodes and edges are valid; otherwise the messages would mislead.
         if areNodesGood, links.problems.isEmpty {
             for (index, node) in graph.nodes.enumerated() {
                 if let problem = checkFit(node, index, graph, links, present) { problems.append(.badGraph(problem)) }
@@ -83,7 +83,7 @@ struct DefinitionChecker {
         return (entry.present.union(found.present), problems + found.problems.map { .badInput($0) })
     }
 
-    /// Marks the fields that parameters fill as present.
+    /// Checks the parameters, and adds the fields that they set to `present`.
     private func checkParameters(
         _ graph: GraphDefinition, _ links: NodeLinks, _ present: inout [Set<String>]
     ) -> [Reason] {
@@ -111,8 +111,8 @@ struct DefinitionChecker {
         return problems
     }
 
-    /// A required field that is missing everywhere must be given by an edge, if there are edges; without any, whoever
-    /// enqueues the graph gives it.
+    /// Checks that a dependency supplies every required field that is missing. A node without dependencies is not
+    /// checked, because the caller who enqueues the graph can give the field.
     private func checkFit(
         _ node: GraphDefinition.Node, _ index: Int, _ graph: GraphDefinition, _ links: NodeLinks,
         _ present: [Set<String>]
@@ -131,7 +131,7 @@ struct DefinitionChecker {
     }
 }
 
-/// The nodes of a graph definition by number, with the edges between them.
+/// The nodes of a graph definition by index, with the edges between them.
 struct NodeLinks {
     private(set) var indexes: [String: Int] = [:]
     private(set) var dependencies: [[Int]] = []

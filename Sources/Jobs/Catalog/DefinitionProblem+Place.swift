@@ -1,5 +1,6 @@
 extension DefinitionProblem.Reason {
-    /// Where it stands beneath its subject, as in a document: `retry.attempts` as two names. Empty for the subject itself.
+    /// The path of the faulty field within its subject, as in a document: `retry.attempts` is two names. Empty if the
+    /// subject as a whole is at fault.
     public var place: [String] {
         switch self {
         case .hiddenInSummary: ["summary"]
@@ -32,7 +33,7 @@ extension DefinitionProblem.NodeReason {
 }
 
 extension RequestProblem {
-    /// Of a schedule's own fields.
+    /// The path within the schedule whose work cannot be enqueued.
     fileprivate var place: [String] {
         switch self {
         case .unknownDefinition(_, nil, _), .refusedDefinition(_, nil, _), .graphDefinition(_, nil): ["definition"]

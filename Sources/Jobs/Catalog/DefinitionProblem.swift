@@ -1,68 +1,106 @@
 import CalendarEvents
 import OperationTypes
 
-/// Why a queue, a definition or a graph definition cannot be used, and what to do about it.
+/// The reason why a queue, definition, graph definition or schedule cannot be used, with a remedy.
 public struct DefinitionProblem: Error, Hashable, Sendable {
+    /// The kind and name of the entry that has a problem.
     public enum Subject: Hashable, Sendable {
+        /// A queue, by name.
         case queue(String)
+        /// A definition, by name.
         case definition(String)
+        /// A graph definition, by name.
         case graph(String)
+        /// A schedule, by name.
         case schedule(String)
     }
 
+    /// The fault, with the facts needed to correct it.
     public enum Reason: Hashable, Sendable {
+        /// The name is empty, too long, or contains characters that are not allowed.
         case badName
+        /// The summary contains a hidden character.
         case hiddenInSummary(HiddenCharacter)
-        /// Definitions and graph definitions share one space of names.
+        /// The name is used twice; definitions and graph definitions must not share a name.
         case duplicate
+        /// The change would exceed ``QueueSettings/maxCount``.
         case tooManyQueues
+        /// The change would exceed ``Schedule/maxCount``.
         case tooManySchedules
+        /// The change would lead to this many definitions and graph definitions, more than ``DefinitionSet/maxCount``.
         case tooManyDefinitions(Int)
-        /// All definitions together would be.
+        /// The change would lead to this many bytes in total, more than ``DefinitionSet/maxBytes``.
         case tooLarge(bytes: Int)
+        /// The limit of a queue is not between 1 and ``QueueSettings/maxLimit``.
         case limitOutOfRange(Int)
+        /// The weight of a queue is not between 1 and ``QueueSettings/maxWeight``.
         case weightOutOfRange(Int)
+        /// No kind has this name.
         case unknownKind(String, known: [String])
+        /// No queue has this name.
         case unknownQueue(String, known: [String])
+        /// The retry policy is invalid.
         case badRetryPolicy(RetryProblem)
+        /// The timeout is not between 1 ms and 365 days.
         case badTimeout(Duration)
+        /// The input does not fit the kind.
         case badInput(InputProblem)
+        /// The graph definition has no nodes.
         case noNodes
-        /// What is stored is not what this release writes.
+        /// The stored form is invalid for this release, for this reason.
         case unreadable(String)
+        /// The nodes and edges do not form a graph.
         case badGraph(GraphProblem)
+        /// The node of this name is invalid.
         case badNode(String, NodeReason)
+        /// The parameter of this name is invalid.
         case badParameter(String, ParameterReason)
+        /// There is no definition or graph definition of this name to remove.
         case unknownRemoval(known: [String])
-        /// A schedule could not enqueue what it names.
+        /// The schedule's work could not be enqueued.
         case badWork(RequestProblem)
+        /// The calendar names a time zone that cannot be used.
         case unknownZone(ZoneProblem)
-        /// The schedule has no time at all, ever.
+        /// The calendar matches no time at all.
         case neverComes
     }
 
-    /// What is wrong with one node of a graph definition.
+    /// The fault of one node of a graph definition.
     public enum NodeReason: Hashable, Sendable {
+        /// No definition has this name.
         case unknownDefinition(String, known: [String])
+        /// The definition of this name exists but cannot be used.
         case refusedDefinition(String)
+        /// The definition of this name is removed by the same change.
         case removedDefinition(String)
+        /// The name is that of a graph definition, which cannot be a node.
         case graphDefinition(String)
+        /// No queue has this name.
         case unknownQueue(String, known: [String])
+        /// The node's input does not fit its kind.
         case badInput(InputProblem)
     }
 
+    /// The fault of one parameter of a graph definition.
     public enum ParameterReason: Hashable, Sendable {
+        /// The name is empty, too long, or contains characters that are not allowed.
         case badName
+        /// Two parameters have this name.
         case duplicate
+        /// No node has this name.
         case unknownNode(String, known: [String])
+        /// The node's kind has no field of this name.
         case unknownField(String, node: String, known: [String])
-        /// Another parameter stands for the same field.
+        /// Another parameter already sets the same field.
         case sameField(as: String)
     }
 
+    /// The entry that has the problem.
     public var subject: Subject
+    /// The fault.
     public var reason: Reason
 
+    /// Creates a problem.
     public init(_ subject: Subject, _ reason: Reason) {
         self.subject = subject
         self.reason = reason
@@ -70,7 +108,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
 }
 
 extension DefinitionProblem: CustomStringConvertible {
-    /// `definition "upload": unknown kind "uplod"; did you mean "upload"?`
+    /// One line for people, such as `definition "upload": unknown kind "uplod"; did you mean "upload"?`.
     public var description: String {
         if case .schedule = subject, reason == .duplicate {
             return "\(subject): the name is used twice; rename one of them"
@@ -80,6 +118,7 @@ extension DefinitionProblem: CustomStringConvertible {
 }
 
 extension DefinitionProblem.Subject: CustomStringConvertible {
+    /// The name of the entry.
     public var name: String {
         switch self {
         case .queue(let name), .definition(let name), .graph(let name), .schedule(let name): name

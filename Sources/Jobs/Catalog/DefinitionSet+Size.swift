@@ -1,9 +1,10 @@
 import OperationTypes
 
 extension DefinitionSet {
-    /// The most definitions and graph definitions: every reader gets all of them.
+    /// The maximum number of definitions and graph definitions. It is limited because every reader receives all of
+    /// them.
     public static let maxCount = 10_000
-    /// The most bytes of all definitions, graph definitions and schedules together, as JSON: 16 MiB.
+    /// The maximum size of all definitions, graph definitions and schedules together, as JSON: 16 MiB.
     public static let maxBytes = 16 << 20
 
     var count: Int { definitions.count + graphs.count }
@@ -14,14 +15,14 @@ extension DefinitionSet {
             + schedules.reduce(0) { $0 + $1.json.bytes.count }
     }
 
-    /// No less than ``bytes``, and found without writing the definitions as JSON.
+    /// An upper bound of ``bytes`` that is computed without encoding the definitions as JSON.
     var mostBytes: Int {
         definitions.reduce(0) { $0 + $1.definition.mostBytes }
             + graphs.reduce(0) { $0 + $1.definition.json.bytes.count }
             + schedules.reduce(0) { $0 + $1.json.bytes.count }
     }
 
-    /// The schedules that a change may hinder or mend: what they are, or what they enqueue, is part of it.
+    /// The schedules that a change can break or repair: it changes them, or the work that they enqueue.
     func schedules(concernedBy change: DefinitionChange) -> [Schedule] {
         let touched = Set(change.schedules.map(\.name))
         var names = Set(change.definitions.map(\.name) + change.graphs.map(\.name) + change.removals)
@@ -34,7 +35,7 @@ extension DefinitionSet {
 
 extension Definition {
     fileprivate var mostBytes: Int {
-        // A character of a byte is written with six at most.
+        // JSON needs at most six bytes for each byte of text.
         let words = [name, kind, summary ?? "", queue].reduce(0) { $0 + $1.utf8.count } * 6
         var policy = 0
         if case .list(let delays) = retry.delay { policy += delays.count * 64 }

@@ -1,18 +1,27 @@
-/// Why nodes and edges do not make a graph. A node without a name is called by its place, `#3`.
+/// The reason why nodes and edges do not form a graph. A node without a name is identified by its position, such as
+/// `#3`.
 public enum GraphProblem: Hashable, Sendable {
+    /// The name of a node is empty, too long, or contains characters that are not allowed.
     case badNodeName(String)
+    /// Two nodes have this name.
     case duplicateNode(String)
+    /// The node `from` depends on a node that does not exist.
     case unknownNode(String, from: String, known: [String])
+    /// A node depends on the same node or job twice.
     case dependsTwice(node: String, on: String)
-    /// Each waits for the one before it, and the first for the last.
+    /// The nodes form a cycle. Each waits for the one before it, and the first waits for the last.
     case cycle([String])
-    /// The field is missing, and no dependency gives it.
+    /// A required field is missing, and no dependency of the node offers the type that it accepts.
     case doesNotFit(node: String, field: String, accepts: String?, offers: [Offer])
 
+    /// The type that a dependency offers, for the message.
     public struct Offer: Hashable, Sendable {
+        /// The name or position of the dependency.
         public var node: String
+        /// The name of the type.
         public var type: String
 
+        /// Creates an offer.
         public init(node: String, type: String) {
             self.node = node
             self.type = type
@@ -43,7 +52,7 @@ extension GraphProblem: CustomStringConvertible {
         }
     }
 
-    /// `node "upload"`, `job #3`, `job "enrich"`, `job 12`.
+    /// The node as it is called in messages: `node "upload"`, `job #3`, `job "enrich"` or `job 12`.
     static func called(_ node: String) -> String {
         if node.hasPrefix("#") { return "job \(node)" }
         return node.hasPrefix("job ") ? node : "node \"\(node)\""

@@ -1,15 +1,23 @@
-/// Why an input does not fit its kind.
+/// The reason why an input does not fit its kind.
 public enum InputProblem: Hashable, Sendable {
+    /// The input is not a JSON object.
     case notAnObject(found: JSONShape)
+    /// The input is larger than ``JSONText/maxBytes``.
     case tooLarge(bytes: Int)
+    /// The kind has no field of this name.
     case unknownField(String, known: [String])
-    /// `accepts` is the type that a dependency could give to fill it.
+    /// A required field is missing. `accepts` is the name of the type that a dependency could offer to supply it; nil
+    /// if none can.
     case missingField(String, accepts: String?)
+    /// The value of a field has another JSON type than expected.
     case wrongShape(field: String, expected: InputField.Shape, found: JSONShape)
+    /// The value of a field is not one of the allowed strings.
     case notAChoice(field: String, choices: [String])
+    /// The value of a field is outside the allowed range.
     case outOfRange(field: String, range: ClosedRange<Int64>, found: Int64)
+    /// The value of a field is not an address with one of the allowed schemes.
     case notAnAddress(field: String, schemes: [String])
-    /// What the kind itself has against it.
+    /// The kind itself refuses the input, for this reason.
     case refused(String)
 }
 
@@ -41,7 +49,7 @@ extension InputProblem: CustomStringConvertible {
 }
 
 extension InputField {
-    /// What is wrong with a number for this field; nil when it is taken.
+    /// The reason why this field does not accept a number; nil if it does.
     package func problem(of number: Int64) -> String? {
         guard let range, !range.contains(number) else { return nil }
         return Self.problem(of: number, outside: range)
@@ -54,8 +62,8 @@ extension InputField {
         return "must be \(allowed), found \(number)"
     }
 
-    /// Whether a text begins with one of the schemes and goes on. Never false for what a browser would take: the whole
-    /// address is for the kind to read.
+    /// Whether a text begins with one of the schemes and continues after it. It accepts everything that a browser would
+    /// accept; the kind parses the complete address later.
     static func isAddress(_ text: String, _ schemes: [String]) -> Bool {
         let bytes = text.utf8.filter { $0 > 0x20 }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }
@@ -83,7 +91,7 @@ extension InputField.Shape {
     }
 }
 
-/// A kind with its fields at hand. One that names no fields takes any input.
+/// A kind with an index of its fields. A kind that names no fields accepts any input.
 final class KindEntry: Sendable {
     let description: KindDescription
     let fields: [String: InputField]
@@ -97,12 +105,12 @@ final class KindEntry: Sendable {
 
     var fieldNames: [String] { description.fields.map(\.name) }
 
-    /// Whether a dependency may give the field: by itself, or as part of a whole input.
+    /// Whether a dependency can supply the field, either alone or as part of a complete input.
     func isFromDependency(_ field: InputField) -> Bool {
         field.isFromDependency || description.accepts == description.inputType
     }
 
-    /// Checks names, shapes and values of the fields that are there; null counts as absent.
+    /// Checks the names, shapes and values of the fields in an input. A field that is null counts as absent.
     func problems(of input: JSONText) -> (present: [String], problems: [InputProblem]) {
         if fields.isEmpty { return ([], []) }
         var present: [String] = []
@@ -129,7 +137,7 @@ final class KindEntry: Sendable {
             if let range = field.range, !range.contains(number) {
                 return .outOfRange(field: field.name, range: range, found: number)
             }
-        // Others may be large, and are not copied.
+        // A string that is not restricted may be large, so it is not copied.
         case .string where field.choices != nil || field.schemes != nil:
             guard let text = JSONText(trusted: Array(value)).decodedString else { return nil }
             if let choices = field.choices, !choices.contains(text) {

@@ -1,14 +1,14 @@
-/// Turns requests by name into jobs by number.
+/// Resolves job requests, which refer to names, to jobs, which refer to numbers.
 struct Planner {
     let catalog: Catalog
     let requests: [JobRequest]
-    /// The start of jobs that wait for no other job of the graph and set no time themselves.
+    /// The start of jobs that wait for no other job of the graph and do not set a time themselves.
     let start: Submission.Start
     let kindsOfJobs: [JobID: String]
-    /// What such jobs wait for besides.
+    /// The existing jobs that those jobs wait for in addition.
     let existing: [NewDependency]
     let isLone: Bool
-    /// Whether a queue that there is not may be named.
+    /// Whether a job may name a queue that does not exist.
     let makesQueues: Bool
     private var indexes: [String: Int] = [:]
     private var entries: [Catalog.DefinitionEntry] = []
@@ -37,14 +37,14 @@ struct Planner {
             job.dependencies.compactMap { if case .new(let index) = $0.job { index } else { nil } }
         }
         if let cycle = findCycle(dependencies) { throw .badGraph(.cycle(cycle.map(name))) }
-        // Types come after cycles: what a cycle would give to itself is no news.
+        // Types are checked after cycles, because the types along a cycle mean nothing.
         for index in requests.indices {
             if let problem = inputProblems(index, jobs[index].dependencies).first { throw problem }
         }
         return jobs
     }
 
-    /// Everything that speaks against the requests, as far as one thing does not hide another.
+    /// All problems of the requests, as far as one does not conceal another.
     mutating func problems() -> [RequestProblem] {
         var found: [RequestProblem] = []
         var areResolved = false
@@ -61,7 +61,7 @@ struct Planner {
             if let queue, !catalog.queueNames.contains(queue), unknownQueues.insert(queue).inserted {
                 found.append(.unknownQueue(queue, job: label(index), known: catalog.sortedQueueNames))
             }
-            // Missing edges are told below.
+            // Invalid edges are reported by `plan()` below.
             if areResolved { found += inputProblems(index, (try? dependencies(index)) ?? []) }
         }
         guard found.isEmpty else { return found }
@@ -74,11 +74,11 @@ struct Planner {
         }
     }
 
-    /// The node's name, or its place; of a lone job what was asked for.
+    /// The name of the node, or its position; for a lone job, the name of its definition.
     private func name(_ index: Int) -> String {
         requests[index].node ?? (isLone ? "job \"\(requests[index].definition)\"" : "#\(index + 1)")
     }
-    /// For messages: nil where there is only one job.
+    /// The job's name for messages; nil for a lone job without a name.
     private func label(_ index: Int) -> String? { isLone ? requests[index].node : name(index) }
 
     private mutating func numberNodes() throws(RequestProblem) {
@@ -99,7 +99,7 @@ struct Planner {
                     throw .refusedDefinition(name, job: label(index), reason: reason)
                 }
                 if catalog.graphs[name] != nil { throw .graphDefinition(name, job: label(index)) }
-                // A graph definition can stand in the place of a lone definition only.
+                // Only a lone definition could also be a graph definition.
                 let known = isLone ? catalog.names : catalog.entries.keys.sorted()
                 throw .unknownDefinition(name, job: label(index), known: known)
             }
@@ -151,7 +151,7 @@ struct Planner {
 
     private func checkOnce(_ dependencies: [NewDependency], _ index: Int) throws(RequestProblem) {
         if dependencies.count < 2 { return }
-        // The common few need no hashing.
+        // A job usually has few dependencies, which need no hashing.
         if dependencies.count <= 16 {
             var isOnce = true
             for (place, dependency) in dependencies.enumerated() {
@@ -170,7 +170,7 @@ struct Planner {
         }
     }
 
-    /// What is wrong with the fields that are there, and which required one is neither there nor can come from a
+    /// The problems of the fields that are present, and the required fields that are neither present nor supplied by a
     /// dependency.
     private func inputProblems(_ index: Int, _ dependencies: [NewDependency]) -> [RequestProblem] {
         let entry = entries[index]

@@ -1,30 +1,41 @@
-/// Why a submission cannot be enqueued as it was asked for. Nothing was written.
+/// The reason why a submission cannot be enqueued. Nothing was written.
 ///
-/// A job is named by its node, or by its place among the jobs, `#3`; nil where there is only one.
+/// `job` is the name of the job's node, or its position in the list of jobs, such as `#3`. It is nil if there is only
+/// one job.
 public enum RequestProblem: Error, Hashable, Sendable {
+    /// The list of jobs is empty.
     case noJobs
+    /// The submission has this many jobs, more than ``Submission/maxJobs``.
     case tooManyJobs(Int)
+    /// No definition has this name.
     case unknownDefinition(String, job: String?, known: [String])
-    /// It is stored but cannot be used; `reason` says why.
+    /// The definition exists but cannot be used, for this `reason`.
     case refusedDefinition(String, job: String?, reason: String)
-    /// A job of an own graph names a graph definition.
+    /// A listed job names a graph definition instead of a definition.
     case graphDefinition(String, job: String?)
+    /// No queue has this name.
     case unknownQueue(String, job: String?, known: [String])
+    /// The input does not fit the kind.
     case badInput(InputProblem, job: String?)
+    /// The jobs and edges do not form a graph.
     case badGraph(GraphProblem)
-    /// The submission's own input goes with a definition, not with an own graph of jobs.
+    /// The submission lists its jobs but also has an input of its own.
     case inputForJobs
+    /// The name of the graph has this many bytes; 1 to 255 are allowed.
     case badGraphName(bytes: Int)
+    /// The idempotency key has this many bytes; 1 to 255 are allowed.
     case badKey(bytes: Int)
-    /// `field` names the text that contains it, such as "the key".
+    /// A text contains a hidden character. `field` names the text, such as "the key".
     case hiddenCharacter(HiddenCharacter, field: String)
+    /// The wait before the start is negative or longer than 36,500 days.
     case waitOutOfRange
-    /// For a graph definition: neither a parameter nor a `node.field`.
+    /// The name is neither a parameter of the graph definition nor a `node.field`.
     case unknownParameter(String, graph: String, known: [String])
-    /// A field is given in two ways, e.g. as a parameter and as `node.field`.
+    /// A field is given twice, for example as a parameter and as `node.field`.
     case givenTwice(String)
+    /// More values were given by position than there are fields or parameters.
     case tooManyArguments(given: Int, takes: [String])
-    /// The text of an argument is no value of the field's shape.
+    /// The text of an argument is not a value of the field's shape.
     case badArgument(String, expected: InputField.Shape)
 }
 
@@ -74,14 +85,14 @@ extension RequestProblem: CustomStringConvertible {
 }
 
 extension InputField.Shape {
-    /// Whether a person writes it as JSON.
+    /// Whether people write values of this shape as JSON.
     var isText: Bool { self == .object || self == .array }
 }
 
 extension Submission {
-    /// The most jobs of one submission, which are written whole or not at all and hold up every other write meanwhile.
+    /// The maximum number of jobs in one submission.
     public static let maxJobs = 100_000
-    /// The most bytes of a key, and of a graph's name.
+    /// The maximum size of a key and of a graph's name.
     static let maxNameBytes = 255
     static let longestWait = Duration.seconds(36_500 * 86_400)
 }

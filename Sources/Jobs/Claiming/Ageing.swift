@@ -1,5 +1,5 @@
 extension Priority {
-    /// The priority of a job that waits: one higher for each full `step` of waiting, at most ``veryHigh``.
+    /// The priority of a waiting job after ageing: one higher for each full `step` of waiting, at most ``veryHigh``.
     public func aged(readySince: Timestamp, now: Timestamp, step: Duration) -> Priority {
         let waited = (now - readySince).milliseconds
         let stepMilliseconds = max(1, step.milliseconds)

@@ -3,34 +3,39 @@
 /// A crash proves only that one of the running jobs is to blame, so it counts against a job only if no other job was
 /// running. The next start puts every job on trial that was running in several crashes in a row:
 ///
-/// - I1: After the first crash nothing changes: killing the process costs its jobs nothing.
-/// - I2: After the second crash in a row at most ``Trial/firstCompany`` jobs are on trial at once; after every further
-///   crash, a single job.
+/// - I1: After the first crash, no job is put on trial: killing the process once does not affect its jobs.
+/// - I2: After the second crash in a row, at most ``Trial/firstCompany`` jobs are on trial at once; after every further
+///   crash, only one.
 /// - I3: Trials come before every other job, and no other job starts while a trial is pending or in progress.
 /// - I4: A trial ends with its attempt, or after a limit that doubles with every further crash. A job that outlasts its
-///   limit keeps running, and no longer keeps others from starting.
-/// - I5: The job that started last is tried first. It was on trial when the process crashed, or is the most likely
-///   cause; the first trial runs alone after the third crash, so that a further crash proves the job guilty.
+///   limit keeps running and no longer prevents others from starting.
+/// - I5: The job that started last is tried first. Either it was on trial when the process crashed, or it is the most
+///   likely cause. After the third crash the first trial runs alone, so a further crash proves that its job is the
+///   cause.
 ///
-/// A job that was the only one running in a crash is certainly guilty, and only such crashes count towards the limit of
-/// rescues (``LastEnd``). A job that crashes the process within a time T after its start runs alone after at most 4 crashes,
-/// plus one for each doubling of T beyond the ``Trial/limit`` after three crashes (30 s).
+/// A job that was the only one running in a crash certainly caused it, and only such crashes count towards the limit of
+/// rescues (``LastEnd``). If a job crashes the process within a time T after its start, it runs alone after at most 4
+/// crashes, plus one for each doubling of T beyond the ``Trial/limit`` after three crashes (30 s).
 ///
-/// Times are on the store's steady scale, so setting the wall clock neither ends nor extends a trial.
+/// Times are measured on the store's steady scale, so setting the wall clock neither ends nor extends a trial.
 public struct CrashTrials: Sendable {
+    /// The trial of one job.
     public struct Trial: Sendable, Hashable {
-        /// How many jobs may be on trial at once after the second crash in a row.
+        /// The maximum number of jobs on trial at once after the second crash in a row.
         public static let firstCompany = 16
         private static let firstLimit = Duration.seconds(15)
 
+        /// The job on trial.
         public let job: JobID
-        /// How many jobs may be on trial together with this one, including itself.
+        /// The maximum number of jobs that may be on trial together with this one, including itself.
         public let company: Int
-        /// 15 s after two crashes in a row, 30 s after three, and so on.
+        /// The longest duration of the trial: 15 s after two crashes in a row, 30 s after three, and so on.
         public let limit: Duration
 
-        /// - Parameter crashes: The number of crashes in a row, up to the last one.
-        /// - Returns: Nil when the job needs no trial.
+        /// Creates the trial of a job.
+        ///
+        /// - Parameter crashes: The number of crashes in a row during which the job was running, up to the last one.
+        /// - Returns: Nil if the job needs no trial, because there were fewer than two.
         public init?(of job: JobID, afterCrashes crashes: Int) {
             if crashes < 2 { return nil }
             self.job = job
@@ -53,19 +58,22 @@ public struct CrashTrials: Sendable {
     private var pending: [Trial] = []
     private var underWay: [JobID: UnderWay] = [:]
 
+    /// Creates an empty set of trials.
     public init() {}
 
-    /// - Parameter suspects: Every job that was running in the crash and will run again, with the start of its lost
-    ///   attempt.
+    /// Creates the trials after a crash.
+    ///
+    /// - Parameter suspects: The trials of all jobs that were running in the crash and will run again, each with the
+    ///   start of its lost attempt.
     public init(_ suspects: [(trial: Trial, startedAt: Timestamp)]) {
         // I5
         pending = suspects.sorted { ($0.startedAt, $0.trial.job) < ($1.startedAt, $1.trial.job) }.map(\.trial)
     }
 
-    /// Whether no job is on trial or waits for its trial, which is the usual case.
+    /// Whether no job is on trial or waits for its trial. This is the usual case.
     public var isEmpty: Bool { pending.isEmpty && underWay.isEmpty }
 
-    /// The job whose trial may begin now.
+    /// The job whose trial may begin now; nil if none may. Ends the trials that have exceeded their limit.
     public mutating func next(now: Timestamp) -> JobID? {
         endOverdue(now)
         guard let next = pending.last else { return nil }
@@ -79,13 +87,14 @@ public struct CrashTrials: Sendable {
         underWay[trial.job] = UnderWay(company: trial.company, startedAt: now, limit: trial.limit)
     }
 
-    /// Skips the trial of the job that ``next(now:)`` returned, since the job cannot start now.
+    /// Skips the trial of the job that ``next(now:)`` returned, because the job cannot start now.
     public mutating func skip() { _ = pending.popLast() }
 
-    /// Ends the trial of the job, if it is on trial. Called when an attempt of the job has ended.
+    /// Ends the trial of the job, if it is on trial. Call it when an attempt of the job has ended.
     public mutating func ended(_ job: JobID) { underWay[job] = nil }
 
-    /// The time until which other jobs must not start; nil when they may start (I3).
+    /// The time until which other jobs must not start; nil if they may start (I3). Ends the trials that have exceeded
+    /// their limit.
     public mutating func holdsOthers(now: Timestamp) -> Timestamp? {
         endOverdue(now)
         return underWay.values.map(\.endsAt).min()
@@ -93,13 +102,14 @@ public struct CrashTrials: Sendable {
 
     /// A summary of the trials for people.
     public struct Report: Sendable, Hashable {
-        /// Jobs that run apart from others, in order.
+        /// The jobs on trial, which run apart from others, sorted.
         public var running: [JobID]
-        /// How many jobs wait for their own trials.
+        /// The number of jobs that wait for their trials.
         public var pending: Int
-        /// When other jobs may start, or the next trial may begin, at the latest.
+        /// The latest time at which other jobs may start or the next trial may begin.
         public var endsAt: Timestamp?
 
+        /// Creates a report.
         public init(running: [JobID], pending: Int, endsAt: Timestamp?) {
             self.running = running
             self.pending = pending
@@ -107,7 +117,7 @@ public struct CrashTrials: Sendable {
         }
     }
 
-    /// - Returns: Nil when nothing is held up.
+    /// A summary of the trials for people; nil if no job is held up.
     public mutating func report(now: Timestamp) -> Report? {
         let endsAt = holdsOthers(now: now)
         if isEmpty { return nil }

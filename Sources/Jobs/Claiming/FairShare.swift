@@ -1,14 +1,16 @@
-/// Divides free slots between queues by weight: smooth weighted round robin, so that a queue of weight 3 gets three
-/// slots for each one of a queue of weight 1, evenly mixed, and also over many small divisions.
+/// Divides free slots between queues by weight, using smooth weighted round robin. A queue of weight 3 gets three slots
+/// for each slot of a queue of weight 1. The slots of the queues alternate evenly, also across many small divisions.
 public struct FairShare: Sendable, Hashable {
     /// A queue that wants slots.
     public struct Lane: Sendable, Hashable {
-        /// Tells the queue apart from one division to the next.
+        /// Identifies the queue across divisions.
         public var key: Int
+        /// The weight of the queue, at least 1.
         public var weight: Int
-        /// The most slots it can use.
+        /// The maximum number of slots that the queue can use.
         public var wanted: Int
 
+        /// Creates a lane.
         public init(key: Int, weight: Int, wanted: Int) {
             self.key = key
             self.weight = weight
@@ -18,15 +20,19 @@ public struct FairShare: Sendable, Hashable {
 
     private var credits: [Int: Int] = [:]
 
+    /// Creates a division without history.
     public init() {}
 
-    /// Another queue takes the key: it owes nothing and nothing is owed to it.
+    /// Forgets the history of a key, so that another queue can use it without credit or debt.
     public mutating func forget(_ key: Int) { credits[key] = nil }
 
-    /// The slots of each lane, in the order of `lanes`; together `slots`, unless the lanes want fewer.
+    /// Divides slots between lanes.
+    ///
+    /// - Returns: The number of slots of each lane, in the order of `lanes`. The sum is `slots`, or less if the lanes
+    ///   want fewer.
     public mutating func divide(_ slots: Int, among lanes: [Lane]) -> [Int] {
         let wanted = lanes.reduce(0) { $0 + $1.wanted }
-        // Nobody takes anything from anybody.
+        // Every lane gets all it wants.
         if wanted <= slots { return lanes.map(\.wanted) }
         if lanes.count == 1 { return [slots] }
         var given = [Int](repeating: 0, count: lanes.count)

@@ -1,13 +1,15 @@
-/// How the process that ran the orphans ended, as far as it can be known.
+/// The way in which the process that ran the orphans ended, as far as it is known.
 public enum LastEnd: Sendable, Hashable {
-    /// Its own code ended it: by a fatal signal or a call of `exit`.
+    /// The process was ended by its own code, through a fatal signal or a call of `exit`.
     case crashed(cause: String)
-    /// Nothing says why: killed from outside (`kill -9`, the OOM killer), `_exit`, an overflow of the stack.
+    /// Nothing explains the end. The process may have been killed from outside (`kill -9`, the OOM killer), called
+    /// `_exit`, or overflowed its stack.
     case unexplained
-    /// No job had a part in it: the machine was restarted, or the store gave up.
+    /// No job caused the end: the machine was restarted, or the store stopped.
     case unrelated(reason: String)
 
-    /// So many unexplained ends during which a job ran alone count as much as one crash. A process that is killed a few
-    /// times costs an innocent job nothing, and a job that ends each process without a trace is still given up one day.
+    /// The number of unexplained ends, with only one job running, that count as much as one crash. Killing the process
+    /// a few times therefore does not fail an innocent job, while a job that ends every process without a trace fails
+    /// eventually.
     public static let unexplainedPerCrash = 10
 }

@@ -1,24 +1,28 @@
 import Synchronization
 
-/// The requests of one attempt, for people who ask later where it went.
+/// Records the requests that one attempt sends, for people who later ask what it connected to.
 ///
-/// Of any number the first ``firstKept`` and the last ``lastKept`` are kept. What sends requests finds the log of its
-/// attempt in ``current``, also in tasks that an operation starts; a kind has nothing to hand on.
+/// The first ``firstKept`` and the last ``lastKept`` requests are kept. Code that sends a request finds the log of its
+/// attempt in ``current``, even in tasks that the operation starts, so a kind does not have to pass it on.
 public final class ConnectionLog: Sendable {
-    /// Nil outside an attempt.
+    /// The log of the current task's attempt; nil outside of an attempt.
     @TaskLocal public static var current: ConnectionLog?
 
+    /// The number of first requests that are kept.
     public static let firstKept = 16
+    /// The number of last requests that are kept.
     public static let lastKept = 48
 
-    /// One request, told about while it runs.
+    /// One request, which is updated while it runs.
     public final class Entry: Sendable {
         private let state: Mutex<ConnectionRecord>
 
         fileprivate init(_ record: ConnectionRecord) { state = Mutex(record) }
 
+        /// Changes the record. Other tasks see either all or nothing of the change.
         public func update(_ change: (inout ConnectionRecord) -> Void) { state.withLock { change(&$0) } }
 
+        /// The current state of the record.
         public var record: ConnectionRecord { state.withLock(\.self) }
     }
 
@@ -37,13 +41,24 @@ public final class ConnectionLog: Sendable {
         var kept: [(number: Int, entry: Entry)] { first + last }
     }
 
+    /// The clock for the start of requests.
     public let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
 
+    /// Creates an empty log.
+    ///
     /// - Parameter now: The wall clock.
     public init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
 
-    /// - Parameter startedAt: When the request began; default: now.
+    /// Adds a request to the log.
+    ///
+    /// - Parameters:
+    ///   - method: The HTTP method.
+    ///   - origin: ``ConnectionRecord/origin``.
+    ///   - address: ``ConnectionRecord/address``.
+    ///   - proxy: ``ConnectionRecord/proxy``.
+    ///   - startedAt: When the request began. Default: now.
+    /// - Returns: The entry, to be updated while the request runs.
     public func begin(
         method: String, origin: String, address: String, proxy: String? = nil, startedAt: Timestamp? = nil
     ) -> Entry {
@@ -54,20 +69,20 @@ public final class ConnectionLog: Sendable {
         return entry
     }
 
-    /// Takes over what another log has, when work was done for several attempts at once.
+    /// Adds the entries of another log, for work that was done for several attempts at once.
     public func add(_ other: ConnectionLog) {
         let others = other.state.withLock(\.self)
         state.withLock { state in
             let start = state.count
             for (number, entry) in others.kept {
-                // What the other one left out is left out here.
+                // Requests that the other log dropped count as dropped here.
                 state.count = start + number - 1
                 state.append(entry)
             }
         }
     }
 
-    /// As they stand now; empty when there was none.
+    /// The current state of the kept requests, in the order in which they began.
     public var records: [ConnectionRecord] {
         state.withLock(\.kept).map { number, entry in
             var record = entry.record
@@ -76,7 +91,7 @@ public final class ConnectionLog: Sendable {
         }
     }
 
-    /// The records as a JSON array; nil when there is none.
+    /// The records as a JSON array; nil if there are none.
     public var json: JSONText? {
         if state.withLock(\.first.isEmpty) { return nil }
         return JSONWriter.text { $0.array(records) { record, writer in record.write(to: &writer) } }

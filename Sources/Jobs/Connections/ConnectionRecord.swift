@@ -1,37 +1,45 @@
-/// One request that an attempt sent: where it went, over what, and how long it took.
+/// One request that an attempt sent: its destination, its connection and its duration.
 ///
-/// A field that is not known is nil. Times count from `startedAt`, on the monotonic clock, in whole milliseconds. With
-/// neither a status nor a failure, it had no answer yet when the attempt ended.
+/// Unknown fields are nil. Durations are measured from `startedAt` on the monotonic clock, in whole milliseconds. A
+/// record with neither a status nor a failure was still waiting for its response when the attempt ended.
 public struct ConnectionRecord: Hashable, Sendable {
-    /// From 1, in the order in which they were begun. Where numbers are missing, entries were left out.
+    /// The number of the request within the attempt, from 1, in the order in which requests began. Numbers are missing
+    /// where entries were dropped.
     public var number = 0
+    /// The HTTP method.
     public var method: String
-    /// `https://host`, with the port where it is not the scheme's own. Never a path, a query or a user: they may be secret.
+    /// The origin, `https://host`, with the port unless it is the default of the scheme. It never contains a path, a
+    /// query or a user, which may be secret.
     public var origin: String
-    /// IP address and port: what was connected to, or what the proxy was told to connect to.
+    /// The IP address and port of the server: the one connected to or, with a proxy, the one that the proxy was told to
+    /// connect to.
     public var address: String
-    /// `http://host:port`, without user and password.
+    /// The proxy, as `http://host:port`, without user and password. Nil if none was used.
     public var proxy: String?
+    /// When the request began, by the wall clock.
     public var startedAt: Timestamp
-    /// Whether the connection had served another request before.
+    /// Whether the connection had already served another request.
     public var isReused: Bool?
-    /// `1.2`, `1.3`.
+    /// The TLS version: `1.2` or `1.3`.
     public var tls: String?
-    /// Of the answer: `HTTP/1.1`.
+    /// The HTTP version of the response, such as `HTTP/1.1`.
     public var protocolName: String?
-    /// To the moment at which the request was written: name resolution not included, TLS and the proxy's tunnel included.
+    /// The time until the request was written. It includes TLS and the proxy's tunnel, but not name resolution.
     public var connectMs: Int64?
-    /// To the head of the answer; those before the answer (1xx) do not count.
+    /// The time until the head of the response arrived. Informational responses (1xx) do not count.
     public var firstByteMs: Int64?
-    /// To the last byte of the answer that came, or to the failure.
+    /// The time until the last byte of the response arrived, or until the failure.
     public var totalMs: Int64?
-    /// Of the bodies, as handed to the connection and taken from it.
+    /// The size of the request's body, as passed to the connection.
     public var sentBytes: Int64 = 0
+    /// The size of the response's body, as received from the connection.
     public var receivedBytes: Int64 = 0
+    /// The HTTP status of the response.
     public var status: Int?
-    /// A code of the kind: why there is no answer, or not the whole of it.
+    /// A failure code of the kind: why there is no response, or only a part of it.
     public var failure: String?
 
+    /// Creates the record of a request that has just begun.
     public init(
         method: String, origin: String, address: String, proxy: String? = nil, startedAt: Timestamp
     ) {
@@ -46,7 +54,7 @@ public struct ConnectionRecord: Hashable, Sendable {
 // MARK: JSON
 
 extension ConnectionRecord {
-    /// Nil where a required field is missing; a field that is not known is not looked at.
+    /// Parses a stored record. Returns nil if a required field is missing; unknown fields are ignored.
     public init?(json: JSONText) {
         guard let object = JSONObject(json), let number = object["number"]?.integer,
             let method = object["method"]?.decodedString, let origin = object["origin"]?.decodedString,
@@ -69,14 +77,16 @@ extension ConnectionRecord {
         failure = object["failure"]?.decodedString
     }
 
-    /// What ``AttemptRecord/connections`` holds; nothing for nil.
+    /// Parses ``AttemptRecord/connections``. Invalid records are skipped; nil gives an empty list.
     public static func list(in array: JSONText?) -> [ConnectionRecord] {
         array?.elements?.compactMap(ConnectionRecord.init(json:)) ?? []
     }
 
+    /// The record as a JSON object, without the unknown fields.
     public var json: JSONText { JSONWriter.text { write(to: &$0) } }
 
-    /// The runner's only loop writes them, so no text is made of each field.
+    /// Writes the fields directly, because the runner's single loop does this and should not create a text for each
+    /// field.
     func write(to writer: inout JSONWriter) {
         writer.object {
             $0.field("number", Int64(number))

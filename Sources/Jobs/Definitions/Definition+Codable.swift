@@ -1,15 +1,24 @@
 import OperationTypes
 
-/// `{name: upload, kind: upload, summary: …, queue: upload, priority: normal, retry: {…}, timeout: 1h, input: {…}}`;
-/// only `kind`, and `name` where it is not the key in a map, must be there.
+/// Written as `{name: upload, kind: upload, summary: …, queue: upload, priority: normal, retry: {…}, timeout: 1h,
+/// input: {…}}`.
+///
+/// Only `kind` is required. `name` is also required unless it is the key in a map.
 extension Definition: JSONShaped {
     static let fieldNames = ["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"]
 
+    /// Parses a definition that contains its own name.
+    ///
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
         try self.init(json: json, name: nil, at: path)
     }
 
-    /// - Parameter name: The name it has in a map; it then may not say another one itself.
+    /// Parses a definition.
+    ///
+    /// - Parameter name: The definition's key in a map; its field `name` must then be absent or the same. Nil outside
+    ///   of a map.
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
         let fields = try JSONFields(json, at: path, known: Self.fieldNames)
         let ownName = try readName(fields, key: name)
@@ -21,6 +30,7 @@ extension Definition: JSONShaped {
         if let text = fields["retry"] { retry = try RetryPolicy(json: text, at: path + ["retry"]) }
     }
 
+    /// The JSON that ``init(json:at:)`` parses; fields without a value are left out.
     public var json: JSONText {
         var object = JSONObject()
         object.append("name", JSONText(string: name))
@@ -35,7 +45,9 @@ extension Definition: JSONShaped {
     }
 }
 
-/// The name of something that stands in a map under its name, or in a list with a field `name`.
+/// Reads the name of an entry, which is either its key in a map or, in a list, its field `name`.
+///
+/// - Throws: ``ShapeProblem`` if there is no name, or if the key and the field differ.
 package func readName(_ fields: JSONFields, key: String?) throws(ShapeProblem) -> String {
     let name = try fields.string("name")
     guard let key else { return try fields.required("name", name) }
@@ -43,7 +55,10 @@ package func readName(_ fields: JSONFields, key: String?) throws(ShapeProblem) -
     return key
 }
 
-/// Things with names, written as a map from name to thing or as a list of things that say their name.
+/// Reads named entries, written either as a map from names to entries or as a list of entries with a field `name`.
+///
+/// - Parameter read: Parses one entry from its value, its key in a map (nil in a list) and its path.
+/// - Throws: ``ShapeProblem`` with the path of the first invalid entry.
 package func readNamed<Value>(
     _ json: JSONText, at path: [String],
     _ read: (JSONText, String?, [String]) throws(ShapeProblem) -> Value

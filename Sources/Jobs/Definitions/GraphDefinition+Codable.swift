@@ -1,12 +1,21 @@
-/// `{name: save-link, summary: …, parameters: {url: unfurl.url}, nodes: {unfurl: {definition: unfurl}, …}}`
+/// Written as `{name: save-link, summary: …, parameters: {url: unfurl.url}, nodes: {unfurl: {definition: unfurl}, …}}`.
 ///
-/// `parameters` and `nodes` are maps or, where a map's order would be lost, lists whose elements say their `name`; the
-/// JSON that is written has lists. An edge is a node's name, with `:finished` where any outcome will do.
+/// `parameters` and `nodes` are maps or, in formats that do not keep the order of maps, lists whose elements have a
+/// `name`. The JSON written here uses lists. An edge is the name of a node, followed by `:finished` if any outcome of
+/// that node is sufficient.
 extension GraphDefinition: JSONShaped {
+    /// Parses a graph definition that contains its own name.
+    ///
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
         try self.init(json: json, name: nil, at: path)
     }
 
+    /// Parses a graph definition.
+    ///
+    /// - Parameter name: The graph definition's key in a map; its field `name` must then be absent or the same. Nil
+    ///   outside of a map.
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
         let fields = try JSONFields(json, at: path, known: ["name", "summary", "parameters", "nodes"])
         let ownName = try readName(fields, key: name)
@@ -22,6 +31,7 @@ extension GraphDefinition: JSONShaped {
         self.init(name: ownName, summary: try fields.string("summary"), nodes: nodes, parameters: parameters)
     }
 
+    /// The JSON that ``init(json:at:)`` parses; fields without a value are left out.
     public var json: JSONText {
         var object = JSONObject()
         object.append("name", JSONText(string: name))
@@ -72,7 +82,7 @@ extension GraphDefinition.Edge {
         self.init(node: node, condition: condition)
     }
 
-    /// `unfurl`, or `unfurl:finished`.
+    /// The edge as written in a definition: `unfurl` or `unfurl:finished`.
     public var text: String { condition == .succeeded ? node : "\(node):\(condition.name)" }
 }
 
@@ -100,7 +110,7 @@ extension GraphDefinition.Parameter {
     }
 }
 
-/// Takes `:succeeded` or `:finished` off the end of an edge.
+/// Splits the condition, `:succeeded` or `:finished`, from the text of an edge. Default: succeeded.
 func splitCondition(
     _ text: String, at path: [String]
 ) throws(ShapeProblem) -> (name: String, condition: DependencyCondition) {

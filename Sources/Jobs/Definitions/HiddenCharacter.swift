@@ -1,16 +1,18 @@
 /// A character that is invisible, or that changes how the text around it is displayed.
 ///
-/// Names of graphs, keys and summaries must not contain one; all other names have narrower rules that exclude them,
-/// too. Otherwise two different names could look alike, and a terminal would execute control sequences in a name.
+/// Graph names, keys and summaries must not contain one; all other names follow stricter rules, which exclude hidden
+/// characters too. Otherwise two different names could look alike, and a terminal would execute control sequences in a
+/// name.
 ///
-/// Hidden characters are control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls,
-/// everything of width zero (including the joiners), invisible letters, tags, and the replacement character, which
-/// shows that text was lost. Variation selectors are allowed: they choose between two glyphs of the preceding
-/// character. The schema repeats the rule as CHECKs.
+/// Hidden characters are control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, all
+/// zero-width characters (including the joiners), invisible letters, tags, and the replacement character, which shows
+/// that text was lost. Variation selectors are allowed: they choose between two glyphs of the preceding character. The
+/// schema repeats the rule as CHECKs.
 public struct HiddenCharacter: Hashable, Sendable {
+    /// The character that was found.
     public let scalar: Unicode.Scalar
 
-    /// The first hidden character in a text; nil when there is none.
+    /// Finds the first hidden character in a text; nil if there is none.
     public init?(in text: some StringProtocol) {
         // Fast path: nearly every name is plain ASCII.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return nil }
@@ -32,7 +34,7 @@ public struct HiddenCharacter: Hashable, Sendable {
 }
 
 extension HiddenCharacter: CustomStringConvertible {
-    /// `U+001B, a control character`
+    /// The character for people, such as `U+001B, a control character`.
     public var description: String {
         let digits = String(scalar.value, radix: 16, uppercase: true)
         let code = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits

@@ -1,6 +1,6 @@
-/// Names that people give: of definitions, graph definitions, queues, nodes and parameters.
+/// The rules for the names of definitions, graph definitions, queues, nodes and parameters.
 enum Names {
-    /// `[a-z0-9][a-z0-9._-]*`, at most 64 bytes: definitions, graph definitions and queues.
+    /// Whether a definition, graph definition or queue may have this name: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
     static func isName(_ name: String) -> Bool {
         isWord(name) { byte, first in
             isLowercase(byte) || isDigit(byte) || (!first && (byte == dot || byte == dash || byte == underscore))
@@ -9,8 +9,8 @@ enum Names {
 
     static let nameRule = "use a-z, 0-9, \".\", \"_\" and \"-\", beginning with a letter or a digit, at most 64 bytes"
 
-    /// `[A-Za-z][A-Za-z0-9_-]*`, at most 64 bytes: nodes and parameters. No dot, as in `node.field`, and no number, as
-    /// of a job.
+    /// Whether a node or parameter may have this name: `[A-Za-z][A-Za-z0-9_-]*`, at most 64 bytes. It cannot contain a
+    /// dot, which separates node and field in `node.field`, and cannot look like the number of a job.
     static func isNodeName(_ name: String) -> Bool {
         isWord(name) { byte, first in
             isLowercase(byte | 0x20) || (!first && (isDigit(byte) || byte == dash || byte == underscore))

@@ -1,7 +1,10 @@
-/// Finds what somebody meant by a name that does not exist.
+/// Finds the name that a person probably meant when the given name does not exist.
 public enum NearestName {
-    /// The candidate within a third of the name's length (at least one, at most three changed, added, dropped or
-    /// swapped letters, capitals aside); nil when none is near. Among equals the first in order of the alphabet.
+    /// Finds the candidate most similar to a name. The distance is the number of changed, added, dropped or swapped
+    /// letters, ignoring case. It may be at most a third of the longer name's length, but at least one and at most
+    /// three.
+    ///
+    /// - Returns: The nearest candidate, the alphabetically first of several; nil if none is near enough.
     public static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
         let word = Array(name.lowercased().utf8)
         guard word.count <= maxLength else { return nil }
@@ -16,9 +19,10 @@ public enum NearestName {
         return best?.name
     }
 
-    /// `unknown field "titel"; did you mean "title"?`, or what there is where nothing is near.
+    /// A message such as `unknown field "titel"; did you mean "title"?`. If no candidate is near, it lists all
+    /// candidates, up to 20.
     ///
-    /// - Parameter listing: What stands before the list, e.g. `the fields are`; nil for no list.
+    /// - Parameter listing: The words before the list, such as `the fields are`; nil for no list.
     public static func unknown(
         _ noun: String, _ name: String, among candidates: some Collection<String>, listing: String? = nil
     ) -> String {
@@ -30,7 +34,7 @@ public enum NearestName {
 
     private static let maxLength = 128
 
-    /// The number of changed, added, dropped or swapped letters between two words, if at most `bound`.
+    /// The number of changed, added, dropped or swapped letters between two words; nil if it is greater than `bound`.
     static func distance(_ a: [UInt8], _ b: [UInt8], bound: Int) -> Int? {
         if abs(a.count - b.count) > bound { return nil }
         var beforeLast: [Int] = []

@@ -1,20 +1,23 @@
 import OperationTypes
 
-/// `{attempts: 5, delay: exponential, initial: 1s, multiplier: 2, cap: 5m, jitter: full, on: retryable}`
+/// Written as `{attempts: 5, delay: exponential, initial: 1s, multiplier: 2, cap: 5m, jitter: full, on: retryable}`.
 ///
 /// | field | meaning | default |
 /// | --- | --- | --- |
-/// | `attempts` | tries in all, 1 to 1000 | 5 |
+/// | `attempts` | the total number of tries, 1 to 1000 | 5 |
 /// | `delay` | `none`, `constant`, `exponential` or `list` | `exponential` |
-/// | `initial` | the wait (`constant`), or the first one (`exponential`) | 1s |
-/// | `multiplier` | what each wait is multiplied with (`exponential`), 1 to 100 | 2 |
+/// | `initial` | the wait (`constant`), or the first wait (`exponential`) | 1s |
+/// | `multiplier` | the factor from one wait to the next (`exponential`), 1 to 100 | 2 |
 /// | `cap` | the longest wait (`exponential`) | 5m |
-/// | `delays` | the waits, the last one serving for all that follow (`list`) | |
-/// | `jitter` | `none`, or `full` for a wait drawn from zero to the delay | `full` if exponential, else `none` |
+/// | `delays` | the waits, of which the last is repeated (`list`) | |
+/// | `jitter` | `none`, or `full` for a random wait between zero and the delay | `full` if exponential, else `none` |
 /// | `on` | `retryable`, `any`, or a list of failure codes | `retryable` |
 extension RetryPolicy: JSONShaped {
     private enum DelayName: String, CaseIterable { case none, constant, exponential, list }
 
+    /// Parses a policy and checks it.
+    ///
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
         let fields = try JSONFields(
             json, at: path,
@@ -80,6 +83,7 @@ extension RetryPolicy: JSONShaped {
         }
     }
 
+    /// The JSON that ``init(json:at:)`` parses.
     public var json: JSONText {
         var object = JSONObject()
         object.append("attempts", JSONText(integer: attempts))

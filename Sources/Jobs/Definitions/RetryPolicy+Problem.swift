@@ -1,17 +1,18 @@
 import OperationTypes
 
-/// Why a retry policy cannot be used.
+/// The reason why a retry policy cannot be used.
 public struct RetryProblem: Hashable, Sendable {
-    /// The field of the written form.
+    /// The faulty field, by its name in the written form.
     public var field: String
+    /// The fault and the remedy, as one clause for people.
     public var message: String
 }
 
 extension RetryPolicy {
-    /// The longest wait, and the longest timeout.
+    /// The maximum wait, and the maximum timeout.
     static let longestDuration = Duration.seconds(365 * 86_400)
 
-    /// Nil when the policy can be used.
+    /// The first problem of the policy; nil if it can be used.
     public var problem: RetryProblem? {
         guard (1...1000).contains(attempts) else {
             return RetryProblem(field: "attempts", message: "expected 1 to 1000, found \(attempts)")

@@ -1,8 +1,8 @@
 /// Finds a cycle among nodes numbered from 0, in time linear in nodes and edges, without recursion.
 ///
-/// - Parameter dependencies: For each node, the nodes it waits for.
-/// - Returns: A cycle in which each node waits for the one before it and the first for the last, beginning with its
-///   lowest number; nil when there is none.
+/// - Parameter dependencies: For each node, the nodes that it waits for.
+/// - Returns: The nodes of a cycle, beginning with the lowest number. Each node waits for the one before it, and the
+///   first waits for the last. Nil if there is no cycle.
 func findCycle(_ dependencies: [[Int]]) -> [Int]? {
     enum Mark { case unseen, onPath, done }
     var marks = [Mark](repeating: .unseen, count: dependencies.count)
@@ -25,7 +25,7 @@ func findCycle(_ dependencies: [[Int]]) -> [Int]? {
                 path.append((dependency, 0))
             case .onPath:
                 let start = path.lastIndex { $0.node == dependency } ?? 0
-                // The path runs against the flow: each node waits for the next one.
+                // The path leads from each node to one it waits for; the result has the opposite order.
                 let cycle = Array(path[start...].map(\.node).reversed())
                 let lowest = cycle.indices.min { cycle[$0] < cycle[$1] } ?? 0
                 return Array(cycle[lowest...] + cycle[..<lowest])

@@ -1,12 +1,15 @@
-/// A 64-bit FNV-1a, over a request in its canonical form or the content of a file: it tells whether a key is used for the
-/// same request again. It guards against mistakes, not against malice.
+/// A 64-bit FNV-1a hash of a request in its canonical form, or of a file's content. It shows whether a key is used for
+/// the same request again. It guards against mistakes, not against malice.
 public struct Fingerprint: Sendable {
     private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
+    /// Creates the fingerprint of no bytes.
     public init() {}
 
+    /// The fingerprint of the bytes added so far.
     public var value: Int64 { Int64(bitPattern: hash) }
 
+    /// Adds bytes to the fingerprint.
     public mutating func add(_ bytes: [UInt8]) {
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
     }
@@ -19,13 +22,13 @@ public struct Fingerprint: Sendable {
         for shift in stride(from: 0, to: 64, by: 8) { add(CollectionOfOne(UInt8(truncatingIfNeeded: number >> shift))) }
     }
 
-    /// Its length goes first, so that no two sequences of texts run into each other.
+    /// Adds the length first, so that different sequences of texts have different fingerprints.
     mutating func add(_ text: String?) {
         add(text.map { Int64($0.utf8.count) } ?? -1)
         if let text { add(text.utf8) }
     }
 
-    /// The order of names and the space between values do not matter.
+    /// Adds the canonical form, so that the order of names and the space between values do not matter.
     mutating func add(_ json: JSONText?) {
         let canonical = json?.canonical
         add(canonical.map { Int64($0.bytes.count) } ?? -1)
@@ -34,12 +37,12 @@ public struct Fingerprint: Sendable {
 }
 
 extension Submission {
-    /// Nil when the request has no key.
+    /// The key with the request's fingerprint; nil if the request has no key.
     public var idempotencyKey: IdempotencyKey? {
         key.map { IdempotencyKey(name: $0, fingerprint: fingerprint) }
     }
 
-    /// Of what was asked for, before names and times are resolved. The key itself is not part of it.
+    /// The fingerprint of the request before names and times are resolved. The key itself is not part of it.
     public var fingerprint: Int64 {
         var print = Fingerprint()
         switch work {

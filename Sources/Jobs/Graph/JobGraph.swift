@@ -1,6 +1,6 @@
 import OperationTypes
 
-/// Builds a graph of jobs whose edges the compiler checks.
+/// Builds a graph of jobs whose edges are checked by the compiler.
 ///
 /// ```swift
 /// var graph = JobGraph(name: "save")
@@ -12,60 +12,66 @@ import OperationTypes
 /// let submission = try graph.submission()
 /// ```
 ///
-/// `from` takes a node whose kind offers just what the new kind accepts (see ``Kind/Accepted``): any other does not
-/// compile. `after` only orders, and takes nodes of every kind.
+/// `from` requires a node whose kind offers exactly the type that the new kind accepts (see ``Kind/Accepted``); any
+/// other node does not compile. `after` only orders the jobs, and takes nodes of every kind.
 public struct JobGraph: Sendable {
-    /// Of which graph a handle is; copies of a graph share it.
+    /// Identifies the graph that a handle belongs to. Copies of a graph share it.
     private final class Identity: Sendable {}
 
+    /// The graph's name; nil if it has none.
     public var name: String?
     private let identity = Identity()
     private var nodes: [Settings] = []
     private var names: Set<String> = []
     private var problem: JobGraphProblem?
 
+    /// Creates a graph without jobs.
     public init(name: String? = nil) { self.name = name }
 
-    /// A node of a graph, by which later nodes refer to it.
+    /// A handle for a node of a graph, by which later nodes refer to it.
     public struct Node<K: Kind>: Sendable, Hashable {
-        /// Its name within the graph.
+        /// The node's name within its graph.
         public let name: String
         fileprivate let index: Int
         fileprivate let graph: ObjectIdentifier
 
-        /// Wait for its success.
+        /// An edge that waits until this node has succeeded.
         public var succeeded: Ordering { Ordering(name: name, graph: graph, condition: .succeeded) }
-        /// Wait for its end, whatever it is.
+        /// An edge that waits until this node has ended, with any outcome.
         public var finished: Ordering { Ordering(name: name, graph: graph, condition: .finished) }
-        /// What it gives, without its kind, for lists of nodes of several kinds.
+        /// The offered value without the node's kind, for lists of nodes of several kinds.
         public var offer: Offer<K.Offered> { Offer(ordering: succeeded) }
     }
 
-    /// An edge that orders, and carries a value only where it fits.
+    /// An edge that orders two jobs. It passes on an output only if the types fit.
     public struct Ordering: Sendable, Hashable {
         fileprivate let name: String
         fileprivate let graph: ObjectIdentifier
         fileprivate let condition: DependencyCondition
     }
 
-    /// A value of type `Value` that a node will give.
+    /// A value of type `Value` that a node will offer.
     public struct Offer<Value>: Sendable {
         fileprivate let ordering: Ordering
     }
 
-    /// What can be set of a node besides its input.
+    /// The settings of a node, besides its input.
     public struct Settings: Sendable, Hashable {
+        /// The node's name within its graph.
         public let node: String
         /// The definition's name. Default: the kind's name.
         public var definition: String
+        /// The name of the queue; nil for that of the definition.
         public var queue: String?
+        /// The priority; nil for that of the definition.
         public var priority: Priority?
+        /// The earliest start; nil to start as soon as the dependencies allow.
         public var startAt: Timestamp?
         fileprivate let input: JSONText?
         fileprivate let after: [Ordering]
     }
 
-    /// A node that takes nothing from another one.
+    /// Adds a node that accepts nothing from other nodes.
     @discardableResult
     public mutating func add<K: Kind>(
         _ kind: K.Type = K.self, named name: String? = nil, input: K.Input, after: [Ordering] = []
@@ -73,7 +79,7 @@ public struct JobGraph: Sendable {
         insert(name, input, after)
     }
 
-    /// A node that takes what another one offers.
+    /// Adds a node that accepts the value that another node offers.
     @discardableResult
     public mutating func add<K: Kind, Source: Kind>(
         _ kind: K.Type = K.self, named name: String? = nil, from source: Node<Source>, input: K.Input? = nil,
@@ -82,7 +88,7 @@ public struct JobGraph: Sendable {
         insert(name, input, [source.succeeded] + after)
     }
 
-    /// A node that takes whatever another one gives.
+    /// Adds a node that accepts any output of another node.
     @discardableResult
     public mutating func add<K: Kind, Source: Kind>(
         _ kind: K.Type = K.self, named name: String? = nil, from source: Node<Source>, input: K.Input? = nil,
@@ -91,7 +97,7 @@ public struct JobGraph: Sendable {
         insert(name, input, [source.succeeded] + after)
     }
 
-    /// A node that takes what all of some nodes of one kind offer, in order.
+    /// Adds a node that accepts the values offered by several nodes of one kind, in order.
     @discardableResult
     public mutating func add<K: Kind, Source: Kind>(
         _ kind: K.Type = K.self, named name: String? = nil, from sources: [Node<Source>], input: K.Input? = nil,
@@ -100,7 +106,7 @@ public struct JobGraph: Sendable {
         insert(name, input, sources.map(\.succeeded) + after)
     }
 
-    /// A node that takes what all of some nodes offer, in order; their kinds may differ.
+    /// Adds a node that accepts the values offered by several nodes, in order. The nodes may be of different kinds.
     @discardableResult
     public mutating func add<K: Kind, Value>(
         _ kind: K.Type = K.self, named name: String? = nil, from sources: [Offer<Value>], input: K.Input? = nil,
@@ -109,6 +115,7 @@ public struct JobGraph: Sendable {
         insert(name, input, sources.map(\.ordering) + after)
     }
 
+    /// The settings of a node. The handle must come from this graph or from a copy of it.
     public subscript<K>(node: Node<K>) -> Settings {
         get {
             precondition(node.graph == ObjectIdentifier(identity), "\(node.name) is a node of another graph")
@@ -120,9 +127,10 @@ public struct JobGraph: Sendable {
         }
     }
 
-    /// The graph as it is enqueued.
+    /// The graph in the form in which it is enqueued.
     ///
-    /// - Throws: An input could not be encoded, or a handle of another graph was used.
+    /// - Parameter key: The idempotency key, 1 to 255 bytes; nil for none.
+    /// - Throws: ``JobGraphProblem`` if an input could not be encoded, or if a handle of another graph was used.
     public func submission(key: String? = nil) throws(JobGraphProblem) -> Submission {
         if let problem { throw problem }
         let jobs = nodes.map { node in
@@ -145,7 +153,7 @@ public struct JobGraph: Sendable {
         return Node(name: name, index: nodes.count - 1, graph: ObjectIdentifier(identity))
     }
 
-    /// The kind's name, else with the place in the graph.
+    /// A name that no node has yet: the kind's name, with a number appended if it is taken.
     private func freeName(_ kind: String) -> String {
         if !names.contains(kind) { return kind }
         var number = nodes.count + 1
@@ -163,11 +171,11 @@ public struct JobGraph: Sendable {
     }
 }
 
-/// Why a ``JobGraph`` cannot be enqueued.
+/// The reason why a ``JobGraph`` cannot be enqueued.
 public enum JobGraphProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The input could not be encoded as JSON, or is too large.
+    /// The input of a node is too large or could not be encoded as JSON.
     case badInput(node: String, reason: String)
-    /// A node depends on a handle that another graph gave.
+    /// A node depends on a handle from another graph.
     case foreignNode(String, node: String)
 
     public var description: String {

@@ -1,31 +1,44 @@
-/// One job of a graph as a caller asks for it: by names, with edges to other nodes or to existing jobs.
+/// A request for one job of a graph. It refers by name to its definition and to other nodes, and by number to existing
+/// jobs.
 public struct JobRequest: Sendable, Hashable {
+    /// The job that a requested job waits for.
     public enum Parent: Sendable, Hashable {
+        /// Another job of the same graph, by its node name.
         case node(String)
+        /// A job that was accepted earlier.
         case job(JobID)
     }
 
+    /// An edge to a job that must end first.
     public struct Dependency: Sendable, Hashable {
+        /// The job to wait for.
         public var parent: Parent
+        /// The condition that it must meet.
         public var condition: DependencyCondition
 
+        /// Creates an edge. Default: the job must have succeeded.
         public init(_ parent: Parent, condition: DependencyCondition = .succeeded) {
             self.parent = parent
             self.condition = condition
         }
     }
 
-    /// Unique within its graph.
+    /// The job's name, unique within its graph; nil if no other job refers to it.
     public var node: String?
+    /// The name of the definition to run. It must not be a graph definition.
     public var definition: String
-    /// Explicit input fields, a JSON object.
+    /// The explicit input fields, a JSON object; nil for none.
     public var input: JSONText?
+    /// The name of the queue; nil for that of the submission or of the definition.
     public var queue: String?
+    /// The priority; nil for that of the submission or of the definition.
     public var priority: Priority?
+    /// The earliest start; nil for that of the submission.
     public var startAt: Timestamp?
-    /// In the order of input binding.
+    /// The dependencies, in the order in which their outputs are bound to the input.
     public var after: [Dependency]
 
+    /// Creates a request; ``Catalog/plan(_:kindsOfJobs:)`` checks it.
     public init(
         node: String? = nil, definition: String, input: JSONText? = nil, queue: String? = nil,
         priority: Priority? = nil, startAt: Timestamp? = nil, after: [Dependency] = []

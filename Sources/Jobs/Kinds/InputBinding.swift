@@ -1,9 +1,10 @@
-/// Puts the input of one attempt together.
+/// Builds the input of one attempt.
 ///
-/// 1. An explicit input that is no object is the input.
-/// 2. Otherwise the definition's fields, overlaid by the explicit ones.
-/// 3. A kind that accepts its own input type gets what a dependency offers beneath those fields.
-/// 4. Any other kind decodes the fields, and then accepts what a dependency offers.
+/// 1. An explicit input that is not a JSON object is the whole input.
+/// 2. Otherwise the input consists of the definition's fields, overlaid by the explicit fields.
+/// 3. If the kind accepts its own input type, the value that a dependency offers supplies the fields that are still
+///    missing.
+/// 4. Any other kind decodes the fields first and then accepts the value that a dependency offers.
 struct InputBinding<K: Kind> {
     let payload: JobPayload
     let kinds: KindRegistry
@@ -24,7 +25,8 @@ struct InputBinding<K: Kind> {
         return input
     }
 
-    /// What definition and job say themselves; not looked into when only one of them says anything.
+    /// The input from the definition and the job alone. If only one of them has any, its text is returned without being
+    /// parsed.
     private var own: JSONText {
         guard let explicit = payload.explicit else {
             return payload.defaults.isEmpty ? .emptyObject : payload.defaults.text
@@ -33,7 +35,8 @@ struct InputBinding<K: Kind> {
         return JSONObject(explicit).map { payload.defaults.overlaid(by: $0).text } ?? explicit
     }
 
-    /// What the dependencies give: the first whose type fits, or all that fit for a list.
+    /// The value that the dependencies offer: that of the first one with a fitting type or, for a list, those of all
+    /// that fit.
     private func offered() throws -> K.Accepted? {
         guard K.Accepted.self != Never.self, !payload.dependencies.isEmpty else { return nil }
         let offers = payload.dependencies.compactMap { dependency in
@@ -45,15 +48,15 @@ struct InputBinding<K: Kind> {
     }
 }
 
-/// One dependency's output, not yet decoded.
+/// One dependency's output, before it is decoded.
 struct Offer {
-    /// Nil when this process does not know the kind.
+    /// The kind that produced the output; nil if this process does not know it.
     let kind: (any ErasedKind)?
     let output: JSONText
 
     func fits(_ type: Any.Type) -> Bool { type == AnyOutput.self || type == kind?.offeredType }
 
-    /// Nil when the type does not fit.
+    /// Decodes the output; nil if its type does not fit.
     func value<T>(as type: T.Type = T.self) throws -> T? {
         if type == AnyOutput.self { return AnyOutput(json: output.string) as? T }
         guard let kind, kind.offeredType == type else { return nil }
@@ -61,7 +64,7 @@ struct Offer {
     }
 }
 
-/// An array that takes what all dependencies offer.
+/// An array that collects the offers of all dependencies.
 protocol AcceptedList {
     static var elementName: String { get }
     static var elementType: any Any.Type { get }

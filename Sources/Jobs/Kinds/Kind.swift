@@ -1,106 +1,128 @@
 import OperationTypes
 
-/// Code that can run as a job: a typed operation with a name, whose input, output and failure are JSON.
+/// A kind of job: a typed operation with a name, whose input, output and failure are JSON.
 ///
-/// A job may run more than once (after a crash, or a retry), so a kind documents what makes a second run safe.
+/// A job may run more than once, after a crash or for a retry, so the documentation of each kind states why a second
+/// run is safe.
 ///
-/// An input is put together in this order: the definition's default fields, overlaid by the job's explicit fields. What
-/// a dependency gives fills only what is still missing, through ``accept(_:into:)``.
+/// The input consists of the definition's default fields, overlaid by the job's explicit fields. A dependency's output
+/// supplies only fields that are still missing, through ``accept(_:into:)``.
 public protocol Kind: TypedOperation
 where Input: Codable, Output: Codable, Failure: OperationFailure {
-    /// What this kind can take from a dependency's output. `Never` when it takes nothing, `[T]` to take the
-    /// outputs of all dependencies whose output offers a `T`, ``AnyOutput`` to take whatever a dependency gives. Where
-    /// it is the input type itself, what a dependency gives lies beneath the fields, and ``accept(_:into:)`` is not asked.
+    /// The type of value that this kind accepts from a dependency. `Never` accepts nothing, `[T]` accepts every output
+    /// that offers a `T`, and ``AnyOutput`` accepts any output. If it is the input type itself, the offered value
+    /// supplies the missing fields, and ``accept(_:into:)`` is not called.
     associatedtype Accepted: Codable & Sendable = Never
-    /// What this kind's output gives to a dependent. The output itself unless said otherwise.
+    /// The type of value that this kind's output offers to a dependent. Default: the output itself.
     associatedtype Offered: Codable & Sendable = Output
 
-    /// What is told apart in definitions, results and logs: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
+    /// The name that identifies the kind in definitions, results and logs: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
     static var name: String { get }
-    /// One sentence for people.
+    /// A description for people, in one sentence.
     static var summary: String { get }
-    /// Every field of the input, the ones a person names first at the head. What they say of shapes, choices, ranges and
-    /// addresses is checked before a definition is written and before a job is accepted, field by field, so that what a
-    /// dependency gives later may be missing.
+    /// All fields of the input. The fields that a person gives on the command line come first.
+    ///
+    /// Shapes, choices, ranges and addresses are checked before a definition is written and before a job is accepted.
+    /// Each field is checked on its own, because a dependency may supply missing fields later.
     static var inputFields: [InputField] { get }
-    /// Puts what a dependency offers into an input that lacks it; does nothing when the input already has it.
+    /// Adds the value that a dependency offers to an input that lacks it. Does nothing if the input already has a
+    /// value.
     static func accept(_ value: Accepted, into input: inout Input)
 
+    /// Derives the value that this kind's output offers to a dependent. The default returns the output.
     static func offer(_ output: Output) -> Offered
 
-    /// Runs as part of a job. The default calls ``TypedOperation/run(_:context:)``.
+    /// Runs the kind as part of a job. The default calls ``TypedOperation/run(_:context:)``.
+    ///
+    /// - Throws: The kind's failure. Its `isRetryable` states whether another attempt may succeed.
     func run(_ input: Input, job: JobContext) async throws(Failure) -> Output
 
-    /// Removes the state that the kind kept for a further attempt of the job. The runner calls it once the job's
-    /// success is durable. A crash may prevent the call; ``takeBack(asking:)`` then does the same at the next start. It
-    /// must return at once, since the runner claims no jobs meanwhile. The default does nothing.
+    /// Removes state that the kind kept for another attempt of the job. The runner calls it once the job's success is
+    /// durable. A crash can prevent the call; ``takeBack(asking:)`` then does the same at the next start. It must
+    /// return quickly, because the runner claims no jobs meanwhile. The default does nothing.
     func didSucceed(_ job: JobID)
 
-    /// Takes back what jobs that have ended left elsewhere, such as at a server. A daemon calls it when it starts, when jobs
-    /// were cancelled or failed, and every hour while something is left. Unless said otherwise there is nothing.
+    /// Undoes what jobs that have ended left elsewhere, such as an unfinished upload on a server. The daemon calls it
+    /// when it starts, after jobs were cancelled or failed, and every hour while something is left. The default has
+    /// nothing to undo.
     ///
-    /// - Parameter state: Of a job; nil when there is no such job, or no longer.
-    /// - Returns: Whether something is left for another time.
+    /// - Parameter state: Returns the state of a job; nil if there is no such job, or no longer.
+    /// - Returns: Whether something is left to undo later.
+    /// - Throws: The error of `state`. The next call tries again.
     func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool
 }
 
 extension Kind {
+    /// Runs the operation without using the job.
     public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
         try await run(input, context: job.operation)
     }
 
+    /// Does nothing.
     public func didSucceed(_ job: JobID) {}
 
+    /// Returns false: there is nothing to undo.
     public func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool { false }
 }
 
 extension Kind where Accepted == Never {
+    /// Never called, because there is no value to accept.
     public static func accept(_ value: Never, into input: inout Input) {}
 }
 
 extension Kind where Offered == Output {
+    /// Returns the output itself.
     public static func offer(_ output: Output) -> Output { output }
 }
 
-/// The ``Kind/Accepted`` of a kind that takes any dependency's output, as the JSON that is stored.
+/// The ``Kind/Accepted`` type of a kind that accepts any dependency's output, as the stored JSON.
 public struct AnyOutput: Codable, Sendable, Hashable {
     /// The output as JSON text.
     public var json: String
+    /// Wraps a JSON text; it is not checked.
     public init(json: String) { self.json = json }
 }
 
-/// A web address that one job gives to the next: what `unfurl` offers and `enrich` accepts.
+/// A web address that one job passes to the next. The kind `unfurl` offers it and `enrich` accepts it.
 public struct Link: Codable, Sendable, Hashable {
+    /// The address, such as `https://example.org/x`.
     public var url: String
+    /// Wraps an address; it is not checked.
     public init(url: String) { self.url = url }
 }
 
-/// One field of a kind's input, as people see it.
+/// A field of a kind's input, as presented to people.
 public struct InputField: Sendable, Hashable, Codable {
+    /// The type of value that an input field accepts.
     public enum Shape: String, Sendable, Hashable, Codable {
+        /// The JSON types; `integer` is a number without a fraction.
         case string, integer, number, boolean, object, array
     }
 
+    /// The name of the field in the JSON object.
     public var name: String
+    /// The JSON type that the value must have.
     public var shape: Shape
-    /// Nil when any value of the shape is taken.
+    /// The strings that the field accepts; nil if it accepts every value of its shape.
     public var choices: [String]?
-    /// The whole numbers that are taken; nil for any.
+    /// The whole numbers that the field accepts; nil if it accepts all.
     public var range: ClosedRange<Int64>?
-    /// Of a string that is an address: how it may begin, in lower case, such as `https`; nil for any string.
+    /// The URL schemes that the field accepts if it contains an address, in lower case, such as `https`. Nil if it
+    /// accepts any string.
     public var schemes: [String]?
-    /// Whether the input is nothing without it; see ``isFromDependency``.
+    /// Whether the field must be given; see ``isFromDependency``.
     public var isRequired: Bool
-    /// Whether a dependency's output fills the field when it is absent. A required one must then be given either way: an
-    /// edge that does not fit is refused.
+    /// Whether a dependency's output supplies the field if it is absent. A required field must then be given in one of
+    /// the two ways: an edge from a dependency whose output does not fit is refused.
     public var isFromDependency: Bool
-    /// What it means, with unit and default.
+    /// The meaning of the field for people, with its unit and default.
     public var summary: String
 
+    /// Creates a description of a field. Default: an optional field that accepts every value of its shape.
     public init(
         _ name: String, _ shape: Shape, choices: [String]? = nil, range: ClosedRange<Int64>? = nil,
         schemes: [String]? = nil, isRequired: Bool = false, isFromDependency: Bool = false, summary: String
@@ -122,17 +144,24 @@ public struct InputField: Sendable, Hashable, Codable {
     }
 }
 
-/// What surrounds one attempt of a job.
+/// The environment of one attempt of a job.
 public struct JobContext: Sendable {
+    /// The job and the number of the attempt.
     public let lease: Lease
+    /// The context of the operation, with its cancellation token.
     public let operation: OperationContext
     private let isStopped: @Sendable () -> Bool
     private let isLast: @Sendable (_ code: String, _ isRetryable: Bool) -> Bool
     private let onEnqueue: @Sendable (ChildJob) -> Void
 
+    /// Creates a context.
+    ///
     /// - Parameters:
-    ///   - isStoppedForGood: ``isStoppedForGood``.
-    ///   - isLast: ``wouldEnd(with:)``.
+    ///   - lease: The job and the number of the attempt.
+    ///   - operation: The context that the operation runs in.
+    ///   - isStoppedForGood: Returns the value of ``isStoppedForGood``.
+    ///   - isLast: Returns the value of ``wouldEnd(with:)``.
+    ///   - onEnqueue: Receives each child that the attempt enqueues.
     public init(
         lease: Lease, operation: OperationContext, isStoppedForGood: @escaping @Sendable () -> Bool = { false },
         isLast: @escaping @Sendable (_ code: String, _ isRetryable: Bool) -> Bool = { _, _ in false },
@@ -145,26 +174,31 @@ public struct JobContext: Sendable {
         self.onEnqueue = onEnqueue
     }
 
-    /// Whether this attempt was told to stop and the job does not run again, so that what was begun elsewhere may be taken
-    /// back: the job was cancelled, or the time of its last attempt is over.
+    /// Whether this attempt was told to stop and the job will not run again, because the job was cancelled or its last
+    /// attempt timed out. If so, work begun elsewhere may be undone.
     public var isStoppedForGood: Bool { isStopped() }
 
-    /// Whether the job fails for good when this attempt throws `failure`, so that what was begun elsewhere may be taken back.
+    /// Whether the job fails permanently if this attempt throws `failure`. If so, work begun elsewhere may be undone.
     public func wouldEnd(with failure: some OperationFailure) -> Bool { isLast(failure.code, failure.isRetryable) }
 
-    /// Enqueues a job together with this attempt's success, in the same transaction. When the attempt does not succeed,
+    /// Enqueues a job together with this attempt's success, in the same transaction. If the attempt does not succeed,
     /// nothing is enqueued.
     public func enqueue(_ child: ChildJob) { onEnqueue(child) }
 }
 
-/// A job that a running job asks for.
+/// A job that a running job enqueues.
 public struct ChildJob: Sendable, Hashable {
+    /// The name of the definition to run.
     public var definition: String
+    /// The explicit input fields, a JSON object; nil for none.
     public var input: JSONText?
-    /// Made when there is none, also when it was removed: nobody sees that code names a queue.
+    /// The name of the queue; nil for the definition's queue. If the queue does not exist or was removed, it is
+    /// created, because the queue names in code cannot be checked in advance.
     public var queue: String?
+    /// The priority; nil for the definition's priority.
     public var priority: Priority?
 
+    /// Creates a child job; it is checked when the attempt succeeds.
     public init(
         definition: String, input: JSONText? = nil, queue: String? = nil, priority: Priority? = nil
     ) {

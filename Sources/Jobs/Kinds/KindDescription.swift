@@ -1,18 +1,25 @@
 import OperationTypes
 
-/// A kind without its code: what is stored for people, and enough to check definitions, inputs and edges where the code
-/// is not linked.
+/// A description of a kind without its code. It is stored for people, and it suffices to check definitions, inputs and
+/// edges in programs that are not linked with the code.
 public struct KindDescription: Hashable, Sendable, Codable {
+    /// The kind's name.
     public var name: String
+    /// A description for people, in one sentence.
     public var summary: String
+    /// The name of the input type, for messages.
     public var inputType: String
+    /// The name of the output type, for messages.
     public var outputType: String
-    /// The type it takes from a dependency: nil for none, `[T]` for a list, `AnyOutput` for any.
+    /// The name of the type that the kind accepts from a dependency: nil for none, `[T]` for a list, `AnyOutput` for
+    /// any.
     public var accepts: String?
-    /// The type its output gives to a dependent.
+    /// The name of the type that the kind's output offers to a dependent.
     public var offers: String
+    /// All fields of the input; empty if the kind names none, so that any input is accepted.
     public var fields: [InputField]
 
+    /// Creates a description.
     public init(
         name: String, summary: String, inputType: String, outputType: String, accepts: String?, offers: String,
         fields: [InputField]
@@ -32,7 +39,7 @@ public struct KindDescription: Hashable, Sendable, Codable {
         case outputType = "output_type"
     }
 
-    /// Whether an output of `dependency` can become part of this kind's input.
+    /// Whether the output of `dependency` can become part of this kind's input.
     public func accepts(outputOf dependency: KindDescription) -> Bool {
         guard let accepts else { return false }
         return accepts == dependency.offers || accepts == Self.anyOutput || accepts == Self.anyOutputs
@@ -44,6 +51,7 @@ public struct KindDescription: Hashable, Sendable, Codable {
 }
 
 extension Kind {
+    /// The description of this kind, derived from its types.
     public static var description: KindDescription {
         KindDescription(
             name: name, summary: summary, inputType: nameOfType(Input.self), outputType: nameOfType(Output.self),
@@ -52,7 +60,7 @@ extension Kind {
     }
 }
 
-/// The type's name without its module: `Unfurl.Output`, `[Link]`.
+/// The name of a type without its module, such as `Unfurl.Output` or `[Link]`.
 func nameOfType(_ type: Any.Type) -> String {
     if let list = type as? any AcceptedList.Type { return "[\(list.elementName)]" }
     let qualified = String(reflecting: type)

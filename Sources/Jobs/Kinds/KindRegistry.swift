@@ -2,7 +2,10 @@
 public struct KindRegistry: Sendable {
     private let kinds: [String: RunnableKind]
 
-    /// - Throws: When two kinds share a name, or a name is not one that a definition could give.
+    /// Creates a registry of these kinds.
+    ///
+    /// - Throws: ``KindRegistryError`` if two kinds have the same name, if a name is not one that a definition could
+    ///   contain, or if a summary contains a hidden character.
     public init(_ kinds: [any Kind]) throws(KindRegistryError) {
         var byName: [String: RunnableKind] = [:]
         for kind in kinds {
@@ -18,17 +21,22 @@ public struct KindRegistry: Sendable {
     }
 
     var all: some Collection<RunnableKind> { kinds.values }
+    /// The kind of this name; nil if this process does not know it.
     public subscript(name: String) -> RunnableKind? { kinds[name] }
 
-    /// In order of name.
+    /// The descriptions of all kinds, ordered by name.
     public var descriptions: [KindDescription] {
         kinds.values.map(\.description).sorted { $0.name < $1.name }
     }
 }
 
+/// The reason why kinds cannot be registered.
 public enum KindRegistryError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Two kinds have this name.
     case duplicate(String)
+    /// A definition could not contain this name of a kind.
     case notAName(String)
+    /// The summary of the kind contains a hidden character.
     case hiddenInSummary(of: String, HiddenCharacter)
 
     public var description: String {

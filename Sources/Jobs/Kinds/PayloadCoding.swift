@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// How Swift values and JSON become each other: names in order, dates by ISO 8601.
+/// Converts between Swift values and JSON, with sorted names and ISO 8601 dates.
 ///
-/// A kind whose input or output is ``JSONText`` gets and gives the stored bytes as they are.
+/// A kind whose input or output is ``JSONText`` receives and returns the stored bytes unchanged.
 enum PayloadCoding {
     private static let decoder = {
         let decoder = JSONDecoder()
@@ -27,13 +27,13 @@ enum PayloadCoding {
         return JSONText(trusted: Array(try encoder.encode(value)))
     }
 
-    /// The typed failure as JSON; nil when it has none.
+    /// The typed failure as JSON; nil if it cannot be encoded.
     static func detail(_ failure: some Encodable) -> JSONText? {
-        // Losing this error is harmless: code and message, which people and policies go by, are kept all the same.
+        // Losing this error is harmless: the code and the message, which people and retry policies use, are kept.
         try? encode(failure)
     }
 
-    /// Says what is wrong and where, without repeating the payload.
+    /// Explains what is wrong and where, without repeating the payload.
     static func explain(_ error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, let context):

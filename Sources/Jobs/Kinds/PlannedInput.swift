@@ -1,29 +1,32 @@
-/// An input that is judged before anything runs with it.
+/// An input that is checked before any job runs with it.
 public struct PlannedInput: Sendable, Hashable {
-    /// What may still be added to it.
+    /// The parts that may still be added to an input.
     public enum Stage: Sendable, Hashable {
-        /// It is a definition's: jobs add fields of their own.
+        /// The input of a definition. Jobs add fields of their own.
         case definition
-        /// It is that of a job that waits for others: what they give may be added.
+        /// The input of a job that waits for others. Their outputs may be added.
         case waiting
+        /// The complete input of a job.
         case whole
     }
 
-    /// The kind's name.
+    /// The name of the kind that will receive the input.
     public var kind: String
-    /// The definition's fields overlaid by the job's.
+    /// The definition's fields, overlaid by the job's fields.
     public var input: JSONText
+    /// What may still be added.
     public var stage: Stage
 
+    /// Creates a planned input.
     public init(kind: String, input: JSONText, stage: Stage) {
         self.kind = kind
         self.input = input
         self.stage = stage
     }
 
-    /// Reads it as a run would.
+    /// Decodes the input in the same way as a run of the kind.
     ///
-    /// - Throws: What does not fit, in words for people.
+    /// - Throws: ``InputMismatch``, which explains to people what does not fit.
     package func decoded<Input: Decodable>(as type: Input.Type) throws(InputMismatch) -> Input {
         do {
             return try PayloadCoding.decode(type, from: input)
@@ -33,4 +36,5 @@ public struct PlannedInput: Sendable, Hashable {
     }
 }
 
+/// The reason why an input could not be decoded, as a clause for people.
 package struct InputMismatch: Error { package var description: String }

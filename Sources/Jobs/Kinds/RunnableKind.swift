@@ -1,38 +1,44 @@
 import FoundationEssentials
 import OperationTypes
 
-/// A kind whose types are known only inside: it takes and gives JSON.
+/// A kind with its types erased, so that its input and output are JSON.
 ///
-/// Decoding and encoding happen here and nowhere else.
+/// All decoding and encoding of payloads happens here.
 public struct RunnableKind: Sendable {
     let erased: any ErasedKind
 
+    /// Erases the types of a kind.
     public init(_ kind: some Kind) { erased = KindBox(kind: kind) }
 
+    /// The kind's description.
     public var description: KindDescription { erased.description }
 
-    /// Puts the input together, runs the kind, and encodes what it gives.
+    /// Builds the input, runs the kind, and encodes its output.
     ///
-    /// - Parameter kinds: Where the kinds of the dependencies are found; an output of a kind that is not there can only
-    ///   be taken as ``AnyOutput``.
+    /// - Parameter kinds: The registry with the kinds of the dependencies. The output of a kind that it does not
+    ///   contain can be accepted only as ``AnyOutput``.
+    /// - Returns: The encoded output, or the failure. An input that does not fit and an output that cannot be encoded
+    ///   are permanent failures.
     public func run(
         _ payload: JobPayload, job: JobContext, kinds: KindRegistry
     ) async -> Result<JSONText, FailedTry> {
         await erased.run(payload, job: job, kinds: kinds)
     }
 
-    /// Calls ``Kind/didSucceed(_:)``.
+    /// Tells the kind that a job's success is durable; see ``Kind/didSucceed(_:)``.
     public func didSucceed(_ job: JobID) { erased.didSucceed(job) }
 }
 
-/// What the input of a job is made of.
+/// The parts that the input of a job is built from.
 public struct JobPayload: Sendable, Hashable {
     /// The definition's default fields.
     public var defaults: JSONObject
+    /// The job's explicit input; nil if it has none.
     public var explicit: JSONText?
-    /// In declared order.
+    /// The outputs of the dependencies, in declared order.
     public var dependencies: [DependencyOutput]
 
+    /// Creates a payload; without arguments its input is an empty object.
     public init(defaults: JSONObject = JSONObject(), explicit: JSONText? = nil, dependencies: [DependencyOutput] = []) {
         self.defaults = defaults
         self.explicit = explicit
@@ -40,20 +46,23 @@ public struct JobPayload: Sendable, Hashable {
     }
 }
 
-/// A failure, and what it says about trying again.
+/// A failure of one try, with the kind's judgement on retrying.
 public struct FailedTry: Error, Sendable, Hashable {
+    /// The failure to store.
     public var failure: JobFailure
+    /// Whether another try may succeed; the retry policy decides whether there is one.
     public var isRetryable: Bool
-    /// The wait that the other side asked for.
+    /// The wait that the remote side asked for before another try; nil for the retry policy's own.
     public var retryAfter: Duration?
 
+    /// Creates a failed try.
     public init(_ failure: JobFailure, isRetryable: Bool, retryAfter: Duration? = nil) {
         self.failure = failure
         self.isRetryable = isRetryable
         self.retryAfter = retryAfter
     }
 
-    /// A failure that no other try can mend.
+    /// A failure that another try cannot fix.
     static func permanent(_ code: String, _ message: String) -> FailedTry {
         FailedTry(JobFailure(code: code, message: message), isRetryable: false)
     }

@@ -1,5 +1,8 @@
 extension Duration {
-    /// Reads a duration as people write it: `250ms`, `30s`, `5m`, `1h30m`, `2d`; a bare number is refused.
+    /// Parses a duration as people write it: `250ms`, `30s`, `5m`, `1h30m`, `2d`. Each part needs a unit: ms, s, m, h
+    /// or d.
+    ///
+    /// Returns nil for any other text, including a bare number, and for a part beyond `Int64` milliseconds.
     public init?(human text: some StringProtocol) {
         var total = Duration.zero
         var rest = text[...]
@@ -26,7 +29,8 @@ extension Duration {
         self = total
     }
 
-    /// The shortest text that ``init(human:)`` reads back to the same number of milliseconds.
+    /// The shortest text that ``init(human:)`` parses to the same number of milliseconds. A negative duration reads
+    /// `0s`.
     public var human: String {
         var rest = max(milliseconds, 0)
         if rest == 0 { return "0s" }

@@ -1,42 +1,57 @@
-/// Where a job stands. The raw values are part of the database's schema.
+/// The current state of a job. The raw values are part of the database's schema.
 ///
-/// `blocked` → `scheduled` or `ready` → `running` → an outcome; a failed attempt that will be retried goes back to
-/// `scheduled`, an interrupted or rescued one to `ready`.
+/// `blocked` → `scheduled` or `ready` → `running` → an outcome. A failed attempt that will be retried puts the job back
+/// to `scheduled`, and an interrupted or rescued attempt puts it back to `ready`.
 public enum JobState: Int, Hashable, Sendable, CaseIterable {
-    /// Waits for a dependency.
+    /// The job waits for a dependency.
     case blocked = 0
-    /// Waits for its time.
+    /// The job waits until it is due.
     case scheduled = 1
-    /// Could run now.
+    /// The job can run as soon as its queue has a free slot.
     case ready = 2
+    /// An attempt of the job is running.
     case running = 3
+    /// The job ended with an output.
     case succeeded = 4
+    /// The job ended with a failure and is not retried.
     case failed = 5
+    /// The job ended because its cancellation was requested.
     case cancelled = 6
+    /// The job ended without running because a dependency did not meet its condition.
     case skipped = 7
 
+    /// The case name, such as `ready`, as it appears in output and filters.
     public var name: String { String(describing: self) }
 
+    /// Finds the state with this exact name; nil if there is none.
     public init?(name: some StringProtocol) {
         guard let state = JobState.allCases.first(where: { $0.name == name }) else { return nil }
         self = state
     }
 
+    /// How the job ended; nil unless the state is final.
     public var outcome: Outcome? { Outcome(rawValue: rawValue) }
+    /// Whether the job has ended, so that its state never changes again.
     public var isFinal: Bool { outcome != nil }
 }
 
-/// How a job ended, once and for all. The raw values are those of ``JobState``.
+/// How a job ended; it never changes. The raw values equal those of ``JobState``.
 public enum Outcome: Int, Hashable, Sendable, CaseIterable, Codable {
+    /// The job has an output.
     case succeeded = 4
+    /// The job has a failure and is not retried.
     case failed = 5
+    /// The job's cancellation was requested before it ended.
     case cancelled = 6
     /// A dependency did not meet its condition; the job never started.
     case skipped = 7
 
+    /// The case name, such as `succeeded`, as it appears in output and filters.
     public var name: String { String(describing: self) }
+    /// The job state for this outcome.
     public var state: JobState { JobState(rawValue: rawValue)! }
 
+    /// Finds the outcome with this exact name; nil if there is none.
     public init?(name: some StringProtocol) {
         guard let outcome = Outcome.allCases.first(where: { $0.name == name }) else { return nil }
         self = outcome
@@ -45,13 +60,17 @@ public enum Outcome: Int, Hashable, Sendable, CaseIterable, Codable {
 
 /// How one attempt ended. The raw values are part of the database's schema.
 public enum AttemptOutcome: Int, Hashable, Sendable, CaseIterable {
+    /// The operation returned an output, which was stored.
     case succeeded = 0
+    /// The operation failed; the job may be retried.
     case failed = 1
+    /// The attempt ran longer than its definition's timeout; the job may be retried.
     case timedOut = 2
+    /// The job's cancellation was requested while the attempt ran.
     case cancelled = 3
-    /// The daemon stopped; the job went back without using up a try.
+    /// The daemon or the machine stopped during the attempt. The job went back to its queue without using up a try.
     case interrupted = 4
-    /// The daemon died; found at the next start.
+    /// The daemon died during the attempt, as the next start found out.
     case crashed = 5
 
     /// `succeeded`, `failed`, `timed_out`, `cancelled`, `interrupted`, `crashed`.
@@ -63,14 +82,17 @@ public enum AttemptOutcome: Int, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What a dependency must have come to before its dependent may start.
+/// The condition that a dependency must meet before its dependent may start.
 public enum DependencyCondition: Int, Hashable, Sendable, CaseIterable {
+    /// The dependency must have succeeded.
     case succeeded = 0
-    /// Any outcome.
+    /// The dependency must have ended, with any outcome.
     case finished = 1
 
+    /// The case name, as written after the colon in `unfurl:finished`.
     public var name: String { String(describing: self) }
 
+    /// Finds the condition with this exact name; nil if there is none.
     public init?(name: some StringProtocol) {
         guard let condition = DependencyCondition.allCases.first(where: { $0.name == name }) else {
             return nil
@@ -78,5 +100,6 @@ public enum DependencyCondition: Int, Hashable, Sendable, CaseIterable {
         self = condition
     }
 
+    /// Whether a dependency that ended with this outcome meets the condition.
     public func isMet(by outcome: Outcome) -> Bool { self == .finished || outcome == .succeeded }
 }

@@ -1,16 +1,22 @@
-/// A job's place in its queue; higher first, strictly. Ageing lifts a job that waits too long.
+/// The rank of a job within its queue. A job of higher priority always starts first; ageing raises the priority of a
+/// job that waits too long.
 public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, Codable,
     CustomStringConvertible
 {
+    /// Number -2, name `very_low`.
     case veryLow = -2
+    /// Number -1, name `low`.
     case low = -1
+    /// Number 0, name `normal`; the default.
     case normal = 0
+    /// Number 1, name `high`.
     case high = 1
+    /// Number 2, name `very_high`.
     case veryHigh = 2
 
     public static func < (a: Priority, b: Priority) -> Bool { a.rawValue < b.rawValue }
 
-    /// `very_low`, `low`, `normal`, `high`, `very_high`.
+    /// The name in output and definitions: `very_low`, `low`, `normal`, `high` or `very_high`.
     public var name: String {
         switch self {
         case .veryLow: "very_low"
@@ -21,7 +27,7 @@ public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// Reads a name (`very_high`, also `very-high`) or its number (`2`).
+    /// Parses a name (`very_high` or `very-high`, in any case) or a number from -2 to 2. Returns nil for anything else.
     public init?(_ text: some StringProtocol) {
         if let number = Int(text) {
             self.init(rawValue: number)

@@ -1,5 +1,6 @@
 extension Timestamp {
-    /// `2024-02-29T23:59:59.999Z`: UTC, always with milliseconds. A year beyond 0 to 9999 carries a sign.
+    /// The moment in ISO 8601, such as `2024-02-29T23:59:59.999Z`: UTC, always with milliseconds. A year outside 0 to
+    /// 9999 has a sign.
     public var iso8601: String {
         let millisecondsPerDay: Int64 = 86_400_000
         var days = milliseconds / millisecondsPerDay
@@ -9,7 +10,7 @@ extension Timestamp {
             days -= 1
         }
         let date = CivilDate(daysSince1970: days)
-        // A sign, nine digits for the year, and 20 more bytes.
+        // At most a sign, nine digits of the year, and 20 more bytes.
         return String(unsafeUninitializedCapacity: 30) { text in
             var writer = DigitWriter(text: text)
             if !(0...9999).contains(date.year) { writer.write(date.year < 0 ? "-" : "+") }
@@ -31,8 +32,9 @@ extension Timestamp {
         }
     }
 
-    /// Reads a moment by RFC 3339: date, `T` or a space, time, an optional fraction of a second (cut to milliseconds), and `Z` or
-    /// an offset as `+02:00`. Nil for anything else, dates that do not exist and leap seconds included.
+    /// Parses a moment in the format of RFC 3339: date, `T` or a space, time, an optional fraction of a second
+    /// (truncated to milliseconds), and `Z` or an offset such as `+02:00`. Returns nil for anything else, including
+    /// dates that do not exist and leap seconds.
     public init?(iso8601 text: some StringProtocol) {
         var reader = DigitReader(Array(text.utf8))
         var isBeforeZero = false
@@ -66,7 +68,7 @@ extension Timestamp {
         }
         guard reader.isAtEnd else { return nil }
         let seconds = date.daysSince1970 * 86400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
-        // Before 1970 the whole second below may be out of range while the moment is not.
+        // Before 1970, the seconds rounded down may overflow although the moment itself does not.
         let whole = seconds < 0 ? seconds + 1 : seconds
         if seconds < 0 { milliseconds -= 1000 }
         let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1000)
@@ -76,8 +78,8 @@ extension Timestamp {
     }
 }
 
-/// A day of the Gregorian calendar, extended to all years. The arithmetic counts years from March in eras of 400 years
-/// (146,097 days), so that the leap day is the last of its year.
+/// A day of the Gregorian calendar, extended to all years. The arithmetic starts each year in March, so that the leap
+/// day is its last day, and groups years into eras of 400 years (146,097 days).
 private struct CivilDate {
     let year: Int64
     let month: Int64
@@ -120,7 +122,7 @@ private struct DigitReader {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { at == bytes.count }
-    /// How many digits follow.
+    /// The number of digits that follow.
     var digitRun: Int { bytes[at...].prefix { (0x30...0x39).contains($0) }.count }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -134,7 +136,7 @@ private struct DigitReader {
         return found
     }
 
-    /// Exactly so many digits.
+    /// Reads exactly `count` digits; nil if fewer follow.
     mutating func number(_ count: Int) -> Int64? {
         guard digitRun >= count else { return nil }
         var value: Int64 = 0
@@ -157,7 +159,7 @@ private struct DigitWriter {
         count += 1
     }
 
-    /// - Parameter width: Fewer digits are filled up with zeros.
+    /// - Parameter width: The minimum number of digits; a shorter number is padded with zeros.
     mutating func write(_ number: Int64, width: Int) {
         var digits = width
         var limit: Int64 = 1

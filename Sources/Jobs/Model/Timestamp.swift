@@ -1,16 +1,21 @@
 /// A moment of the wall clock: milliseconds since 1970 in UTC, without leap seconds.
 public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970-01-01T00:00:00Z; negative before.
     public let milliseconds: Int64
 
+    /// Creates the moment this many milliseconds after 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
 
+    /// The moment a duration later. A result out of range becomes the nearest moment that can be represented.
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (sum < 0 ? .max : .min) : sum)
     }
 
+    /// The time from `earlier` to `later`, negative if `later` comes first. A result out of range becomes the nearest
+    /// value in range.
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         let (difference, overflow) = later.milliseconds.subtractingReportingOverflow(earlier.milliseconds)
         return .milliseconds(overflow ? (difference < 0 ? .max : .min) : difference)
@@ -18,7 +23,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, towards zero; the largest `Int64` where they do not fit.
+    /// Whole milliseconds, rounded towards zero. A duration too long for `Int64` becomes the largest or smallest value.
     public var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1000)

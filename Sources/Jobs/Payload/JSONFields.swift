@@ -1,9 +1,16 @@
-/// The fields of one JSON object, read strictly. A field that is null counts as absent.
+/// Reads the fields of one JSON object strictly. A field that is null counts as absent.
 public struct JSONFields {
+    /// The path of the object in its document, for messages.
     public let path: [String]
     private let object: JSONObject
 
-    /// - Parameter known: Every name the object may have; another one is refused with the nearest of them.
+    /// Splits an object into its fields.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the object in its document.
+    ///   - known: All names that the object may contain.
+    /// - Throws: ``ShapeProblem`` if the value is not an object, or if it contains another name. The message suggests
+    ///   the most similar known name.
     public init(_ json: JSONText, at path: [String], known: [String]) throws(ShapeProblem) {
         self.path = path
         guard let object = JSONObject(json) else {
@@ -17,20 +24,28 @@ public struct JSONFields {
         }
     }
 
+    /// Creates a problem at the path of a field.
     public func problem(_ name: String, _ message: String) -> ShapeProblem {
         ShapeProblem(path: path + [name], message: message)
     }
 
+    /// The value of a field; nil if the field is absent or null.
     public subscript(name: String) -> JSONText? {
         guard let value = object[name], !value.isNull else { return nil }
         return value
     }
 
+    /// Returns the value of a required field.
+    ///
+    /// - Throws: ``ShapeProblem`` if `value` is nil.
     public func required<Value>(_ name: String, _ value: Value?) throws(ShapeProblem) -> Value {
         guard let value else { throw problem(name, "is missing; it is required") }
         return value
     }
 
+    /// Reads a string; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not a string.
     public func string(_ name: String) throws(ShapeProblem) -> String? {
         guard let value = self[name] else { return nil }
         guard let string = value.decodedString else {
@@ -40,7 +55,9 @@ public struct JSONFields {
         return string
     }
 
-    /// One of a few words.
+    /// Reads a string that must be one of a few words, and returns the value for that word; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not one of the words.
     public func word<Value>(_ name: String, of words: [(String, Value)]) throws(ShapeProblem) -> Value? {
         guard let text = try string(name) else { return nil }
         if let match = words.first(where: { $0.0 == text }) { return match.1 }
@@ -48,6 +65,9 @@ public struct JSONFields {
             name, NearestName.unknown("value", text, among: words.map(\.0), listing: "it is one of"))
     }
 
+    /// Reads a whole number; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not a whole number or does not fit.
     public func integer(_ name: String) throws(ShapeProblem) -> Int? {
         guard let value = self[name] else { return nil }
         guard let integer = value.integer, let result = Int(exactly: integer) else {
@@ -56,12 +76,18 @@ public struct JSONFields {
         return result
     }
 
+    /// Reads a number; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not a number.
     public func double(_ name: String) throws(ShapeProblem) -> Double? {
         guard let value = self[name] else { return nil }
         guard let double = value.double else { throw problem(name, "expected a number, found \(found(value))") }
         return double
     }
 
+    /// Reads a boolean; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not `true` or `false`.
     public func boolean(_ name: String) throws(ShapeProblem) -> Bool? {
         guard let value = self[name] else { return nil }
         guard let boolean = value.boolean else {
@@ -70,7 +96,9 @@ public struct JSONFields {
         return boolean
     }
 
-    /// A duration as people write it.
+    /// Reads a duration as people write it, such as `1h30m`; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not such a duration.
     public func duration(_ name: String) throws(ShapeProblem) -> Duration? {
         guard let value = self[name] else { return nil }
         return try Self.duration(value, at: path + [name])
@@ -83,7 +111,9 @@ public struct JSONFields {
             message: "expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found \(Self.found(value))")
     }
 
-    /// A name of ``Priority`` or its number.
+    /// Reads a priority, which is a name of ``Priority`` or its number; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not a priority.
     public func priority(_ name: String) throws(ShapeProblem) -> Priority? {
         guard let value = self[name] else { return nil }
         if let number = value.integer, let priority = Int(exactly: number).flatMap(Priority.init(rawValue:)) {
@@ -94,13 +124,18 @@ public struct JSONFields {
             name, "expected very_low, low, normal, high or very_high (-2 to 2), found \(found(value))")
     }
 
-    /// A JSON object, without the space between its values.
+    /// Reads a JSON object as text without the space between its values; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not an object.
     public func objectText(_ name: String) throws(ShapeProblem) -> JSONText? {
         guard let value = self[name] else { return nil }
         guard value.shape == .object else { throw problem(name, "expected an object, found \(value.shape.phrase)") }
         return value.compact
     }
 
+    /// Reads the elements of an array; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not an array.
     public func elements(_ name: String) throws(ShapeProblem) -> [JSONText]? {
         guard let value = self[name] else { return nil }
         guard let elements = value.elements else {
@@ -111,7 +146,7 @@ public struct JSONFields {
 
     private func found(_ value: JSONText) -> String { Self.found(value) }
 
-    /// The value where it is short, else its shape.
+    /// A value as shown in messages: the value itself if it is short, otherwise its shape.
     static func found(_ value: JSONText) -> String {
         switch value.shape {
         case .array, .object: value.shape.phrase

@@ -1,10 +1,12 @@
-/// A JSON object split at its top level: names in order, values as the bytes they came in.
+/// A JSON object parsed only at its top level: the names in order, and the values as unchanged bytes.
 public struct JSONObject: Hashable, Sendable {
+    /// The fields in order; every name occurs once.
     public private(set) var fields: [(name: String, value: JSONText)]
 
+    /// Creates an object without fields.
     public init() { fields = [] }
 
-    /// Nil when `text` is another kind of value.
+    /// Splits an object into its fields; nil if `text` is a value of another type.
     public init?(_ text: JSONText) {
         var fields: [(name: String, value: JSONText)] = []
         let isObject = JSONObject.visit(text) { name, value in
@@ -14,7 +16,9 @@ public struct JSONObject: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Hands out each field with the bytes of its value, copying none. False when `text` is another kind of value.
+    /// Calls `body` with each field's name and the bytes of its value, without copying the bytes.
+    ///
+    /// - Returns: False if `text` is a value of another type.
     static func visit(_ text: JSONText, _ body: (String, ArraySlice<UInt8>) -> Void) -> Bool {
         var scanner = JSONScanner(text.bytes)
         scanner.skipSpace()
@@ -27,12 +31,15 @@ public struct JSONObject: Hashable, Sendable {
         }
     }
 
-    /// Adds a field whose name is known to be new, without looking for it.
+    /// Adds a field without looking for its name, which must not be in the object yet.
     mutating func append(_ name: String, _ value: JSONText) { fields.append((name, value)) }
 
+    /// The names of the fields, in order.
     public var names: [String] { fields.map(\.name) }
+    /// Whether the object has no fields.
     public var isEmpty: Bool { fields.isEmpty }
 
+    /// The value of a field. Setting nil removes the field, and setting a new name appends it.
     public subscript(name: String) -> JSONText? {
         get { fields.first { $0.name == name }?.value }
         set {
@@ -44,7 +51,8 @@ public struct JSONObject: Hashable, Sendable {
         }
     }
 
-    /// This object with the fields of `other` over its own; whole fields, not merged within.
+    /// A copy of this object in which the fields of `other` replace or extend its own. Nested objects are replaced, not
+    /// merged.
     public func overlaid(by other: JSONObject) -> JSONObject {
         var result = self
         if fields.count + other.fields.count < 32 {
@@ -64,6 +72,7 @@ public struct JSONObject: Hashable, Sendable {
         return result
     }
 
+    /// The object as JSON text, without space between its values.
     public var text: JSONText {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         for (index, field) in fields.enumerated() {

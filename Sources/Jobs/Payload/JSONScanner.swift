@@ -1,4 +1,5 @@
-/// Reads JSON by RFC 8259 without building values; see ``JSONText/init(checking:limit:)`` for where it is stricter.
+/// Validates JSON by RFC 8259 without building values. ``JSONText/init(checking:limit:)`` lists the points in which it
+/// is stricter.
 struct JSONScanner {
     private let bytes: [UInt8]
     private(set) var at = 0
@@ -37,7 +38,7 @@ struct JSONScanner {
         try scanMembers(depth: depth) { _, _ in }
     }
 
-    /// Scans an object, from its brace, and hands out each name with the range of its value.
+    /// Scans an object, starting at its brace, and calls `visit` with each name and the range of its value.
     mutating func scanMembers(depth: Int, _ visit: (String, Range<Int>) -> Void) throws(JSONProblem) {
         at += 1
         skipSpace()
@@ -80,7 +81,7 @@ struct JSONScanner {
         try scanElements(depth: depth) { _ in }
     }
 
-    /// Scans an array, from its bracket, and hands out the range of each element.
+    /// Scans an array, starting at its bracket, and calls `visit` with the range of each element.
     mutating func scanElements(depth: Int, _ visit: (Range<Int>) -> Void) throws(JSONProblem) {
         at += 1
         skipSpace()
@@ -142,7 +143,7 @@ struct JSONScanner {
         }
     }
 
-    /// Checks a string without decoding it where it is plain ASCII, as most are.
+    /// Validates a string. Plain ASCII, which is the usual case, is not decoded.
     private mutating func skipString() throws(JSONProblem) {
         let start = at
         at = endOfPlainASCII(from: at + 1)
@@ -154,7 +155,7 @@ struct JSONScanner {
         _ = try scanString()
     }
 
-    /// The first byte that ends a string or needs a closer look.
+    /// The index of the first byte that ends the string, is escaped or is not ASCII.
     private func endOfPlainASCII(from start: Int) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             var at = start
@@ -167,7 +168,7 @@ struct JSONScanner {
         }
     }
 
-    /// Returns the string with its escapes decoded, so that two spellings of one name are found to be the same.
+    /// Returns the string with its escapes decoded, so that two spellings of one name are recognized as equal.
     mutating func scanString() throws(JSONProblem) -> String {
         let start = at
         let end = endOfPlainASCII(from: at + 1)
@@ -252,7 +253,7 @@ struct JSONScanner {
     }
 }
 
-/// Finds a name that comes again; without hashing while there are few.
+/// Detects duplicate names. A small number of names is compared without hashing.
 private struct SeenNames {
     private var few: [String] = []
     private var many: Set<String> = []

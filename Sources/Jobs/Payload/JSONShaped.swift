@@ -1,14 +1,21 @@
-/// A value with one JSON form, read strictly: an unknown name, a wrong type and a value out of range are refused with
-/// the place and the remedy.
+/// A value with exactly one JSON form, which is parsed strictly. An unknown name, a wrong type or a value out of range
+/// is refused, and the error contains the path and the remedy.
 ///
-/// The same reader serves YAML, the control socket, the database and `Codable`.
+/// YAML documents, the control socket, the database and `Codable` all use this parser.
 public protocol JSONShaped: Codable {
-    /// - Parameter path: Where `json` stands in the document it is part of; the problem's path begins with it.
+    /// Parses a value.
+    ///
+    /// - Parameter path: The path of `json` in its document; the path of a problem begins with it.
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     init(json: JSONText, at path: [String]) throws(ShapeProblem)
+    /// The JSON form of the value, which ``init(json:at:)`` parses to an equal value.
     var json: JSONText { get }
 }
 
 extension JSONShaped {
+    /// Parses a value that is a document of its own.
+    ///
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText) throws(ShapeProblem) { try self.init(json: json, at: []) }
 
     public init(from decoder: any Decoder) throws {
@@ -24,18 +31,19 @@ extension JSONShaped {
     public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }
 
-/// Why a JSON value does not have the form that was expected, and where.
+/// The reason why a JSON value does not have the expected form, and its path.
 public struct ShapeProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Names, and indexes from 0, from the document's top.
+    /// Field names, and array indexes from 0, from the root of the document.
     public var path: [String]
     /// One clause that ends with the remedy.
     public var message: String
 
+    /// Creates a problem.
     public init(path: [String], message: String) {
         self.path = path
         self.message = message
     }
 
-    /// `definitions.upload.retry.attempts: …`
+    /// The path and the message, such as `definitions.upload.retry.attempts: …`.
     public var description: String { path.isEmpty ? message : path.joined(separator: ".") + ": " + message }
 }

@@ -1,16 +1,16 @@
-/// A JSON text stands in any coded value as the value itself, not as a string.
+/// A `JSONText` is encoded as the JSON value that it contains, not as a string.
 ///
-/// A coder keeps neither the order of names nor numbers beyond `Int64`, `UInt64` and `Double`: names come back sorted.
-/// What must stay byte for byte travels as ``JSONText/bytes``.
+/// Coders do not keep the order of names, or numbers beyond `Int64`, `UInt64` and `Double`; decoded names are sorted.
+/// Use ``JSONText/bytes`` for text that must not change.
 extension JSONText: Codable {
     public init(from decoder: any Decoder) throws {
-        if let object = try? decoder.container(keyedBy: AnyName.self) {  // another shape is tried next
+        if let object = try? decoder.container(keyedBy: AnyName.self) {  // another type is tried next
             var result = JSONObject()
             for name in object.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
                 result.append(name.stringValue, try object.decode(JSONText.self, forKey: name))
             }
             self = result.text
-        } else if var array = try? decoder.unkeyedContainer() {  // another shape is tried next
+        } else if var array = try? decoder.unkeyedContainer() {  // another type is tried next
             var elements: [JSONText] = []
             while !array.isAtEnd { elements.append(try array.decode(JSONText.self)) }
             self.init(elements: elements)
@@ -19,7 +19,7 @@ extension JSONText: Codable {
         }
     }
 
-    /// When no type fits, the last line throws.
+    /// Decodes a scalar by trying each type. If none fits, decoding the last one throws.
     private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONText {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(Bool.self) { return JSONText(boolean: value) }  // Another type?

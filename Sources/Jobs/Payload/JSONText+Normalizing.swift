@@ -1,8 +1,9 @@
 extension JSONText {
-    /// The same value without space, with strings escaped in one way; names keep their order and numbers stay as written.
+    /// The same value without space, and with a uniform escaping of strings. Names keep their order, and numbers stay
+    /// as written.
     public var compact: JSONText { normalized(isSorted: false) }
 
-    /// ``compact`` with names sorted by their bytes: the same for any order that a client writes them in.
+    /// The ``compact`` form with names sorted by their bytes, which does not depend on the order used by the client.
     public var canonical: JSONText { normalized(isSorted: true) }
 
     private func normalized(isSorted: Bool) -> JSONText {

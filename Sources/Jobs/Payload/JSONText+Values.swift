@@ -1,5 +1,6 @@
-/// What sort of value a JSON text is.
+/// The type of a JSON value.
 public enum JSONShape: Hashable, Sendable {
+    /// The types of RFC 8259.
     case null, boolean, number, string, array, object
 
     init(of bytes: ArraySlice<UInt8>) {
@@ -14,7 +15,7 @@ public enum JSONShape: Hashable, Sendable {
             }
     }
 
-    /// As people say it: `a string`.
+    /// The type with its article, as used in messages, such as `a string`.
     public var phrase: String {
         switch self {
         case .null: "null"
@@ -28,32 +29,34 @@ public enum JSONShape: Hashable, Sendable {
 }
 
 extension JSONText {
+    /// The type of the value.
     public var shape: JSONShape { JSONShape(of: bytes[...]) }
 
+    /// Whether the value is `null`.
     public var isNull: Bool { shape == .null }
 
-    /// Nil when it is another kind of value.
+    /// The value as a boolean; nil if it is not one.
     public var boolean: Bool? {
         guard shape == .boolean else { return nil }
         return bytes.contains(UInt8(ascii: "t"))
     }
 
-    /// The string with its escapes decoded; nil when it is another kind of value.
+    /// The string with its escapes decoded; nil if the value is not a string.
     public var decodedString: String? {
         guard shape == .string else { return nil }
         var scanner = JSONScanner(bytes)
         scanner.skipSpace()
-        return try? scanner.scanString()  // A trusted text cannot fail here; a text that is no JSON has no string.
+        return try? scanner.scanString()  // Fails only if a trusted text is not JSON; then there is no string.
     }
 
-    /// A whole number, also when written as `2.0` or `2e3`; nil when it is another value or does not fit.
+    /// The value as a whole number, even if written as `2.0` or `2e3`; nil if it is not a whole number or does not fit.
     public var integer: Int64? {
         guard shape == .number else { return nil }
         let token = numberToken
         return Int64(token) ?? Double(token).flatMap { Int64(exactly: $0) }
     }
 
-    /// Nil when it is another kind of value or beyond what a `Double` holds.
+    /// The value as a number; nil if it is not a number or exceeds the range of `Double`.
     public var double: Double? {
         guard shape == .number, let value = Double(numberToken), value.isFinite else { return nil }
         return value
@@ -61,7 +64,7 @@ extension JSONText {
 
     var numberToken: String { String(decoding: bytes.drop { $0 <= 0x20 }.prefix { $0 > 0x20 }, as: UTF8.self) }
 
-    /// The elements as the bytes they came in; nil when it is another kind of value.
+    /// The elements of an array as unchanged bytes; nil if the value is not an array.
     public var elements: [JSONText]? {
         guard shape == .array else { return nil }
         var scanner = JSONScanner(bytes)
@@ -75,7 +78,7 @@ extension JSONText {
         return elements
     }
 
-    /// A JSON string.
+    /// Encodes a string as a JSON string.
     public init(string: some StringProtocol) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(string.utf8.count + 2)
@@ -83,10 +86,12 @@ extension JSONText {
         self.init(trusted: bytes)
     }
 
+    /// Encodes a whole number.
     public init(integer: some BinaryInteger) { self.init(trusted: Array(String(integer).utf8)) }
+    /// Encodes a boolean.
     public init(boolean: Bool) { self.init(trusted: Array((boolean ? "true" : "false").utf8)) }
 
-    /// Nil for infinity and "not a number", which JSON cannot say.
+    /// Encodes a number; nil for infinity and NaN, which JSON cannot represent.
     public init?(double: Double) {
         guard double.isFinite else { return nil }
         if let whole = Int64(exactly: double) {
@@ -96,6 +101,7 @@ extension JSONText {
         }
     }
 
+    /// Encodes an array of JSON values.
     public init(elements: some Sequence<JSONText>) {
         var bytes: [UInt8] = [UInt8(ascii: "[")]
         for element in elements {
@@ -106,5 +112,6 @@ extension JSONText {
         self.init(trusted: bytes)
     }
 
+    /// The JSON value `null`.
     public static let null = JSONText(trusted: Array("null".utf8))
 }

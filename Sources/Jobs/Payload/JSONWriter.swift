@@ -1,8 +1,9 @@
-/// Writes JSON straight into bytes: for values that are written so often that the general encoder would take most of the time.
+/// Writes JSON directly into bytes, for values that are written so often that the general encoder would take most of
+/// the time.
 public struct JSONWriter {
     private var bytes: [UInt8] = []
 
-    /// The text of one value.
+    /// Returns the JSON text of the value that `write` writes.
     public static func text(_ write: (inout JSONWriter) -> Void) -> JSONText {
         var writer = JSONWriter()
         writer.bytes.reserveCapacity(1024)
@@ -10,6 +11,7 @@ public struct JSONWriter {
         return JSONText(trusted: writer.bytes)
     }
 
+    /// Writes an object, whose fields are written by the closure.
     public mutating func object(_ fields: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "{"))
@@ -17,6 +19,7 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
+    /// Writes an array. `write` must write exactly one object for each element.
     public mutating func array<Element>(
         _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -27,24 +30,28 @@ public struct JSONWriter {
 
     // MARK: Fields; nil writes nothing
 
+    /// Writes a string field; nothing if the value is nil.
     public mutating func field(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         begin(name)
         Self.append(value, to: &bytes)
     }
 
+    /// Writes a number field; nothing if the value is nil.
     public mutating func field(_ name: StaticString, _ value: Int64?) {
         guard let value else { return }
         begin(name)
         bytes.append(contentsOf: String(value).utf8)
     }
 
+    /// Writes a boolean field; nothing if the value is nil.
     public mutating func field(_ name: StaticString, _ value: Bool?) {
         guard let value else { return }
         begin(name)
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
+    /// Writes an array field. `write` must write exactly one object for each element.
     public mutating func field<Element>(
         _ name: StaticString, _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -69,7 +76,7 @@ public struct JSONWriter {
 
     // MARK: Strings
 
-    /// Appends a JSON string.
+    /// Appends a text as a JSON string.
     static func append(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         var string = string
@@ -105,7 +112,8 @@ public struct JSONWriter {
     }
 }
 
-/// A value that writes its own JSON, which must be what its `encode(to:)` gives.
+/// A value that writes its own JSON, which must equal the output of its `encode(to:)`.
 public protocol JSONWritten: Encodable {
+    /// The JSON of the value.
     var json: JSONText { get }
 }

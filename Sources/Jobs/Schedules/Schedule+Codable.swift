@@ -1,23 +1,37 @@
 import CalendarEvents
 
-/// `{name: nightly, calendar: "*-*-* 03:00", definition: save-link, input: {…}, queue: …, priority: …, persistent: true,
-/// overlap: skip, summary: …}`; only `calendar`, which may be a list, and `definition` must be there, and `name` where it
-/// is not the key in a map.
+/// Written as `{name: nightly, calendar: "*-*-* 03:00", definition: save-link, input: {…}, queue: …, priority: …,
+/// persistent: true, overlap: skip, summary: …}`.
+///
+/// Only `calendar`, which may be a list, and `definition` are required. `name` is also required unless it is the key in
+/// a map.
 extension Schedule: JSONShaped {
+    /// The names of all fields, in the order in which they are written.
     package static let fieldNames = [
         "name", "summary", "calendar", "definition", "input", "queue", "priority", "persistent", "overlap",
     ]
 
+    /// Parses a schedule that contains its own name.
+    ///
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
         try self.init(json: json, name: nil, at: path)
     }
 
-    /// - Parameter name: The name it has in a map; it then may not say another one itself.
+    /// Parses a schedule.
+    ///
+    /// - Parameter name: The schedule's key in a map; its field `name` must then be absent or the same. Nil outside of
+    ///   a map.
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
         try self.init(json: json, name: name, at: path, allowsNoTimes: false)
     }
 
-    /// - Parameter allowsNoTimes: Whether the list of expressions may be empty, as it is of what cannot be read.
+    /// Parses a schedule, possibly one that the store could not parse completely.
+    ///
+    /// - Parameter allowsNoTimes: Whether the list of expressions may be empty, as in a record whose stored form is
+    ///   invalid.
+    /// - Throws: ``ShapeProblem`` with the path and the remedy.
     package init(
         json: JSONText, name: String?, at path: [String], allowsNoTimes: Bool
     ) throws(ShapeProblem) {
@@ -65,6 +79,7 @@ extension Schedule: JSONShaped {
         return expressions
     }
 
+    /// The JSON that ``init(json:at:)`` parses; fields without a value are left out.
     public var json: JSONText {
         var object = JSONObject()
         object.append("name", JSONText(string: name))

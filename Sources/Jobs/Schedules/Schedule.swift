@@ -1,34 +1,40 @@
 import CalendarEvents
 
-/// What is enqueued when, by the calendar: what a person writes.
+/// A rule that enqueues a definition or a graph definition at calendar times, as a person writes it.
 public struct Schedule: Hashable, Sendable {
-    /// What happens when a time comes while the last one's job or graph is not final.
+    /// The rule for a time that comes while the job or graph of the previous time is not final.
     public enum Overlap: String, CaseIterable, Sendable {
-        /// The time is left out.
+        /// Nothing is enqueued for that time.
         case skip
+        /// The work is enqueued nevertheless.
         case allow
     }
 
-    /// How many schedules there may be: every change looks at each.
+    /// The maximum number of schedules. It is limited because every change checks all of them.
     public static let maxCount = 1000
-    /// How many expressions one may have.
+    /// The maximum number of expressions in one schedule.
     public static let maxExpressions = 32
 
-    /// `[a-z0-9][a-z0-9._-]*`, at most 64 bytes; schedules have a space of names of their own.
+    /// The name: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes. A schedule may have the same name as a definition.
     public var name: String
+    /// A description for people; nil for none.
     public var summary: String?
-    /// 1 to ``maxExpressions``; the earliest counts.
+    /// The calendar expressions, 1 to ``maxExpressions``. The earliest time of all of them is the next time.
     public var calendar: [CalendarExpression]
-    /// A definition or a graph definition, by name.
+    /// The name of the definition or graph definition to enqueue.
     public var definition: String
-    /// As in ``Submission/input``.
+    /// The explicit input, as in ``Submission/input``; nil for none.
     public var input: JSONText?
+    /// The name of the queue, as in ``Submission/queue``; nil for that of the definition.
     public var queue: String?
+    /// The priority, as in ``Submission/priority``; nil for that of the definition.
     public var priority: Priority?
-    /// Whether times that came while no daemon ran are made up for, once for all of them.
+    /// Whether times that passed while no daemon ran are made up for. All of them together are made up for once.
     public var isPersistent: Bool
+    /// Default: ``Overlap/skip``.
     public var overlap: Overlap
 
+    /// Creates a schedule; ``Catalog/check(_:)`` checks it.
     public init(
         name: String, summary: String? = nil, calendar: [CalendarExpression], definition: String,
         input: JSONText? = nil, queue: String? = nil, priority: Priority? = nil, isPersistent: Bool = false,
@@ -45,26 +51,27 @@ public struct Schedule: Hashable, Sendable {
         self.overlap = overlap
     }
 
-    /// What it enqueues.
+    /// The submission that enqueues the schedule's work once.
     public var submission: Submission {
         Submission(.definition(definition), input: input, queue: queue, priority: priority)
     }
 
-    /// Its times, with the zones it names read from the system's database.
+    /// The times of the schedule. The time zones that it names are loaded from the system's database.
     ///
-    /// - Parameter local: The zone of expressions that name none.
+    /// - Parameter local: The zone for expressions that do not name one.
+    /// - Throws: `ZoneProblem` if a zone does not exist or its file is invalid.
     public func times(local: Zone) throws(ZoneProblem) -> CalendarTimes { try CalendarTimes(calendar, local: local) }
 
-    /// Why it is hardly meant as it stands, though it can be kept; nil where it is not so.
+    /// A warning for people about a schedule that is valid but hardly intended; nil if there is nothing to warn about.
     package func warning(now: Timestamp) -> String? {
-        // A zone that is not there is a problem of its own.
+        // A missing zone is reported as a problem, not as a warning.
         guard let times = try? times(local: .local()), times.next(after: now) == nil else { return nil }
         return "its last time has passed, so it never comes; change its calendar or remove it"
     }
 }
 
 extension CalendarTimes {
-    /// The first time after a moment; a fraction of a millisecond counts as a whole one. Nil when there is none.
+    /// The first time after a moment, rounded up to a whole millisecond. Nil if there is none.
     public func next(after moment: Timestamp) -> Timestamp? {
         let (microseconds, overflow) = Int(moment.milliseconds).multipliedReportingOverflow(by: 1000)
         if overflow { return nil }
@@ -73,6 +80,6 @@ extension CalendarTimes {
 }
 
 extension Zone {
-    /// `Mon 2026-11-23 09:00:00 CET`
+    /// The moment as local time in this zone, such as `Mon 2026-11-23 09:00:00 CET`.
     public func text(_ moment: Timestamp) -> String { text(Int(moment.milliseconds) * 1000) }
 }

@@ -1,30 +1,36 @@
-/// A schedule as the store keeps it.
+/// A schedule with its state, as stored.
 public struct ScheduleRecord: Hashable, Sendable {
+    /// The schedule as it was written.
     public var schedule: Schedule
-    /// From 1; another one after each change, also a pause. One that was removed and written again begins anew, so only
-    /// together with `updatedAt` it says which row was read.
+    /// The number of the schedule's current version. It starts at 1 and increases with each change and each pause. A
+    /// schedule that was removed and written again starts at 1 again, so only `revision` and `updatedAt` together
+    /// identify the row that was read.
     public var revision: Int
+    /// When the schedule was last written. Pausing does not change it.
     public var updatedAt: Timestamp
-    /// Its next time is the first one after this moment.
+    /// The moment after which the next time is searched.
     public var after: Timestamp
-    /// Nil while it is paused, has not been planned yet, or never comes again.
+    /// The next time; nil while the schedule is paused, has not been planned yet, or has no further time.
     public var nextAt: Timestamp?
+    /// When the schedule was paused; nil while it is not.
     public var pausedAt: Timestamp?
-    /// The time it was last fired for.
+    /// The time for which the schedule last fired.
     public var lastAt: Timestamp?
-    /// Of that time; a graph's first job.
+    /// The job of the last firing, or the first job of its graph.
     public var lastJob: JobID?
+    /// The graph of the last firing; nil if it enqueued a single job.
     public var lastGraph: GraphID?
-    /// The last time that was left out, since the one before was not final.
+    /// The last time that was skipped because the work of the previous firing was not final.
     public var skippedAt: Timestamp?
-    /// Why nothing could be enqueued when it was last to.
+    /// The reason why the last firing could not enqueue anything; nil if it could.
     public var problem: String?
-    /// Why the stored row is invalid; `schedule` then has a name but no times.
+    /// The reason why the stored form is invalid. ``schedule`` then has a name but no times.
     public var unreadable: String?
-    /// The real time since the schedule last fired, skipped a time, or was written or resumed, even if the wall clock
-    /// was set since.
+    /// The real time since the schedule last fired, skipped a time, or was written or resumed. It is correct even if
+    /// the wall clock was set since then.
     public var sinceLast: Duration
 
+    /// Creates a record from its stored values.
     public init(
         schedule: Schedule, revision: Int, updatedAt: Timestamp, after: Timestamp, nextAt: Timestamp? = nil,
         pausedAt: Timestamp? = nil, lastAt: Timestamp? = nil, lastJob: JobID? = nil, lastGraph: GraphID? = nil,
@@ -46,25 +52,32 @@ public struct ScheduleRecord: Hashable, Sendable {
     }
 }
 
-/// Says when a schedule comes next, for the row as it was read.
+/// The next time of a schedule, to be stored if the row is still the one that was read.
 public struct ScheduleTiming: Hashable, Sendable {
+    /// The schedule's name.
     public var name: String
+    /// ``ScheduleRecord/revision`` as it was read.
     public var revision: Int
-    /// ``ScheduleRecord/updatedAt`` as it was read: not that of a predecessor of the same name.
+    /// ``ScheduleRecord/updatedAt`` as it was read. It distinguishes the schedule from a predecessor of the same name.
     public var updatedAt: Timestamp
     /// ``ScheduleRecord/nextAt`` as it was read.
     public var expected: Timestamp?
+    /// The new ``ScheduleRecord/after``.
     public var after: Timestamp
-    /// Later than `after`.
+    /// The new ``ScheduleRecord/nextAt``, which is later than `after`.
     public var nextAt: Timestamp?
+    /// Default: ``ProblemChange/keep``.
     public var problem = ProblemChange.keep
 
-    /// What becomes of ``ScheduleRecord/problem``.
+    /// The change of ``ScheduleRecord/problem``.
     public enum ProblemChange: Hashable, Sendable {
+        /// The stored problem stays.
         case keep
+        /// The stored problem is replaced; nil removes it.
         case write(String?)
     }
 
+    /// Creates a timing for a schedule as it was read.
     public init(_ record: ScheduleRecord, after: Timestamp, nextAt: Timestamp?) {
         name = record.schedule.name
         revision = record.revision
@@ -75,32 +88,37 @@ public struct ScheduleTiming: Hashable, Sendable {
     }
 }
 
-/// What a schedule came to when it was planned.
+/// The work that a schedule has planned for one time.
 public enum ScheduledWork: Hashable, Sendable {
+    /// The jobs to enqueue.
     case enqueue(NewGraph)
-    /// Why not, for people.
+    /// Nothing can be enqueued for this reason, which is an explanation for people.
     case refused(String)
 }
 
-/// One time of a schedule.
+/// The firing of a schedule for one of its times.
 public struct ScheduleFiring: Hashable, Sendable {
-    /// The schedule's next time, and what comes after it.
+    /// The time to fire for, as ``ScheduleTiming/expected``, and the next time after it.
     public var timing: ScheduleTiming
+    /// The work planned for that time.
     public var work: ScheduledWork
 
+    /// Creates a firing.
     public init(_ timing: ScheduleTiming, _ work: ScheduledWork) {
         self.timing = timing
         self.work = work
     }
 }
 
-/// What became of one time. In each case but the last the schedule has moved on.
+/// The outcome of one firing. In every case except `stale` the schedule has moved to its next time.
 public enum FiringOutcome: Hashable, Sendable {
+    /// The work was enqueued.
     case fired(EnqueueReceipt)
-    /// The last one's job or graph is not final, and the schedule does not allow that.
+    /// Nothing was enqueued, because the work of the previous firing is not final and the schedule does not allow
+    /// overlap.
     case skipped(lastJob: JobID, lastGraph: GraphID?)
-    /// Nothing could be enqueued; the reason is kept with the schedule.
+    /// Nothing could be enqueued. The reason is stored with the schedule.
     case refused(String)
-    /// The schedule is not as it was read: fired already, changed, paused or removed. Nothing was written.
+    /// The schedule has fired, changed, or been paused or removed since it was read. Nothing was written.
     case stale
 }

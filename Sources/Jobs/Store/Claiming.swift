@@ -1,11 +1,12 @@
 /// The runner's request for jobs when it has free slots.
 public struct ClaimRequest: Sendable, Hashable {
-    /// The number of jobs that may be claimed.
+    /// The maximum number of jobs to claim.
     public var slots: Int
     /// The wait after which a ready job counts as one priority higher. Each further wait of this length raises it by
     /// one more.
     public var ageing: Duration
 
+    /// Creates a request. Default ageing: five minutes.
     public init(slots: Int, ageing: Duration = .seconds(300)) {
         self.slots = slots
         self.ageing = ageing
@@ -14,14 +15,20 @@ public struct ClaimRequest: Sendable, Hashable {
 
 /// A job that is now running under a lease.
 public struct ClaimedJob: Sendable, Hashable {
+    /// The job and the number of the attempt that begins.
     public var lease: Lease
+    /// The revision of the definition to run.
     public var definition: DefinitionID
+    /// The job's graph; nil if it was enqueued on its own.
     public var graph: GraphID?
+    /// The explicit input, without the definition's defaults.
     public var input: JSONText?
+    /// Whether the job has dependencies, whose outputs may be part of its input.
     public var hasDependencies: Bool
     /// The number of tries used up before this attempt.
     public var tries: Int
 
+    /// Creates a claimed job from its stored values.
     public init(
         lease: Lease, definition: DefinitionID, graph: GraphID?, input: JSONText?, hasDependencies: Bool, tries: Int
     ) {
@@ -34,33 +41,38 @@ public struct ClaimedJob: Sendable, Hashable {
     }
 }
 
-/// The end of an attempt and its lease.
+/// The end of an attempt, which releases its lease.
 public struct AttemptEnd: Sendable, Hashable {
+    /// How an attempt ended, and what follows for its job.
     public enum Ending: Sendable, Hashable {
-        /// The job has succeeded. A queue that its children name is created if it does not exist.
+        /// The job has succeeded with this output. If a child names a queue that does not exist, the queue is created.
         case succeeded(JSONText, children: [NewGraph] = [])
         /// The job has failed and does not run again.
         case failed(JobFailure, timedOut: Bool = false)
-        /// Uses up a try. The job is scheduled again, or cancelled if that was requested meanwhile. The wait is real
-        /// time, unaffected when the wall clock is set.
+        /// The attempt uses up a try. The job is scheduled again, or cancelled if its cancellation was requested
+        /// meanwhile. The wait is measured in real time, even if the wall clock is set.
         case retry(JobFailure, timedOut: Bool = false, after: Duration)
         /// The attempt stopped because its job's cancellation was requested.
         case cancelled
-        /// The job is ready again without using up a try, or cancelled if that was requested.
+        /// The job is ready again and no try is used up. If its cancellation was requested, it is cancelled instead.
         case interrupted
 
+        /// The jobs to enqueue together with a success; empty for every other ending.
         public var children: [NewGraph] {
             if case .succeeded(_, let children) = self { children } else { [] }
         }
     }
 
+    /// The lease of the attempt.
     public var lease: Lease
+    /// How the attempt ended.
     public var ending: Ending
-    /// The attempt's ``ConnectionLog/json``, stored for every ending; nil if it made no connection.
+    /// The attempt's ``ConnectionLog/json``, stored for every ending; nil if the attempt made no connection.
     public var connections: JSONText?
-    /// The answer of ``JobStore/prepare(_:)`` for the ending's children.
+    /// The return value of ``JobStore/prepare(_:)`` for the ending's children; nil if it was not called.
     public var prepared: PreparedChildren?
 
+    /// Creates an end to pass to ``JobStore/exchange(_:claim:now:)``.
     public init(
         lease: Lease, ending: Ending, connections: JSONText? = nil, prepared: PreparedChildren? = nil
     ) {
@@ -71,21 +83,24 @@ public struct AttemptEnd: Sendable, Hashable {
     }
 }
 
+/// The result of recording the end of an attempt.
 public enum FinishResult: Sendable, Hashable {
-    /// The job's state after the end of the attempt.
+    /// The end was recorded; this is the job's new state.
     case recorded(JobState)
-    /// The attempt was no longer the current one. Nothing changed; drop its result.
+    /// The attempt was no longer the current one. Nothing changed; discard its result.
     case leaseLost
 }
 
-/// The answer to one exchange between the runner and the store.
+/// The store's answer to one exchange with the runner.
 public struct Exchange: Sendable, Hashable {
-    /// The results, one for each end, in order.
+    /// The results, one for each recorded end, in the same order.
     public var finished: [FinishResult]
+    /// The jobs that were claimed; their attempts are running.
     public var claimed: [ClaimedJob]
-    /// When the next scheduled job is due; nil when none is scheduled.
+    /// When the next scheduled job is due; nil if none is scheduled.
     public var nextDueAt: Timestamp?
 
+    /// Creates an answer.
     public init(finished: [FinishResult], claimed: [ClaimedJob], nextDueAt: Timestamp?) {
         self.finished = finished
         self.claimed = claimed
@@ -93,17 +108,18 @@ public struct Exchange: Sendable, Hashable {
     }
 }
 
-/// The result of a rescue at the start.
+/// The result of rescuing orphans when the store is opened.
 public struct RescueReport: Sendable, Hashable {
     /// Jobs that are ready again.
     public var returned: [JobID]
-    /// Jobs failed with `crashed`: each was the only running job in too many crashes.
+    /// Jobs that failed with `crashed`, because each was the only running job in too many crashes.
     public var failed: [JobID]
-    /// Jobs cancelled because their cancellation had been requested.
+    /// Jobs that were cancelled because their cancellation had been requested.
     public var cancelled: [JobID]
-    /// The jobs in `returned` that first run apart from other jobs (``CrashTrials``).
+    /// The jobs in `returned` that run apart from other jobs at first (``CrashTrials``).
     public var onTrial: [JobID]
 
+    /// Creates a report.
     public init(returned: [JobID], failed: [JobID], cancelled: [JobID], onTrial: [JobID] = []) {
         self.returned = returned
         self.failed = failed
@@ -112,31 +128,40 @@ public struct RescueReport: Sendable, Hashable {
     }
 }
 
+/// The result of a request to cancel one job.
 public enum CancelResult: Sendable, Hashable {
-    /// The job had not started and never will.
+    /// The job had not started, and now never will.
     case cancelled
-    /// The job is running. Its attempt is told to stop and will end.
+    /// The job is running. Its attempt is asked to stop, and the job is final once the attempt has ended.
     case requested
+    /// The job had already ended, with this outcome. Nothing changed.
     case alreadyFinal(Outcome)
+    /// There is no such job.
     case unknown
 }
 
-/// A durable change of one job.
+/// A change of one job that is durable.
 public struct JobChange: Sendable, Hashable {
+    /// The job that changed.
     public var job: JobID
+    /// The job's graph; nil if it has none.
     public var graph: GraphID?
+    /// The job's state after the change.
     public var state: JobState
+    /// The number of the current or last attempt; 0 before the first one.
     public var attempt: Int
-    /// Whether the change is a request to cancel a running job. The job's state did not change.
+    /// Whether the change is a request to cancel a running job, which leaves its state unchanged.
     public var isCancelRequest: Bool
-    /// When the job is due, if its state is `scheduled`.
+    /// When the job is due, if its new state is `scheduled`.
     public var dueAt: Timestamp?
-    /// The cause of the change. It is nil for claims, for ends of attempts and for jobs that became ready.
+    /// The cause of the change; nil for claims, for ends of attempts, and for jobs that became ready.
     public var cause: Cause?
-    /// The explicit input of a job that was just accepted.
+    /// The explicit input, if the job was just accepted.
     public var input: JSONText?
 
+    /// The causes of changes that no attempt makes.
     public enum Cause: Sendable, Hashable {
+        /// The job was just accepted.
         case accepted
         /// The job was skipped because of this dependency.
         case dependency(JobID)
@@ -144,6 +169,7 @@ public struct JobChange: Sendable, Hashable {
         case cancelled
     }
 
+    /// Creates a change.
     public init(
         job: JobID, graph: GraphID?, state: JobState, attempt: Int, isCancelRequest: Bool = false,
         dueAt: Timestamp? = nil, cause: Cause? = nil, input: JSONText? = nil
@@ -159,77 +185,91 @@ public struct JobChange: Sendable, Hashable {
     }
 }
 
-/// A change that the store reports to observers.
+/// A change that the store reports to its observers.
 public enum StoreChange: Sendable, Hashable {
-    /// Jobs of very large requests that are accepted, before they are written and reported as ``jobs(_:)``.
+    /// Jobs of very large requests that were accepted but are not written yet. Each is reported again as ``jobs(_:)``
+    /// when it is written.
     case accepted([UnwrittenJob])
+    /// Changes of jobs, in the order in which they happened.
     case jobs([JobChange])
     /// A queue's limit, weight or pause changed.
     case queues
+    /// Definitions, graph definitions or descriptions of kinds changed.
     case definitions
     /// A schedule was added, changed, paused, resumed or removed. Firings are not reported.
     case schedules
-    /// Writes fail with a temporary error, such as a full disk; nil when a write has succeeded again.
+    /// Writes are failing with this temporary error, such as a full disk. Nil when a write has succeeded again.
     case writing(StoreError?)
-    /// The accepted requests that the store cannot carry out completely at the moment; empty when there are none. It
-    /// tries each again, less and less often, and other requests are not affected.
+    /// The accepted requests that the store cannot complete at the moment; empty when there are none. The store retries
+    /// each at increasing intervals, and other requests are not affected.
     case stuck([StuckRequest])
-    /// The store has stopped. This is the last change: the store writes nothing more, and what the disk contains is
-    /// unknown until the next start.
+    /// The store has stopped, and this is its last change. It writes nothing more, and the next start has to find out
+    /// what is on the disk.
     case stopped(StoreError)
 }
 
-/// A job that was accepted and has an input, but no record yet.
+/// An accepted job with an input that has no record in the store yet.
 public struct UnwrittenJob: Sendable, Hashable {
+    /// The job's number.
     public var job: JobID
+    /// The job's explicit input.
     public var input: JSONText
 
+    /// Creates an unwritten job.
     public init(job: JobID, input: JSONText) {
         self.job = job
         self.input = input
     }
 }
 
-/// One page of accepted jobs that are not written yet.
+/// One page of accepted jobs that have not been written yet.
 public struct UnwrittenPage: Sendable, Hashable {
+    /// The jobs. A page may be empty although more pages follow.
     public var jobs: [UnwrittenJob]
-    /// Where the next page begins; nil after the last.
+    /// The position at which the next page begins; nil after the last page.
     public var next: Position?
 
-    /// A position that only the store understands.
+    /// A position in the list of pages; only the store can interpret it.
     public struct Position: Sendable, Hashable {
+        /// The number of the request.
         public var request: Int64
+        /// The number of the part within the request.
         public var part: Int64
 
+        /// Creates a position. Only the store knows valid ones.
         public init(request: Int64, part: Int64) {
             self.request = request
             self.part = part
         }
     }
 
+    /// Creates a page.
     public init(jobs: [UnwrittenJob], next: Position?) {
         self.jobs = jobs
         self.next = next
     }
 }
 
-/// Children of an attempt that a store keeps ahead of the attempt's end. Equal only to itself.
+/// The children of an attempt, as the store has saved them before the attempt's end. Equal only to itself.
 public final class PreparedChildren: Sendable, Hashable {
-    /// For the store that made it.
+    /// Data for the store that created the value; its type is private to the store.
     public let contents: any Sendable
 
+    /// Wraps the store's data.
     public init(_ contents: any Sendable) { self.contents = contents }
 
     public static func == (a: PreparedChildren, b: PreparedChildren) -> Bool { a === b }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// An accepted request of very many rows whose rest fails again and again for the same reason.
+/// An accepted request of very many rows, the rest of which fails repeatedly for the same reason.
 public struct StuckRequest: Sendable, Hashable {
     /// The unfinished work, such as `graph 7: some of its jobs cannot be cancelled`.
     public var subject: String
+    /// The error of the last try.
     public var reason: StoreError
 
+    /// Creates a stuck request.
     public init(subject: String, reason: StoreError) {
         self.subject = subject
         self.reason = reason

@@ -1,23 +1,34 @@
-/// The selection of a listing. Each field that is set narrows it.
+/// The selection and order of a listing. Each field that is set narrows the selection; nil selects everything.
 public struct JobFilter: Sendable, Hashable {
+    /// The order of a listing, by job number.
     public enum Order: Sendable, Hashable { case newestFirst, oldestFirst }
 
+    /// The states to list.
     public var states: Set<JobState>?
+    /// The name of the queue to list.
     public var queue: String?
+    /// The name of the definition whose jobs are listed, in any revision.
     public var definition: String?
+    /// The name of the kind whose jobs are listed.
     public var kind: String?
+    /// The graph whose jobs are listed.
     public var graph: GraphID?
-    /// The listing begins after this job, in its order.
+    /// The job after which the listing begins, in its order.
     public var after: JobID?
+    /// Default: newest first.
     public var order: Order
-    /// The most jobs, 1 to 10,000. The listing ends earlier if the inputs of its jobs reach ``pageBytes``.
+    /// The maximum number of jobs, 1 to 10,000. Default: 100. The listing ends earlier if the inputs of its jobs reach
+    /// ``pageBytes``.
     public var limit: Int
+    /// The size of all inputs together, in bytes, at which the listing ends.
     public var pageBytes = maxPageBytes
-    /// Whether records contain the jobs' inputs; otherwise their input is nil.
+    /// Whether the records contain the jobs' inputs. If not, ``JobRecord/input`` is nil.
     public var withInputs: Bool
 
+    /// The default of ``pageBytes``: 8 MiB.
     public static let maxPageBytes = 8 << 20
 
+    /// Creates a filter. Without arguments it selects the 100 newest jobs.
     public init(
         states: Set<JobState>? = nil, queue: String? = nil, definition: String? = nil, kind: String? = nil,
         graph: GraphID? = nil, after: JobID? = nil, order: Order = .newestFirst, limit: Int = 100,
@@ -34,63 +45,75 @@ public struct JobFilter: Sendable, Hashable {
         self.withInputs = withInputs
     }
 
-    /// Whether there may be more jobs after the last job of a page.
+    /// Whether more jobs may follow the last job of a page that this filter selected.
     public func mayGoOn(after page: [JobRecord]) -> Bool {
         page.count >= limit || page.reduce(0) { $0 + ($1.input?.bytes.count ?? 0) } >= pageBytes
     }
 }
 
-/// A part of a listing, small enough that reading it does not delay other callers.
+/// A part of a listing. It is small enough that reading it does not delay other callers.
 public struct JobPage: Sendable, Hashable {
+    /// The maximum number of jobs on a page.
     public static let maxJobs = 100
-    /// A page ends when the inputs of its jobs reach this size.
+    /// The size of inputs at which a page ends: 32 KiB.
     public static let maxInputBytes = 32 << 10
 
-    /// Jobs in the listing's order. A page may be empty although more pages follow.
+    /// The jobs, in the listing's order. A page may be empty although more pages follow.
     public var jobs: [JobRecord]
     /// The job after which the next page begins; nil at the end of the listing.
     public var next: JobID?
 
+    /// Creates a page.
     public init(jobs: [JobRecord], next: JobID?) {
         self.jobs = jobs
         self.next = next
     }
 }
 
-/// The position of an edge among the edges of its graph.
+/// The position of an edge in the list of its graph's edges.
 public struct EdgePosition: Sendable, Hashable {
+    /// The job that waits.
     public var dependent: JobID
+    /// The edge's index among the dependencies of that job, in declared order, from 0.
     public var position: Int
 
+    /// Creates a position.
     public init(dependent: JobID, position: Int) {
         self.dependent = dependent
         self.position = position
     }
 }
 
-/// A part of a graph's edges, small enough that reading it does not delay other callers.
+/// A part of a graph's edges. It is small enough that reading it does not delay other callers.
 public struct EdgePage: Sendable, Hashable {
+    /// The maximum number of edges on a page.
     public static let maxEdges = 1000
 
+    /// The edges, in order of dependent and declaration.
     public var edges: [DependencyRecord]
     /// The edge after which the next page begins; nil after the last edge.
     public var next: EdgePosition?
 
+    /// Creates a page.
     public init(edges: [DependencyRecord], next: EdgePosition?) {
         self.edges = edges
         self.next = next
     }
 }
 
-/// Reads a listing page by page. Each page shows the jobs as they were when it was read.
+/// Reads a listing page by page. Each page contains the jobs as they were when that page was read.
 public struct JobListing: Sendable {
     private var filter: JobFilter
     private var inputBytes = 0
+    /// Whether the last page was read.
     public private(set) var isOver = false
 
+    /// Creates a listing that has read no page yet.
     public init(_ filter: JobFilter) { self.filter = filter }
 
-    /// Reads the next page, which may be empty although the listing is not over.
+    /// Reads the next page. A page may be empty although the listing is not over; after the end, every page is empty.
+    ///
+    /// - Throws: ``StoreError``. The page was not consumed; calling again reads it again.
     public mutating func next(from store: some JobStore) async throws(StoreError) -> [JobRecord] {
         if isOver { return [] }
         let page = try await store.page(filter)
@@ -102,14 +125,20 @@ public struct JobListing: Sendable {
     }
 }
 
-/// Which finished jobs to delete: a graph as a whole, or a job without one, when all of it is final since before the
-/// moment, its outcome is among the outcomes, and no job outside of it depends on it.
+/// The criteria for deleting finished jobs.
 ///
-/// A graph's outcome is `failed` if a job failed, else `cancelled` if one was, else `skipped` if one was, else `succeeded`.
+/// A graph is deleted as a whole, and a job without a graph on its own. Either is deleted if all its jobs ended before
+/// `finishedBefore`, its outcome is among `outcomes`, and no job outside of it depends on it.
+///
+/// The outcome of a graph is `failed` if any of its jobs failed, otherwise `cancelled` if any was cancelled, otherwise
+/// `skipped` if any was skipped, otherwise `succeeded`.
 public struct PruneRequest: Sendable, Hashable {
+    /// The moment before which all jobs must have ended.
     public var finishedBefore: Timestamp
+    /// The outcomes to delete.
     public var outcomes: Set<Outcome>
 
+    /// Creates a request. Default: all outcomes.
     public init(finishedBefore: Timestamp, outcomes: Set<Outcome> = Set(Outcome.allCases)) {
         self.finishedBefore = finishedBefore
         self.outcomes = outcomes
@@ -120,13 +149,14 @@ public struct PruneRequest: Sendable, Hashable {
 public struct PruneStep: Sendable, Hashable {
     /// The number of deleted jobs.
     public var deleted: Int
-    /// The number of jobs with a wanted outcome that stay because their graph has another outcome.
+    /// The number of jobs with a matching outcome that stay because their graph has another outcome.
     public var keptByGraph: Int
-    /// The number of wanted jobs that stay because other jobs depend on them or on their graph.
+    /// The number of matching jobs that stay because other jobs depend on them or on their graph.
     public var keptByDependents: Int
-    /// The next step begins below this job. Nil if no jobs are left to check.
+    /// The job below which the next step begins. Nil if no jobs are left to check.
     public var next: JobID?
 
+    /// Creates a step's result.
     public init(deleted: Int, keptByGraph: Int = 0, keptByDependents: Int = 0, next: JobID?) {
         self.deleted = deleted
         self.keptByGraph = keptByGraph
@@ -135,13 +165,18 @@ public struct PruneStep: Sendable, Hashable {
     }
 }
 
-/// Changes of one queue's settings; nil keeps a setting. A queue that does not exist is created.
+/// A change of one queue's settings. A nil field leaves the setting unchanged. A queue that does not exist is created.
 public struct QueueChange: Sendable, Hashable {
+    /// The name of the queue.
     public var name: String
+    /// The new ``QueueSettings/limit``.
     public var limit: Int?
+    /// The new ``QueueSettings/weight``.
     public var weight: Int?
+    /// Whether the queue is to be paused. A paused queue starts no jobs; running jobs continue.
     public var isPaused: Bool?
 
+    /// Creates a change; the values are not checked.
     public init(name: String, limit: Int? = nil, weight: Int? = nil, isPaused: Bool? = nil) {
         self.name = name
         self.limit = limit
@@ -150,19 +185,24 @@ public struct QueueChange: Sendable, Hashable {
     }
 }
 
-/// Definitions, schedules and queues to write together. A definition that equals its current revision gets no new one.
+/// Definitions, schedules and queues to write in one transaction. A definition that equals its current revision is not
+/// written again.
 public struct DefinitionChange: Sendable, Hashable {
+    /// The queues to create or change.
     public var queues: [QueueChange]
+    /// The definitions to write. Each becomes a new revision.
     public var definitions: [Definition]
+    /// The graph definitions to write. Each becomes a new revision.
     public var graphs: [GraphDefinition]
-    /// The schedules to write. A changed schedule counts its times from the change on, and stays paused if it was
-    /// paused.
+    /// The schedules to write. A changed schedule ignores times before the change, and stays paused if it was paused.
     public var schedules: [Schedule]
-    /// The names of definitions and graph definitions that can no longer be enqueued. Jobs that refer to them continue.
+    /// The names of definitions and graph definitions to remove, so that they can no longer be enqueued. Jobs that
+    /// refer to them continue.
     public var removals: [String]
     /// The names of schedules to remove. The jobs that they enqueued continue.
     public var scheduleRemovals: [String]
 
+    /// Creates a change; ``Catalog/check(_:)`` checks it.
     public init(
         queues: [QueueChange] = [], definitions: [Definition] = [], graphs: [GraphDefinition] = [],
         schedules: [Schedule] = [], removals: [String] = [], scheduleRemovals: [String] = []
@@ -176,15 +216,20 @@ public struct DefinitionChange: Sendable, Hashable {
     }
 }
 
-/// Everything that a request can refer to by name.
+/// Everything that a request can refer to by name, without removed entries.
 public struct DefinitionSet: Sendable, Hashable {
+    /// The kinds that the daemon can run.
     public var kinds: [KindDescription]
+    /// The queues with their settings.
     public var queues: [QueueSettings]
+    /// The current revisions of the definitions.
     public var definitions: [StoredDefinition]
+    /// The current revisions of the graph definitions.
     public var graphs: [StoredGraphDefinition]
-    /// The schedules with a valid body.
+    /// The schedules, without those whose stored form is invalid.
     public var schedules: [Schedule]
 
+    /// Creates a set.
     public init(
         kinds: [KindDescription] = [], queues: [QueueSettings] = [], definitions: [StoredDefinition] = [],
         graphs: [StoredGraphDefinition] = [], schedules: [Schedule] = []
@@ -197,7 +242,9 @@ public struct DefinitionSet: Sendable, Hashable {
     }
 
     /// Returns the parts that an enqueue by this name needs: the definition or graph definition, the definitions of its
-    /// nodes, their kinds and queues. Returns nil if there is none of that name.
+    /// nodes, and their kinds and queues.
+    ///
+    /// - Returns: Nil if there is no definition or graph definition of that name.
     public func part(for name: String) -> DefinitionSet? {
         let graphs = graphs.filter { $0.definition.name == name }
         let names = Set([name] + graphs.flatMap { $0.definition.nodes.map(\.definition) })

@@ -1,183 +1,307 @@
 /// The storage of jobs.
 ///
-/// Every write is atomic and durable when it returns, and observers are notified after that. Callers pass their clock's
-/// time; the store itself measures only the length of waits, on a ``StoreClock``. Writes of several callers may share
-/// one commit.
+/// Every write is atomic, and durable when the call returns. Observers are notified after that. Callers pass their own
+/// clock's time; the store itself measures only the length of waits, on a ``StoreClock``. Writes of several callers may
+/// share one commit.
+///
+/// Nearly every method throws ``StoreError``. Unless the case or the method says otherwise, nothing was written;
+/// ``StoreError/isTransient`` says whether to retry.
 ///
 /// Invariants, cited by code and tests:
 /// - P2: a final state never changes.
-/// - P3: at most one result for a job; a finish names job, attempt and state, and a stale one changes nothing.
-/// - P4: result, end of attempt, unblocking of dependents and children are one transaction. If very many dependents
-///   wait for one job, the transaction releases some of them and records the rest, which later transactions release.
+/// - P3: a job has at most one result. Finishing names the job, the attempt and the state, and changes nothing if the
+///   attempt is no longer the current one.
+/// - P4: the result, the end of the attempt, the unblocking of dependents and the children are one transaction. If very
+///   many dependents wait for one job, the transaction releases some of them and records the rest, which later
+///   transactions release.
 public protocol JobStore: Sendable {
     // MARK: Jobs
 
-    /// Accepts graphs, each completely or not at all. The outcomes are in the order of `graphs`.
-    ///
-    /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
-    /// callers do not wait. Some jobs may run before all are written. This returns when all are written. If it throws
-    /// because of such a graph, graphs beside it may already be stored.
+    /// Accepts graphs, each of them completely or not at all.
     ///
     /// A job starts as `blocked` if a dependency is open, otherwise as `scheduled` if its time is in the future,
-    /// otherwise as `ready`. It is `skipped` at once if a dependency has already failed its condition.
+    /// otherwise as `ready`. It is `skipped` at once if a dependency has already failed to meet its condition.
+    ///
+    /// The jobs of a very large graph are written in several transactions after the one that accepts it, so that other
+    /// callers do not wait. Some of the jobs may run before all are written. This method returns when all are written.
+    ///
+    /// - Returns: The outcomes, in the order of `graphs`.
+    /// - Throws: ``StoreError``. If a very large graph could not be stored, other graphs of the same call may be stored
+    ///   nevertheless. Repeating the request is safe with an idempotency key.
     func enqueue(_ graphs: [NewGraph], now: Timestamp) async throws(StoreError) -> [EnqueueOutcome]
 
     /// Records the ends of attempts, makes due jobs ready, and claims jobs, in one transaction.
     ///
-    /// Very many children of an attempt are stored before that transaction, which accepts them, and written after it. To
-    /// keep other ends and claims from waiting for that, call ``prepare(_:)`` first.
+    /// If an attempt has very many children, they are stored before that transaction, which accepts them, and written
+    /// after it. Other ends and claims have to wait meanwhile; to avoid this, call ``prepare(_:)`` first.
     ///
-    /// A claim takes from each queue that is not paused and is below its limit; between queues by weight, within a queue
-    /// by priority (lifted by ageing) and then by number.
+    /// A claim considers every queue that is not paused and is below its limit. It divides the slots between queues by
+    /// weight. Within a queue it takes jobs by priority, as raised by ageing, and then by number.
     ///
-    /// - Parameter claim: Nil to claim nothing.
+    /// - Parameter claim: The jobs wanted; nil to claim nothing.
+    /// - Returns: The results for `ends`, in order, and the claimed jobs. An end may be refused with
+    ///   ``FinishResult/leaseLost``, which is ordinary.
+    /// - Throws: ``StoreError``. Passing the same ends again is safe: if an end was recorded after all, its result is
+    ///   ``FinishResult/leaseLost``.
     func exchange(
         _ ends: [AttemptEnd], claim: ClaimRequest?, now: Timestamp
     ) async throws(StoreError) -> Exchange
 
-    /// Stores the children of an attempt ahead of the exchange that records its end, which then takes no longer because of
-    /// them. The exchange accepts or drops them; if there is none, the next start does.
+    /// Saves the children of an attempt before the exchange that records its end, so that the exchange does not take
+    /// longer because of them. The exchange accepts or drops the children. If no exchange follows, the next start drops
+    /// them.
     ///
-    /// - Returns: Nil if the store does not do this. The exchange alone is as good, but may take longer.
+    /// - Returns: The value for ``AttemptEnd/prepared``. Nil if the store does not support this; the exchange then does
+    ///   all the work and may take longer.
+    /// - Throws: ``StoreError``. The exchange can still record the end, without prepared children.
     func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren?
 
-    /// Ends the attempts of all running jobs, since the process that ran them is gone. Call it only before the first claim.
+    /// Ends the attempts of all running jobs, because the process that ran them is gone. Call it only before the first
+    /// claim.
     ///
-    /// Jobs that were running in several crashes in a row are claimed first and apart from other jobs
+    /// Jobs that were running in several crashes in a row are claimed first and run apart from other jobs
     /// (``CrashTrials``).
     ///
     /// - Parameters:
-    ///   - maxRescues: A job that was the only running one in more crashes than this is failed with `crashed`. An unexplained
-    ///     end counts as a tenth of a crash (``LastEnd/unexplainedPerCrash``); a restart of the machine does not count.
-    ///   - lastEnd: How the process ended that ran the orphans.
+    ///   - maxRescues: The number of crashes in which a job may have been the only running one; after more, it fails
+    ///     with `crashed`. An unexplained end counts as a tenth of a crash (``LastEnd/unexplainedPerCrash``). A restart
+    ///     of the machine does not count.
+    ///   - lastEnd: How the process that ran the orphans ended.
+    /// - Throws: ``StoreError``. No attempt was ended; calling again is safe.
     func rescueOrphans(
         maxRescues: Int, after lastEnd: LastEnd, now: Timestamp
     ) async throws(StoreError) -> RescueReport
 
-    /// Notes how many attempts were given up while their code still runs. If the process ends beside such code, no job
-    /// counts as the only running one. The note is kept until the next rescue.
+    /// Records how many attempts were given up while their code still runs. If the process ends while such code is
+    /// running, no job counts as the only running one. The record is kept until the next rescue.
     func noteAbandoned(_ count: Int)
 
-    /// The trials that keep other jobs from starting; nil when there are none.
+    /// The crash trials that keep other jobs from starting; nil if there are none.
+    ///
+    /// - Throws: ``StoreError``. Asking again is safe.
     func trials(now: Timestamp) async throws(StoreError) -> CrashTrials.Report?
 
-    /// Cancels jobs that have not started, and requests the cancellation of running jobs. The results are in order.
+    /// Cancels jobs that have not started, and requests the cancellation of running jobs.
+    ///
+    /// Very many jobs are cancelled in several transactions.
+    ///
+    /// - Returns: The results, in the order of `jobs`. A job that has already ended is not an error.
+    /// - Throws: ``StoreError``. Retrying is safe; of very many jobs, some may already be cancelled.
     func cancel(_ jobs: [JobID], now: Timestamp) async throws(StoreError) -> [CancelResult]
 
-    /// Cancels every open job of a graph in the same way. Returns nil if there is no such graph.
+    /// Cancels every open job of a graph in the same way as ``cancel(_:now:)``.
     ///
-    /// The request is durable at once. Very many jobs are then cancelled in several transactions, and none of them
-    /// starts meanwhile. This returns when all are cancelled.
+    /// The request is durable at once. If there are very many jobs, they are cancelled in several transactions, and
+    /// none of them starts meanwhile. This method returns when all are cancelled.
+    ///
+    /// - Returns: The result for each job that was open. Nil if there is no such graph.
+    /// - Throws: ``StoreError``. Retrying is safe; some jobs may already be cancelled.
     func cancel(graph: GraphID, now: Timestamp) async throws(StoreError) -> [JobID: CancelResult]?
 
-    /// Deletes finished jobs with their results, attempts and edges, the newest first. To delete all, continue from
-    /// each step's ``PruneStep/next`` until that is nil. A very large graph is deleted in several transactions; from
-    /// the first one on, no new job may depend on its jobs.
+    /// Deletes finished jobs with their results, attempts and edges, the newest jobs first. To delete all, call it
+    /// again with each step's ``PruneStep/next`` until that is nil. A very large graph is deleted in several
+    /// transactions; from the first one on, no new job may depend on its jobs.
     ///
     /// - Parameters:
-    ///   - below: Only jobs with lower numbers.
-    ///   - limit: The number of jobs after which the step ends; a graph is never divided.
+    ///   - below: The step checks only jobs with lower numbers; nil for all jobs.
+    ///   - limit: The number of jobs after which the step ends. A graph is never split between two steps.
+    /// - Throws: ``StoreError``. Retrying the step is safe.
     func prune(_ request: PruneRequest, below: JobID?, limit: Int) async throws(StoreError) -> PruneStep
 
     // MARK: Settings
 
+    /// Changes a queue's limit, weight or pause. A queue that does not exist is created.
+    ///
+    /// - Returns: The queue after the change.
+    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
     func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
-    /// Removes an unused queue. Its final jobs stay and still name it. ``change(_:now:)-(QueueChange,_)`` creates a new
-    /// queue of the same name, and so does the end of an attempt whose children name it.
+    /// Removes an unused queue. Its final jobs stay and still name it. ``change(_:now:)-(QueueChange,_)`` can create a
+    /// new queue of the same name, and so can the end of an attempt whose children name it.
+    ///
+    /// - Returns: ``QueueRemoval/used(_:)`` if the queue is in use; nothing was changed then.
+    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
+    /// Writes definitions, schedules and queues in one transaction. Check the change with ``Catalog/check(_:)`` first.
+    ///
+    /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules``. Nothing was changed; retrying is safe.
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
-    /// Stores the descriptions of the daemon's kinds, for people and for programs that check inputs without the kinds'
-    /// code.
+    /// Replaces the stored descriptions of the daemon's kinds. People read them, and programs without the kinds' code
+    /// check inputs by them.
+    ///
+    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
     func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)
-    /// Stores by name why definitions or graph definitions are unusable, and clears the problems of all others.
+    /// Stores why definitions or graph definitions are unusable, and clears the problems of all others.
+    ///
+    /// - Parameter problems: The reasons, by the name of the definition or graph definition.
+    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
     func recordProblems(_ problems: [String: String]) async throws(StoreError)
 
     // MARK: Schedules
 
-    /// All schedules, ordered by name.
+    /// Reads all schedules, ordered by name.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func schedules() async throws(StoreError) -> [ScheduleRecord]
+    /// Reads one schedule; nil if there is none of this name.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func schedule(_ name: String) async throws(StoreError) -> ScheduleRecord?
-    /// The schedules whose next time has come, the earliest time first.
+    /// Reads the schedules that are due, the earliest next time first.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func schedules(due now: Timestamp, limit: Int) async throws(StoreError) -> [ScheduleRecord]
-    /// The next time of any schedule.
+    /// The earliest next time of all schedules; nil if none has one.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func nextScheduleAt() async throws(StoreError) -> Timestamp?
     /// The number of schedules with a ``ScheduleRecord/problem``.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func refusedScheduleCount() async throws(StoreError) -> Int
-    /// Sets the next times of schedules. A schedule that has changed since it was read is left unchanged. Observers are
-    /// not told.
+    /// Sets the next times of schedules. Skips schedules that have changed since they were read. Observers are not
+    /// notified.
+    ///
+    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
     func plan(_ timings: [ScheduleTiming]) async throws(StoreError)
-    /// Enqueues a schedule's work and moves the schedule to its next time in one transaction: never twice for one time,
-    /// and never one without the other.
+    /// Enqueues a schedule's work and moves the schedule to its next time, in one transaction. The work is therefore
+    /// never enqueued twice for the same time.
+    ///
+    /// - Returns: ``FiringOutcome/stale`` if the schedule has changed since it was read, which is ordinary: read it
+    ///   again.
+    /// - Throws: ``StoreError``. Nothing was written; retrying is safe.
     func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome
-    /// Enqueues a schedule's work now, even if the schedule is paused. Its times do not change. Returns nil if there is
-    /// no such schedule.
+    /// Enqueues a schedule's work now, even if the schedule is paused. Its times do not change.
+    ///
+    /// - Returns: Nil if there is no such schedule.
+    /// - Throws: ``StoreError``. Nothing was written; retrying is safe unless COMMIT failed
+    ///   (``StoreError/commitUnknown(code:message:)``).
     func run(schedule name: String, _ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome?
-    /// Pauses or resumes a schedule. Times during the pause are skipped; after a resume, times from `now` on count.
-    /// Returns nil if there is no such schedule.
+    /// Pauses or resumes a schedule. Times during the pause are skipped: after a resume, the next time is the first one
+    /// after `now`.
+    ///
+    /// - Returns: The schedule after the change; nil if there is no such schedule.
+    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
     func setPaused(_ isPaused: Bool, schedule name: String, now: Timestamp) async throws(StoreError) -> ScheduleRecord?
 
     // MARK: Reading
 
-    /// The current revisions, ordered by name.
-    func definitions() async throws(StoreError) -> DefinitionSet
-    /// A revision of a definition, even if it was replaced or removed.
-    func definition(_ id: DefinitionID) async throws(StoreError) -> StoredDefinition?
-    /// The answer of ``enqueue(_:now:)`` to any graph with this key; nil if the key is unused.
-    func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
-    func job(_ id: JobID) async throws(StoreError) -> JobRecord?
-    /// The accepted jobs of very large requests that have an input and no record yet. Later ones are reported as
-    /// ``StoreChange/accepted(_:)``.
-    func unwritten(from position: UnwrittenPage.Position?) async throws(StoreError) -> UnwrittenPage
-    /// The first page of the jobs that a filter selects; ``JobListing`` reads all pages.
-    func page(_ filter: JobFilter) async throws(StoreError) -> JobPage
-    func result(of job: JobID) async throws(StoreError) -> JobResult?
-    /// The ended attempts, from first to last. Only the last ``AttemptRecord/maxWithConnections`` contain their
-    /// connections.
-    func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
-    /// The dependencies of a job, in declared order.
+    /// Reads the current revisions of all definitions, and the kinds, queues and schedules, each ordered by name.
     ///
-    /// - Parameter onlyOpen: Whether to return only open dependencies, for which a blocked job waits.
+    /// - Throws: ``StoreError``; reading again is safe.
+    func definitions() async throws(StoreError) -> DefinitionSet
+    /// Reads one revision of a definition, even if it was replaced or removed. Nil if there is none with this number.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func definition(_ id: DefinitionID) async throws(StoreError) -> StoredDefinition?
+    /// The outcome that ``enqueue(_:now:)`` would return for any graph with this key; nil if the key is unused.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func outcome(of key: IdempotencyKey) async throws(StoreError) -> EnqueueOutcome?
+    /// Reads one job; nil if there is none with this number.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func job(_ id: JobID) async throws(StoreError) -> JobRecord?
+    /// Reads a page of the accepted jobs that have an input but no record yet, since they belong to very large
+    /// requests. Jobs accepted later are reported as ``StoreChange/accepted(_:)``.
+    ///
+    /// - Parameter position: The position at which the page begins; nil for the first page.
+    /// - Throws: ``StoreError``; reading again is safe.
+    func unwritten(from position: UnwrittenPage.Position?) async throws(StoreError) -> UnwrittenPage
+    /// Reads the first page of the jobs that a filter selects. ``JobListing`` reads all pages.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func page(_ filter: JobFilter) async throws(StoreError) -> JobPage
+    /// Reads a job's result; nil if the job is not final or does not exist.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func result(of job: JobID) async throws(StoreError) -> JobResult?
+    /// Reads a job's ended attempts, from first to last. Only the last ``AttemptRecord/maxWithConnections`` of them
+    /// contain their connections.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
+    func attempts(of job: JobID) async throws(StoreError) -> [AttemptRecord]
+    /// Reads the dependencies of a job, in declared order.
+    ///
+    /// - Parameters:
+    ///   - onlyOpen: Whether to return only dependencies that are not final, for which a blocked job waits.
+    ///   - limit: The maximum number to return.
+    /// - Throws: ``StoreError``; reading again is safe.
     func dependencies(of job: JobID, onlyOpen: Bool, limit: Int) async throws(StoreError) -> Neighbours
-    /// The dependents of a job: first those that need its success, then those that need its end, each in order of
-    /// number.
+    /// Reads the dependents of a job: first those that require its success, then those that require only its end, each
+    /// group ordered by number.
+    ///
+    /// - Parameter limit: The maximum number to return.
+    /// - Throws: ``StoreError``; reading again is safe.
     func dependents(of job: JobID, limit: Int) async throws(StoreError) -> [Neighbour]
-    /// The outputs of a job's dependencies, in declared order, without those of dependencies that did not succeed.
+    /// Reads the outputs of a job's dependencies, in declared order. Dependencies that did not succeed are left out.
+    ///
+    /// - Parameters:
+    ///   - wanted: The outputs that the job's kind can use.
+    ///   - maxBytes: The maximum size of all outputs together.
+    /// - Returns: ``DependencyOutputs/tooLarge`` if the outputs exceed `maxBytes`.
+    /// - Throws: ``StoreError``; reading again is safe.
     func outputs(
         ofDependenciesOf job: JobID, _ wanted: WantedOutputs, maxBytes: Int
     ) async throws(StoreError) -> DependencyOutputs
-    func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord?
-    /// Graphs, the newest first.
-    func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
-    /// The edges whose dependent is in the graph, in order of dependent and declaration.
+    /// Reads one graph; nil if there is none with this number.
     ///
-    /// - Parameter after: The page begins after this edge; nil for the first page.
+    /// - Throws: ``StoreError``; reading again is safe.
+    func graph(_ id: GraphID) async throws(StoreError) -> GraphRecord?
+    /// Reads graphs, the newest first.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number to return.
+    ///   - before: Only graphs with lower numbers; nil for the newest.
+    /// - Throws: ``StoreError``; reading again is safe.
+    func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
+    /// Reads a page of the edges whose dependent is in the graph, in order of dependent and declaration.
+    ///
+    /// - Parameters:
+    ///   - after: The edge after which the page begins; nil for the first page.
+    ///   - limit: The maximum number to return, at most ``EdgePage/maxEdges``.
+    /// - Throws: ``StoreError``; reading again is safe.
     func edges(of graph: GraphID, after: EdgePosition?, limit: Int) async throws(StoreError) -> EdgePage
+    /// Reads all queues, ordered by name, without removed ones.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func queues() async throws(StoreError) -> [QueueRecord]
-    /// The counts of all jobs, including jobs in removed queues.
+    /// The number of jobs in each state, including jobs in removed queues.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func counts() async throws(StoreError) -> StateCounts
-    /// The time at which the next scheduled job is due.
+    /// When the next scheduled job is due; nil if none is scheduled.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     func nextDueAt() async throws(StoreError) -> Timestamp?
 
     // MARK: Observing
 
-    /// Calls `observer` after each commit that changed something, in the order of the commits, until the observation is
-    /// cancelled or dropped; and once when the store stops by itself. It must return quickly and must not wait for the store.
+    /// Calls `observer` after each commit that changed something, in the order of the commits, and once more if the
+    /// store stops by itself. The observation ends when it is cancelled or dropped. `observer` must return quickly and
+    /// must not wait for the store.
     func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation
 }
 
 extension JobStore {
+    /// The default for stores that write every accepted job at once: there are no unwritten jobs.
     public func unwritten(from position: UnwrittenPage.Position?) async throws(StoreError) -> UnwrittenPage {
         UnwrittenPage(jobs: [], next: nil)
     }
 
+    /// The default for stores that do not prepare children: nil.
     public func prepare(_ children: [NewGraph]) async throws(StoreError) -> PreparedChildren? { nil }
 
-    /// The same where nothing is known about the last end.
+    /// Rescues orphans in the case that nothing is known about the last end (``LastEnd/unexplained``).
+    ///
+    /// - Throws: ``StoreError``. No attempt was ended; calling again is safe.
     public func rescueOrphans(maxRescues: Int, now: Timestamp) async throws(StoreError) -> RescueReport {
         try await rescueOrphans(maxRescues: maxRescues, after: .unexplained, now: now)
     }
 
-    /// Reads a complete listing up to the filter's limits; see ``JobFilter/mayGoOn(after:)``.
+    /// Reads a complete listing, up to the filter's limits; ``JobFilter/mayGoOn(after:)`` says whether more jobs may
+    /// follow.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     public func jobs(_ filter: JobFilter) async throws(StoreError) -> [JobRecord] {
         var listing = JobListing(filter)
         var jobs: [JobRecord] = []
@@ -185,7 +309,9 @@ extension JobStore {
         return jobs
     }
 
-    /// All edges whose dependent is in the graph.
+    /// Reads all edges whose dependent is in the graph.
+    ///
+    /// - Throws: ``StoreError``; reading again is safe.
     public func edges(of graph: GraphID) async throws(StoreError) -> [DependencyRecord] {
         var edges: [DependencyRecord] = []
         var next: EdgePosition?
@@ -198,13 +324,14 @@ extension JobStore {
     }
 }
 
-/// Ends an observation when cancelled or dropped.
+/// An observation, which ends when it is cancelled or dropped.
 public final class StoreObservation: Sendable {
     private let onCancel: @Sendable () -> Void
 
+    /// Creates an observation. `onCancel` may be called more than once.
     public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
-    /// Cancels the observation. The observer may still be running one last time when this returns.
+    /// Ends the observation. The observer may still be running one last time when this returns.
     public func cancel() { onCancel() }
 
     deinit { onCancel() }

@@ -2,33 +2,35 @@
 public enum StoreError: Error, Sendable, Hashable {
     /// Another process holds the database; retrying is safe.
     case busy(waitedMilliseconds: Int)
+    /// The disk is full. Retrying succeeds once there is space.
     case diskFull(path: String)
+    /// The database cannot be written, because of its permissions or because it was opened only for reading.
     case readOnly(path: String)
     /// A system call failed; `code` is SQLite's extended result code.
     case inputOutput(code: Int32, message: String)
-    /// COMMIT returned an error: the transaction may or may not be stored. The store accepts nothing more; start again
-    /// and look. An idempotency key makes repeating an enqueue harmless.
+    /// COMMIT returned an error: the transaction may or may not be stored. The store accepts no further requests;
+    /// reopen it to find out. With an idempotency key, repeating an enqueue is harmless.
     case commitUnknown(code: Int32, message: String)
-    /// SQLite reports damage. A read that fails temporarily can look the same, so the next start checks the database on
-    /// the disk.
+    /// SQLite reports damage. A temporary read error can look the same, so the next start checks the database on the
+    /// disk.
     case damaged(message: String)
-    /// A file of the store was removed, renamed or replaced while it was in use. The request may or may not be stored;
-    /// the store accepts nothing more. `isSaved` is true when everything that was accepted is in the database at its
-    /// usual path.
+    /// A file of the store was removed, renamed or replaced while it was in use. The request may or may not be stored,
+    /// and the store accepts no further requests. `isSaved` is true if everything that was accepted is in the database
+    /// at its usual path.
     case fileLost(path: String, isSaved: Bool)
-    /// Another program wrote to the database while it was in use. The request may or may not be stored; the store accepts
-    /// nothing more.
+    /// Another program wrote to the database while it was in use. The request may or may not be stored, and the store
+    /// accepts no further requests.
     case overwritten(path: String)
-    /// With the change there would be more schedules than ``Schedule/maxCount``.
+    /// The change would exceed ``Schedule/maxCount``.
     case tooManySchedules
-    /// The store is closed, or has stopped: see ``StoreChange/stopped(_:)``.
+    /// The store was closed, or has stopped because of an error; see ``StoreChange/stopped(_:)``.
     case closed
-    /// A statement failed as only a defect of ours can make it fail.
+    /// A statement failed in a way that only a defect in Halyard can cause.
     case internalError(code: Int32, message: String)
 }
 
 extension StoreError {
-    /// Whether the same request may succeed a little later, with nothing lost.
+    /// Whether the same request may succeed if it is repeated a little later. Nothing was written.
     public var isTransient: Bool {
         switch self {
         case .busy, .diskFull: true
