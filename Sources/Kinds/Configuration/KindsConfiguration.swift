@@ -14,7 +14,7 @@ public struct KindsConfiguration: Sendable {
 
 /// The settings of the HTTP client that all kinds share.
 public struct OutgoingConfiguration: Sendable {
-    /// The permitted addresses and ports. Default: public addresses at the usual ports.
+    /// The permitted addresses and ports. Default: public addresses at the ports 80, 443, 8080 and 8443.
     public var policy = AddressPolicy()
     public var limits = OutgoingLimits()
     /// The limits that apply to each host separately.

@@ -54,7 +54,8 @@ struct DocumentWatch {
     private static func sort(of bytes: [UInt8], _ contentType: String?) -> Sort {
         // A PDF's metadata may be anywhere in the file, most often at its end.
         if bytes.prefix(1024).firstRange(of: Array("%PDF-".utf8)) != nil { return .whole }
-        // A server may declare a picture as a page. Pictures begin with bytes that no page has.
+        // A server may send a picture with the media type of a page. Pictures begin with bytes that no page begins
+        // with.
         if MediaFacts.hasSignature(bytes) { return .file }
         return PageHead.isPage(contentType) ? .page : .file
     }

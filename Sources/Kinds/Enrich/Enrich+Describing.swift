@@ -18,8 +18,8 @@ extension Enrich {
         return output
     }
 
-    /// Whether the bytes begin with a tag of a page. This comes before other formats: a page may begin like one of
-    /// them, but none of them begins like a page.
+    /// Whether the bytes begin with a tag of a page. This is checked before other formats, since a page may begin like
+    /// another format, but no other format begins like a page.
     private static func looksLikePage(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
             var reader = TagReader(UnsafeBufferPointer(rebasing: bytes.prefix(1024)))

@@ -17,8 +17,8 @@ extension Enrich {
         /// The language as a BCP 47 tag.
         public var language: String?
         public var siteName: String?
-        /// The type of the page, as in `og:type` (`article`, `website`, `video.other`, …), or `image`, `document` and
-        /// so on for a file.
+        /// The type of a page as in `og:type`: `article`, `website`, `video.other`, …. For other files the kind of
+        /// file: `image`, `video`, `audio`, `document` (PDF), ….
         public var type: String?
         /// All authors, joined with commas.
         public var author: String?
@@ -95,7 +95,7 @@ extension Enrich {
         public var hops: [Hop]?
         /// The number of decoded bytes that were read.
         public var bytes: Int = 0
-        /// Whether the document is longer than ``bytes``, because its end was not needed or exceeds the limit.
+        /// Whether the document is longer than ``bytes``, because the rest was not needed or exceeds the limit.
         public var isTruncated: Bool = false
 
         enum CodingKeys: String, CodingKey {

@@ -17,6 +17,11 @@ public struct Enrich: Kind {
     let configuration: EnrichConfiguration
     let documents: DocumentReader
 
+    /// Creates the kind.
+    ///
+    /// - Parameters:
+    ///   - client: Sends the requests. The caller must not shut it down before the last run has ended.
+    ///   - documents: Parses documents. Default: in this process.
     public init(
         client: OutgoingClient, configuration: EnrichConfiguration = EnrichConfiguration(),
         documents: DocumentReader = DocumentReader()

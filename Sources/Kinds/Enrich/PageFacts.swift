@@ -30,8 +30,8 @@ struct PageFacts: Sendable {
     struct Byline: Sendable, Hashable {
         /// The text of each block or line in the element.
         var rows: [String]
-        /// How certain the byline is: 0 for `rel=author`, more for less certain ones, 3 for a link near the heading
-        /// that leads to an author's page.
+        /// How certain the byline is: 0 for `rel=author`, higher for less certain ones, up to 3 for a link near the
+        /// heading that leads to an author's page.
         var rank: Int
         /// The element's number, counted from the beginning of the page.
         var place: Int
@@ -65,7 +65,7 @@ struct PageFacts: Sendable {
     var words = 0
     var shown = ShownText()
 
-    /// Returns the first nonempty content of the first of these keys that has one.
+    /// Returns the content of the first of these keys that has a nonempty one.
     func meta(_ keys: String...) -> String? {
         for key in keys {
             if let found = metas.first(where: { $0.key == key && !$0.content.isEmpty }) { return found.content }

@@ -29,7 +29,8 @@ struct ShownText: Sendable {
     private var isHeadingNamed = false
     private var isParagraphAfterHeading = false
 
-    /// Notes that a heading begins. The first one counts, unless a later one is the first that is marked as the title.
+    /// Notes that a heading begins. The first heading counts, or the first one that is marked as the title, if there is
+    /// one.
     ///
     /// - Parameter isNamed: Whether the heading's class, id or `itemprop` marks it as the title.
     mutating func beginHeading(isNamed: Bool) {

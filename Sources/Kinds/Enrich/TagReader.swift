@@ -116,7 +116,7 @@ struct TagReader {
         at + text.utf8CodeUnitCount <= end && equals(at..<at + text.utf8CodeUnitCount, text)
     }
 
-    /// Whether the tag `text` begins here, with the end of its name after it.
+    /// Whether a tag begins here with `text`, such as `</script`, and its name ends there.
     private func isTag(_ text: StaticString) -> Bool {
         let after = at + text.utf8CodeUnitCount
         guard follows(text) else { return false }

@@ -40,7 +40,8 @@ struct CivilDate: Hashable, Sendable {
 }
 
 extension CivilDate {
-    /// Inverse of ``daysSince1970``, with the same algorithm. Returns nil for a day outside the years 1 to 9999.
+    /// Creates the day from ``daysSince1970``, with the same algorithm. Returns nil for a day outside the years 1 to
+    /// 9999.
     init?(daysSince1970 days: Int64) {
         let shifted = Int(days) + 719468
         guard shifted >= 0 else { return nil }

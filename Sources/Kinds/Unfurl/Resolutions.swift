@@ -128,8 +128,8 @@ final class Resolutions: Sendable {
         case .failure(let failure): lifetime = failure.isRetryable ? .zero : min(configuration.keeps, .seconds(30))
         }
         let waiting = state.withLock { state in
-            // A resolution that all callers have left may end after a new one for the same key has begun. That one
-            // stays.
+            // A resolution that all callers have left may end after a new one for the same key has begun. The new one
+            // must stay.
             let flight = state.flights[key]?.id == id ? state.flights.removeValue(forKey: key) : nil
             if lifetime > .zero, answer.urlBytes <= Self.maxBytes { keep(answer, at: key, for: lifetime, in: &state) }
             return flight?.waiting ?? [:]

@@ -1,6 +1,7 @@
 import Jobs
 
-/// `unfurl` can resolve thousands of links a second, and the general encoder took a twentieth of a job's time.
+/// The output writes its own JSON: `unfurl` can resolve thousands of links a second, and the general encoder took a
+/// twentieth of a job's time.
 extension Unfurl.Output: JSONWritten {
     /// The output as JSON, with names in alphabetical order, as the general encoder writes them.
     public var json: JSONText {

@@ -19,6 +19,11 @@ public struct Unfurl: Kind {
     let documents: DocumentReader
     private let resolutions: Resolutions
 
+    /// Creates the kind.
+    ///
+    /// - Parameters:
+    ///   - client: Sends the requests. The caller must not shut it down before the last run has ended.
+    ///   - documents: Parses pages. Default: in this process.
     public init(
         client: OutgoingClient, configuration: UnfurlConfiguration = UnfurlConfiguration(),
         documents: DocumentReader = DocumentReader()

@@ -89,8 +89,7 @@ enum Charset {
                 reader.attribute("charset").map(reader.text)
                 ?? (isContentType ? reader.attribute("content").flatMap { parameter(of: reader.text($0)) } : nil)
             guard let name = label.flatMap(EncodingLabel.name) else { continue }
-            // The standard replaces UTF-16 with UTF-8 here: a page whose `meta` could be read byte by byte is not
-            // UTF-16.
+            // The HTML standard uses UTF-8 here: a page whose `meta` could be read as ASCII is not UTF-16.
             if name.hasPrefix("utf-16") { return "utf-8" }
             return name == "x-user-defined" ? "windows-1252" : name
         }

@@ -12,10 +12,12 @@ struct PDFDecryption {
     private let strings: Method?
     /// How streams are encrypted; nil if the method is not supported.
     private let streams: Method?
-    /// The methods by the names with which streams refer to them.
+    /// The methods, by the names that streams use for them.
     private let named: [String: Method]
     private let encryptsMetadata: Bool
 
+    /// Prepares the decryption of a file and computes its key.
+    ///
     /// - Parameter encryption: The encryption dictionary.
     /// - Parameter id: The first string of the trailer's identifier.
     init(_ encryption: PDFDictionary, id: [UInt8]) {

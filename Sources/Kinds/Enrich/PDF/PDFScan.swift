@@ -86,8 +86,8 @@ struct PDFScan {
         return bytes.streamData(from: data, length: dictionary["Length"]?.integer)?.upperBound ?? data
     }
 
-    /// Whether a dictionary is an information dictionary with a readable date. In an encrypted file the date would not
-    /// be readable.
+    /// Whether a dictionary is an information dictionary with a readable date, which shows that its strings are not
+    /// encrypted.
     private static func isInformation(_ dictionary: PDFDictionary) -> Bool {
         guard dictionary["Producer"]?.string != nil || dictionary["Creator"]?.string != nil else { return false }
         return [dictionary["CreationDate"], dictionary["ModDate"]].contains {

@@ -32,7 +32,7 @@ struct PDFSections {
                 guard let offset = previous.integer else { return nil }
                 next.append(offset)
             }
-            // Read before the previous sections, since its entries take precedence over theirs.
+            // Appended last, so that it is read before the previous sections: its entries take precedence over theirs.
             if let hidden = section["XRefStm"]?.integer { next.append(hidden) }
         }
         return trailer["Root"] == nil ? nil : PDFCrossReference(places: places, trailer: trailer)
@@ -66,8 +66,8 @@ struct PDFSections {
             }
         }
         guard let dictionary = lexer.value()?.dictionary else { return nil }
-        // The table of a hybrid file marks objects that only the stream lists as free, so that old readers ignore them.
-        // Those entries must not hide the stream's entries.
+        // In a hybrid file, the objects that only the stream lists are marked as free in the table, so that old readers
+        // ignore them. Those entries must not hide the stream's.
         if dictionary["XRefStm"] != nil { section = section.filter { $0.value != .free } }
         places.merge(section) { newer, _ in newer }
         return dictionary
