@@ -63,11 +63,11 @@ public enum DocumentSandbox {
             <title>a &amp; b</title><meta name=author content=c><time datetime="2024-02-03T04:05Z">d</time>
             <script type="application/ld+json">{"@type":"Article","headline":"e","wordCount":1.5}</script>
             """
-        // An error here would also occur with the first real question, which reports it.
+        // An error here would recur with the first real question and be reported then.
         if let question = try? SandboxMessage.question(
             DescribeTask(url: "https://example.org/", contentType: "text/html"))
         {
-            // The answer is not needed. An error here would also occur with the first real document, which reports it.
+            // The answer is not needed. An error here would recur with the first real document and be reported then.
             _ = try? SandboxMessage.answer(question, Array(page.utf8))
         }
     }

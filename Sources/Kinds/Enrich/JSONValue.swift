@@ -93,9 +93,9 @@ extension JSONValue: Codable {
         } else if let members = try? decoder.container(keyedBy: Name.self) {
             self = .object(
                 try members.allKeys.map { ($0.stringValue, try members.decode(JSONValue.self, forKey: $0)) })
-        } else if let number = try? single.decode(Double.self) {  // A failure means that it has another type.
+        } else if let number = try? single.decode(Double.self) {  // A failure means that it is not a number.
             self = .number(number)
-        } else if let value = try? single.decode(Bool.self) {  // A failure means that it has another type.
+        } else if let value = try? single.decode(Bool.self) {  // A failure means that it is not a Boolean.
             self = .bool(value)
         } else if single.decodeNil() {
             self = .null

@@ -70,7 +70,7 @@ struct TagName: Hashable, Sendable {
             + "ruby s small span strong strike sub sup table tt u ul var")
 
     var isVoid: Bool { Self.voids.contains(self) }
-    /// Whether the element is part of a line of text.
+    /// Whether the element is inline, so that it does not end a line of text.
     var isInline: Bool { Self.inlines.contains(self) }
     var isRawText: Bool { Self.rawTexts.contains(self) }
     var isIntegrationPoint: Bool { Self.integrationPoints.contains(self) }

@@ -97,7 +97,8 @@ struct UnfurlChain: Sendable {
                 }
             }
         } catch {
-            // In response to HEAD, some servers drop the connection, stay silent, or send something that is not HTTP.
+            // Some servers respond to HEAD by dropping the connection, staying silent, or sending something that is not
+            // HTTP.
             let mayBeTheMethod = [.connectionLost, .protocolError, .timeout].contains(error.reason)
             guard method == .HEAD, mayBeTheMethod else { throw error }
             return .askWithGet
