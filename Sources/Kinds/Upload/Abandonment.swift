@@ -1,14 +1,16 @@
 import NIOHTTP1
 
-/// Takes back what a server holds of an upload that nobody will finish: it would keep it, and charge for it.
+/// Deletes the server's part of an upload that nobody will finish. Otherwise the server would keep it, and charge for
+/// it.
 struct Abandonment: Sendable {
     let client: OutgoingClient
     let configuration: UploadConfiguration
 
-    /// Asks the server to delete it. Best effort, for at most three seconds: what led here is what is told.
+    /// Asks the server to delete the upload, for at most three seconds. Failures are ignored, since the caller reports
+    /// why the upload ended.
     ///
-    /// - Parameter insists: Whether a server that is not ready is asked again.
-    /// - Returns: Whether the server no longer has it, or knows no way to delete it.
+    /// - Parameter insists: Whether to ask again if the server is not ready to delete the upload.
+    /// - Returns: Whether nothing is left to do: the server no longer has the upload, or cannot delete uploads.
     @discardableResult func abandon(_ checkpoint: Checkpoint, insists: Bool = true) async -> Bool {
         let work: @Sendable () async throws(KindFailure) -> Bool = { () async throws(KindFailure) in
             guard let request = try request(for: checkpoint) else { return false }
@@ -17,16 +19,17 @@ struct Abandonment: Sendable {
                     await response.discard()
                     return response.status
                 }
-                // The server may not have noticed yet that the connection of the last piece is gone.
+                // The server may not have noticed yet that the connection that carried the last piece is closed.
                 guard insists, status == 409 || status == 423 || status >= 500, status != 501 else {
                     return status < 300 || [404, 405, 410, 501].contains(status)
                 }
                 do { try await Task.sleep(for: .milliseconds(300)) } catch { throw .cancelled }
             }
         }
-        // Not a child: it runs although the upload was cancelled. Awaited right here.
+        // Not a child task, so that it runs even if the upload was cancelled. It is awaited right here.
         return await Task {
-            // Best effort: the upload is over either way, and the server forgets what nobody goes on with.
+            // An error is harmless: the upload is over either way, and the server forgets an upload that nobody
+            // continues.
             (try? await withDeadline(.seconds(3), failure: .cancelled, work)) ?? false
         }.value
     }
@@ -34,7 +37,7 @@ struct Abandonment: Sendable {
     private func request(for checkpoint: Checkpoint) throws(KindFailure) -> OutgoingRequest? {
         var headers: HTTPHeaders = ["accept": "*/*"]
         if checkpoint.style == "s3" {
-            // An address that cannot be read was not written by us.
+            // Halyard writes only valid URLs, so this checkpoint is not from Halyard if its URL is invalid.
             guard let target = try? WebURL(parsing: checkpoint.target),
                 let secret = try secret(for: target, of: checkpoint),
                 let signature = S3Signature(secret: secret, region: checkpoint.region ?? S3Signature.usualRegion)

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Memory for what is being sent, shared by all streams of all uploads.
+/// The memory for data in transit, shared by the streams of all uploads.
 ///
-/// Nobody waits for it, so a server that takes nothing keeps no other upload waiting: the less is left, the smaller the
-/// buffers, down to ``least``. So streams together hold no more than the limit, and twice ``least`` each.
+/// No stream waits for memory, so a server that accepts no data does not hold up other uploads. Instead, buffers become
+/// smaller, down to ``least``, when little memory is left. Together, the streams use at most the limit, plus twice
+/// ``least`` for each stream.
 final class BufferBudget: Sendable {
     static let least = 16 << 10
 
@@ -14,7 +15,7 @@ final class BufferBudget: Sendable {
 
     var lent: Int { used.withLock { $0 } }
 
-    /// A part of the memory, until it is dropped.
+    /// A share of the memory, which is returned when the loan is deallocated.
     final class Loan: Sendable {
         let bytes: Int
         private let budget: BufferBudget
@@ -27,7 +28,8 @@ final class BufferBudget: Sendable {
         deinit { budget.used.withLock { $0 -= bytes } }
     }
 
-    /// As much as is wanted, or half of what is left, so that something is left for others.
+    /// Lends the wanted memory, but at most half of what is left, so that something is left for others. If that is less
+    /// than ``least``, lends up to ``least`` bytes.
     func lend(_ wanted: Int) -> Loan {
         let bytes = used.withLock { used in
             let bytes = wanted <= Self.least ? wanted : min(wanted, max(Self.least, (limit - used) / 2))

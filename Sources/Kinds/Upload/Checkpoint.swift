@@ -1,4 +1,4 @@
-// The compiler attributes `timespec` to this module when Kinds is built as a whole.
+// CCAres is needed for `timespec`: the compiler attributes it to that module when Kinds is built as a whole.
 import CCAres
 import FoundationEssentials
 import Glibc
@@ -7,25 +7,26 @@ import Jobs
 /// The confirmed progress of an upload, from which it can resume. It is written after the server has confirmed the
 /// progress, and removed after the job's success is durable: until then the job may run again.
 struct Checkpoint: Codable, Sendable, Hashable {
-    /// `tus`, `resumable` or `s3`; ``oneRequest`` for an upload in one request, of which the server keeps no parts.
+    /// The protocol: `tus`, `resumable` or `s3`, or ``oneRequest`` for an upload in one request, which leaves no parts
+    /// at the server.
     var style: String
-    /// The address it was begun for.
+    /// The URL for which the upload was begun.
     var target: String
-    /// The upload's own address, or its id.
+    /// The URL that the server gave this upload; for S3, the id of the upload.
     var upload: String
-    /// The name of the secret; like the region, it is needed to delete the upload at the server.
+    /// The name of the credential. Like the region, it is needed to delete the upload at the server.
     var credential: String?
     /// The header for the credential; default: `Authorization`.
     var credentialHeader: CredentialHeader?
     var region: String?
     var source: OpenFile.Identity
-    /// Bytes that the server has confirmed, from the start; of S3 those of all parts.
+    /// How many bytes from the start the server has confirmed; for S3, the bytes of all its parts.
     var offset: Int64
-    /// Of the source's first bytes, as far as the server has all of them.
+    /// The digest of the source's first bytes, up to the first byte that the server lacks.
     var digest: RunningDigest?
-    /// Of S3: those that are stored, by number.
+    /// For S3: the stored parts, in the order of their numbers.
     var parts: [Part] = []
-    /// Of S3: of each part but the last.
+    /// For S3: the size of every part except the last, in bytes.
     var partBytes: Int64?
     /// For S3: whether parts have their own checksums.
     var hasChecksums: Bool?
@@ -34,14 +35,14 @@ struct Checkpoint: Codable, Sendable, Hashable {
 
     static let oneRequest = "plain"
 
-    /// Whether the server may have a part of the upload that can be deleted there.
+    /// Whether the server may hold an incomplete upload that can be deleted there.
     var isHeldByServer: Bool { style != Self.oneRequest }
 
     /// The output of an attempt that completed the upload. A later attempt, which runs only if the process ended before
     /// the job's success was durable, returns this output and sends nothing.
     struct Receipt: Codable, Sendable, Hashable {
-        /// The number of that attempt. An attempt with a lower or equal number belongs to another job, in another
-        /// database with the same job numbers.
+        /// The number of the attempt that completed the upload. If the current attempt's number is not higher, the
+        /// receipt belongs to another job, in another database with the same job numbers.
         var attempt: Int
         /// SHA-256 of the input, in hexadecimal.
         var input: String
@@ -54,29 +55,32 @@ struct Checkpoint: Codable, Sendable, Hashable {
         var bytes: Int64
         /// SHA-256 in hexadecimal.
         var sha256: String
-        /// Whether the server named that digest of what it stored.
+        /// Whether the server reported this digest for the part that it stored.
         var isConfirmed: Bool
     }
 }
 
-/// The checkpoint of one job, in a file of its own that is replaced as a whole.
+/// The file with the checkpoint of one job. Each save replaces it atomically.
 struct CheckpointFile: Sendable {
     let folder: String
     let job: JobID
 
     private var path: String { folder + "/upload-\(job).json" }
 
-    /// Nil when there is none. One that cannot be read is as if there were none: the upload then starts over, which is safe.
+    /// Reads the checkpoint. Returns nil if there is none or if it is unreadable: the upload then starts over, which is
+    /// safe.
     func load() -> Checkpoint? { Self.load(path) }
 
     private static func load(_ path: String) -> Checkpoint? {
-        // Whatever is wrong with it, the upload then starts over, which is safe.
+        // The error does not matter: the upload then starts over, which is safe.
         guard let data = try? Data(contentsOf: URL(filePath: path)) else { return nil }
         return try? JSONDecoder().decode(Checkpoint.self, from: data)
     }
 
-    /// Saves the checkpoint. Once this returns, it survives a power cut; with `isDurable` false it only survives the
-    /// end of the process, and a power cut may leave an invalid file. Blocks.
+    /// Saves the checkpoint. When this returns, the checkpoint survives a power cut. If `isDurable` is false, it
+    /// survives only the end of the process, and a power cut may leave an invalid file. Blocks.
+    ///
+    /// - Throws: `checkpoint_failed`. Saving again is safe.
     func save(_ checkpoint: Checkpoint, isDurable: Bool = true) throws(KindFailure) {
         do {
             let data = try JSONEncoder().encode(checkpoint)
@@ -88,7 +92,8 @@ struct CheckpointFile: Sendable {
         }
     }
 
-    /// The output of an earlier attempt with the same input whose success was not stored.
+    /// Returns the output of an earlier attempt that completed the upload of the same input, but whose success was not
+    /// stored. Returns nil if there is none.
     func receipt(for input: Upload.Input, before attempt: Int) -> Upload.Output? {
         // A first attempt has no earlier one, so most jobs read no file.
         guard attempt > 1, let receipt = load()?.receipt, receipt.attempt < attempt,
@@ -102,16 +107,17 @@ struct CheckpointFile: Sendable {
         unlink(path + ".new")
     }
 
-    /// The jobs of which there is something in the folder; blocks.
+    /// Returns the jobs that have a file in the folder. Blocks.
     static func jobs(in folder: String) -> Set<JobID> {
         guard let list = opendir(folder) else { return [] }
         defer { closedir(list) }
         var jobs: Set<JobID> = []
         while let entry = readdir(list) {
-            // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
+            // The name is read in place: an entry is only as long as its name, and copying the whole array would read
+            // beyond the entry.
             guard let text = entry.pointer(to: \.d_name) else { continue }
             let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
-            // Also what a crash kept from being renamed.
+            // Includes files that were not renamed because of a crash.
             guard name.hasPrefix("upload-"), name.hasSuffix(".json") || name.hasSuffix(".json.new"),
                 let number = Int64(name.dropFirst("upload-".count).prefix { $0 != "." })
             else { continue }
@@ -120,10 +126,10 @@ struct CheckpointFile: Sendable {
         return jobs
     }
 
-    /// Whether there is one, readable or not.
+    /// Whether there is a checkpoint, even if it is unreadable.
     var isNoted: Bool { access(path, F_OK) == 0 }
 
-    /// When something was last noted; nil when nothing is there.
+    /// When the checkpoint was last written; nil if there is none.
     var notedAt: time_t? {
         [path, path + ".new"].compactMap { path in
             var facts = stat()

@@ -22,7 +22,7 @@ struct CredentialHeader: Codable, Sendable, Hashable {
 
 extension Upload {
     /// Whether a header with this lower-case name usually carries a secret. Inputs are stored and displayed, so a
-    /// secret in one would reach everybody who may read the database.
+    /// secret in an input would reach everybody who may read the database.
     static func namesSecret(_ name: String) -> Bool {
         // User-defined metadata of an object, such as `x-amz-meta-session`, is not a secret.
         if name.contains("-meta-") { return false }
@@ -38,7 +38,7 @@ extension Upload {
         "apikey", "auth", "authorization", "bearer", "cookie", "credential", "credentials", "jwt", "pass", "passphrase",
         "passwd", "password", "pwd", "secret", "session", "sessionid", "token",
     ]
-    /// Words that make a following `key` a secret. Not every key is one, for example `Idempotency-Key`.
+    /// Words that mark a following `key` as a secret. Not every key is secret, for example `Idempotency-Key`.
     private static let keyWords: Set<String> = [
         "access", "account", "admin", "api", "app", "application", "auth", "client", "customer", "encryption",
         "function",

@@ -1,18 +1,20 @@
 /// A server that a credential may be sent to, written `NAME=ORIGIN`: `storage=https://s3.example.org`.
 ///
-/// The origin is scheme, host and port; each must be the same, so that whoever may name a credential in a job cannot send
-/// it to a server of their own.
+/// An origin is a scheme, a host and a port. All three must be the same, so that users who may name a credential in a
+/// job cannot send it to a server of their own.
 public struct CredentialOrigin: Sendable, Hashable, CustomStringConvertible {
+    /// The name of the credential.
     public let name: String
-    /// As ``WebURL/origin`` writes it.
+    /// The origin, in the form of ``WebURL/origin``.
     public let origin: String
 
-    /// Nil when there is no name, or more than an origin after it.
+    /// Parses `NAME=ORIGIN`. Returns nil if the name is missing, or if the URL contains more than an origin.
     public init?(_ text: String) {
         guard let mark = text.firstIndex(of: "="), mark != text.startIndex else { return nil }
-        // What is no address is no origin either.
+        // The parsing error is not needed: a text that is not a URL is not an origin either.
         guard let url = try? WebURL(parsing: String(text[text.index(after: mark)...])) else { return nil }
-        // The standard takes a star for a name; whoever writes one means something else.
+        // The URL standard accepts `*` in a host name, but the administrator would mean a wildcard, which is not
+        // supported.
         guard !url.origin.contains("*"), url.path == "/", url.query == nil, url.fragment == nil, !url.hadUserinfo else {
             return nil
         }
@@ -20,14 +22,18 @@ public struct CredentialOrigin: Sendable, Hashable, CustomStringConvertible {
         origin = url.origin
     }
 
-    /// Whether this lets the credential of that name go to that address.
+    /// Whether the credential of this name may be sent to this URL.
     public func permits(_ name: String, at url: WebURL) -> Bool { self.name == name && origin == url.origin }
 
     public var description: String { "\(name)=\(origin)" }
 }
 
 extension UploadConfiguration {
-    /// The secret of that name, when it may be sent to that address. Every secret that leaves comes from here.
+    /// Returns the secret of a credential, if it may be sent to this URL. Every secret that Halyard sends is read
+    /// through this function.
+    ///
+    /// - Throws: `credential_refused` if it may not be sent there, `credential_not_found` if it does not exist or is
+    ///   invalid.
     func secret(named name: String, for url: WebURL) throws(KindFailure) -> String {
         try permit(name, at: url)
         guard let secret = try credentials(name) else {

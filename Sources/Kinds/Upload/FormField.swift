@@ -4,6 +4,7 @@ extension Upload {
         public var name: String
         public var value: String
 
+        /// Creates a field. ``Upload`` refuses an empty name.
         public init(name: String, value: String) {
             self.name = name
             self.value = value

@@ -1,31 +1,33 @@
-/// The media type of a file for which the input gives none: by its name's ending, else by its first bytes.
+/// The media type of a file for which the input gives none. It depends on the extension of the file's name or, if that
+/// is unknown, on the file's first bytes.
 enum MediaType {
     static let unknown = "application/octet-stream"
-    /// The standard's resource header: so many first bytes are looked at.
+    /// How many of a file's first bytes are examined: the length of the standard's resource header.
     static let headBytes = 1445
 
-    /// By the ending of a name; nil for one that says nothing.
+    /// Returns the media type for the extension of a file's name; nil if there is none or it is unknown.
     static func named(_ name: String) -> String? {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.dropFirst().last.flatMap { endings[$0.lowercased()] }
     }
 
-    /// By the signatures of WHATWG MIME Sniffing (sections 6.1, 6.2, 6.4 and the text rule of 7.1), and those of AVIF
-    /// and Zstandard. Never a type that a browser would run, such as HTML, which only a name or the input can give.
+    /// Returns the media type for a file's first bytes, according to the signatures of WHATWG MIME Sniffing (sections
+    /// 6.1, 6.2, 6.4 and the text rule of 7.1) and those of AVIF and Zstandard. The type is never one that a browser
+    /// would run, such as HTML; only a file's name or the input can give such a type.
     static func sniffed(_ head: [UInt8]) -> String {
         for signature in signatures where signature.matches(head) { return signature.type }
         if head.isEmpty || head.contains(where: isBinary) { return unknown }
         return "text/plain"
     }
 
-    /// The standard's binary data bytes.
+    /// Whether the byte is one of the standard's binary data bytes.
     private static func isBinary(_ byte: UInt8) -> Bool {
         byte <= 0x08 || byte == 0x0B || (0x0E...0x1A).contains(byte) || (0x1C...0x1F).contains(byte)
     }
 
     private struct Signature {
         let type: String
-        /// Bytes at their offsets.
+        /// The bytes that must be present, with their offsets.
         let parts: [(offset: Int, bytes: [UInt8])]
 
         func matches(_ head: [UInt8]) -> Bool {

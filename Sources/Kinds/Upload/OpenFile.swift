@@ -1,13 +1,13 @@
-// The compiler attributes `timespec` to this module when Kinds is built as a whole.
+// CCAres is needed for `timespec`: the compiler attributes it to that module when Kinds is built as a whole.
 import CCAres
 import CLinux
 import Glibc
 import Synchronization
 
-/// A regular file, opened once beneath a folder and held open: neither a symbolic link nor `..` can lead out of the folder,
-/// and replacing the name afterwards changes nothing.
+/// A regular file below a folder, opened once and kept open. Neither a symbolic link nor `..` can lead out of the
+/// folder, and replacing the file under its name later has no effect.
 final class OpenFile: Sendable {
-    /// Distinguishes the content from any other.
+    /// Identifies the content: a file with other content has another identity.
     struct Identity: Codable, Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
@@ -20,7 +20,7 @@ final class OpenFile: Sendable {
     enum Change: Equatable {
         case none
         /// Only the inode's change time differs. A rename, new permissions or a new hard link cause that, but so does a
-        /// writer that sets the modification time back: only the content distinguishes them.
+        /// writer that sets the modification time back. Only a comparison of the content shows which it was.
         case perhaps(Identity)
         case certain
     }
@@ -29,12 +29,16 @@ final class OpenFile: Sendable {
     private let known: Mutex<Identity>
     /// The file as it was when it was opened or when ``adopt(_:)`` was last called.
     var identity: Identity { known.withLock(\.self) }
-    /// For messages: as it was asked for.
+    /// The path as the caller gave it, for messages.
     let name: String
 
     let size: Int64
 
-    /// - Parameter path: Relative to `root`.
+    /// Opens a file. Blocks.
+    ///
+    /// - Parameter path: The path relative to `root`.
+    /// - Throws: `file_not_found`, `file_refused` if the path leads to anything but a regular file below `root`, or
+    ///   `file_unreadable`.
     init(beneath root: String, at path: String) throws(KindFailure) {
         // O_NONBLOCK: opening a FIFO must not wait for its writer.
         let opened = try Self.open(path, beneath: root, O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -56,7 +60,10 @@ final class OpenFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Refuses what opening it would refuse, without opening it: nobody who waits at the other end of a FIFO notices.
+    /// Checks that the path leads to a regular file, without opening the file: a process at the other end of a FIFO
+    /// does not notice.
+    ///
+    /// - Throws: The same failures as ``init(beneath:at:)``.
     static func look(beneath root: String, at path: String) throws(KindFailure) {
         let found = try open(path, beneath: root, Int32(halyard_open_path))
         defer { close(found) }
@@ -65,7 +72,7 @@ final class OpenFile: Sendable {
         if let refusal = refusal(facts, path: path, root: root) { throw refusal }
     }
 
-    /// What is there and is no regular file.
+    /// The failure for anything but a regular file; nil for a regular file.
     private static func refusal(_ facts: stat, path: String, root: String) -> KindFailure? {
         switch facts.st_mode & S_IFMT {
         case S_IFREG: return nil
@@ -80,6 +87,7 @@ final class OpenFile: Sendable {
         }
     }
 
+    /// Compares the file with ``identity``.
     func change() -> Change {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { return .certain }
@@ -101,6 +109,9 @@ final class OpenFile: Sendable {
         return bytes
     }
 
+    /// Fills the buffer from `offset` on, or up to the end of the file. Blocks.
+    ///
+    /// - Returns: Zero, or the `errno` of the failed read.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64, filled: inout Int) -> Int32 {
         while filled < buffer.count {
             let got = pread(
@@ -139,10 +150,11 @@ final class OpenFile: Sendable {
         return opened
     }
 
-    /// Opens name by name, so that no name on the way can be a link. openat2 would do it in one call, but systemd's
-    /// RestrictSUIDSGID= denies it to a service.
+    /// Opens each component of the path in turn, so that none of them can be a symbolic link. openat2 would do this in
+    /// one call, but systemd's RestrictSUIDSGID= denies it to a service.
     ///
-    /// - Returns: -1 with `errno`: `ELOOP` for a link, `EXDEV` for a way out.
+    /// - Returns: A descriptor; or -1 with `errno`, which is `ELOOP` for a symbolic link and `EXDEV` for a path that
+    ///   leads out of the folder.
     private static func openFile(_ path: String, beneath root: Int32, _ flags: Int32) -> Int32 {
         let names = path.split(separator: "/").filter { $0 != "." }.map(String.init)
         guard !path.hasPrefix("/"), !names.contains(".."), let last = names.last else {
@@ -195,7 +207,7 @@ final class OpenFile: Sendable {
 }
 
 extension OpenFile.Identity {
-    /// Whether both differ at most in the inode's change time.
+    /// Whether the two identities differ at most in the inode's change time.
     func isPerhaps(_ other: Self) -> Bool {
         var same = self
         same.changedNs = other.changedNs
@@ -210,7 +222,8 @@ extension OpenFile.Identity {
         changedNs = Self.nanoseconds(facts.st_ctim)
     }
 
-    /// Wraps after the year 2262, which a file's owner may set: only whether it is the same counts.
+    /// The time in nanoseconds. It wraps around after the year 2262, which a file's owner may set; that is harmless,
+    /// since it is only compared for equality.
     private static func nanoseconds(_ time: timespec) -> Int64 {
         Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

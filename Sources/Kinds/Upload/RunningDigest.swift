@@ -2,28 +2,29 @@ import CNettle
 import Crypto
 import FoundationEssentials
 
-/// Takes what is sent on its way.
+/// A digest that is computed while the content is sent.
 protocol ContentDigest: Sendable {
     mutating func update(bufferPointer bytes: UnsafeRawBufferPointer)
-    /// Of all that was taken so far.
+    /// The digest of all bytes so far.
     var value: [UInt8] { get }
 }
 
-/// The fastest, where nobody goes on with it later.
+/// The fastest implementation, for digests that are not continued later.
 extension SHA256: ContentDigest {
     var value: [UInt8] { Array(finalize()) }
 }
 
-/// SHA-256 of what has been read so far, which can be stored and gone on with: what an upload has confirmed need not be
-/// read again after a restart.
+/// A SHA-256 of the bytes read so far, whose state can be stored and continued later: after a restart, the bytes that
+/// the server has confirmed need not be read again.
 ///
-/// By nettle, whose state is a plain value; that of swift-crypto, a fifth faster, cannot be taken out.
+/// The digest is computed by nettle, whose state is a plain value. swift-crypto is a fifth faster, but does not give
+/// access to its state.
 struct RunningDigest: ContentDigest {
     private var state = sha256_ctx()
 
     init() { nettle_sha256_init(&state) }
 
-    /// How many bytes went in.
+    /// How many bytes the digest covers.
     var count: Int64 { Int64(state.count) * 64 + Int64(state.index) }
 
     mutating func update(bufferPointer bytes: UnsafeRawBufferPointer) {
@@ -39,7 +40,8 @@ struct RunningDigest: ContentDigest {
     }
 }
 
-/// Eight words and the count of bytes, each with the highest byte first, and the bytes that do not fill a block yet.
+/// Encoded as the eight words of the state and the number of bytes, all big-endian, followed by the bytes that do not
+/// fill a block yet.
 extension RunningDigest: Codable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

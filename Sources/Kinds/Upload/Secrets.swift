@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Jobs
 
-/// The credential of an upload, in the forms in which a server may repeat it. It must not reach the database.
+/// The credential of an upload, in the forms in which a server may repeat it. None of them may reach the database.
 struct Secrets: Sendable {
     private let forms: [[UInt8]]
 
@@ -13,20 +13,20 @@ struct Secrets: Sendable {
     init(_ secret: String, sentAs sent: String?) {
         var texts = [secret]
         if let sent { texts += [sent] + sent.split(separator: " ").dropFirst().map(String.init) }
-        // `Bearer TOKEN`, `USER:PASSWORD`, `ACCESS:SECRET:TOKEN`: the first word alone is not secret.
+        // In `Bearer TOKEN`, `USER:PASSWORD` and `ACCESS:SECRET:TOKEN`, the first word alone is not secret.
         texts += secret.split(separator: " ").dropFirst().map(String.init)
         texts += secret.split(separator: ":").dropFirst().map(String.init)
         forms = Set(texts).filter { !$0.isEmpty }.map { Array($0.utf8) }
     }
 
-    /// Whether the bytes contain the secret, also percent-encoded as in an address or a form.
+    /// Whether the bytes contain the secret, either as it is or percent-encoded as in a URL or a form.
     func appear(in bytes: [UInt8]) -> Bool {
         if forms.isEmpty { return false }
         let decoded = PercentEncoding.decode(bytes[...])
         return forms.contains { bytes.firstRange(of: $0) != nil || decoded.firstRange(of: $0) != nil }
     }
 
-    /// Whether a name or string in the JSON contains the secret, whatever escapes it is written with.
+    /// Whether a name or a string in the JSON contains the secret, no matter how its characters are escaped.
     func appear(in json: JSONText) -> Bool {
         if forms.isEmpty { return false }
         switch json.shape {

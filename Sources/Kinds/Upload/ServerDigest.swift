@@ -1,10 +1,12 @@
 import FoundationEssentials
 import NIOHTTP1
 
-/// The digest that a server may name in its answer (RFC 9530, and S3's own header).
+/// The SHA-256 that a server may report in its response (RFC 9530, and S3's own header).
 enum ServerDigest {
-    /// - Returns: Whether the server named a SHA-256 at all.
-    /// - Throws: `checksum_mismatch` when it is another one.
+    /// Compares the reported digest with the digest of the sent content.
+    ///
+    /// - Returns: False if the server reported no SHA-256.
+    /// - Throws: `checksum_mismatch` if the server reported another SHA-256.
     static func check(_ response: OutgoingResponse, against digest: [UInt8]) throws(KindFailure) -> Bool {
         guard let isSame = isSame(response, as: digest) else { return false }
         if isSame { return true }
@@ -14,12 +16,14 @@ enum ServerDigest {
             isRetryable: true, status: response.status, url: response.url)
     }
 
-    /// - Parameter isHead: Whether the answer is about what is there, and not about what was sent.
-    /// - Returns: Nil when the server names none.
+    /// Whether the server reported this digest for the stored content.
+    ///
+    /// - Parameter isHead: Whether this is the response to a HEAD request, which describes the stored content.
+    /// - Returns: Nil if the server reported no SHA-256.
     static func isSame(_ response: OutgoingResponse, as digest: [UInt8], isHead: Bool = false) -> Bool? {
         var named = response.headers["x-amz-checksum-sha256"]
-        // Of what was stored only when the answer is not a representation of its own, such as a page that says it is done.
-        // Content-Digest is always about the answer's own body.
+        // `Repr-Digest` covers the stored content only if the response is not a representation of its own, such as a
+        // page that reports success. `Content-Digest` always covers the response's own body.
         let isStored =
             isHead || response.status == 204 || response.headers["content-length"].first == "0"
             || response.headers.contains(name: "content-location")

@@ -1,24 +1,29 @@
 import Synchronization
 
-/// A limit of bytes a second: who has taken more than its share waits before taking the next.
+/// A limit in bytes per second. A caller that has taken more than its share waits before it takes more.
 final class Throttle: Sendable {
     private let rate: Int64?
     private let outer: Throttle?
-    /// The moment at which all that was taken is paid for.
+    /// The moment from which the limit permits more bytes.
     private let paid = Mutex(ContinuousClock.now)
 
-    /// - Parameter outer: A limit that many share, which also holds.
+    /// - Parameters:
+    ///   - rate: The limit; nil for none.
+    ///   - outer: A limit that several uploads share, and that applies as well.
     init(bytesPerSecond rate: Int64?, within outer: Throttle? = nil) {
         self.rate = rate
         self.outer = outer
     }
 
-    /// What may be taken at once, so that a low limit gives a steady stream.
+    /// How many bytes to take at once. With a low limit this is little, so that the bytes flow steadily.
     var bufferBytes: Int {
         let own = rate.map { Int(max(1 << 10, min($0 / 4, 1 << 20))) } ?? 1 << 20
         return min(own, outer?.bufferBytes ?? own)
     }
 
+    /// Waits until the limit permits more bytes, and then counts these bytes.
+    ///
+    /// - Throws: `CancellationError`.
     func take(_ bytes: Int) async throws {
         try await outer?.take(bytes)
         guard let rate, rate > 0 else { return }

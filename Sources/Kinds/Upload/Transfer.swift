@@ -6,23 +6,23 @@ import NIOPosix
 import OperationTypes
 import Synchronization
 
-/// One upload under way: what is sent where, with what every protocol needs for it.
+/// One upload in progress: its source, its target, and what every protocol needs to send it.
 struct Transfer: Sendable {
     let client: OutgoingClient
     let configuration: UploadConfiguration
     let source: UploadSource
     let url: WebURL
-    /// The user's headers and credential; no content type.
+    /// The user's headers and the header with the credential, but no `Content-Type`.
     let headers: HTTPHeaders
     let contentType: String
-    /// The secret as it is stored, for protocols that sign with it.
+    /// The credential's secret, for protocols that sign their requests with it.
     let secret: String?
-    /// Its name.
+    /// The name of the credential.
     let credential: String?
     /// The header that carries the credential; nil when requests are signed with it.
     let credentialHeader: CredentialHeader?
     let secrets: Secrets
-    /// The SHA-256 that the content must have; nothing else is finished.
+    /// The SHA-256 that the content must have. An upload of other content is never completed.
     let expected: [UInt8]?
     /// Whether an earlier attempt may have reached the server.
     let isRepeat: Bool
@@ -34,17 +34,17 @@ struct Transfer: Sendable {
     let checkpoint: CheckpointFile?
     private let memory = Memory()
 
-    /// What is learned on the way.
+    /// State that changes during the upload.
     private final class Memory: Sendable {
         let ignoresExpect = Mutex(false)
         let underWay = Mutex<Checkpoint?>(nil)
         let sends = Mutex(0)
     }
 
-    /// What the server holds of an upload that has begun and not ended.
+    /// The checkpoint of an upload that has begun and is not complete; nil if there is none.
     var unfinished: Checkpoint? { memory.underWay.withLock { $0 } }
 
-    /// What came back, its body read as far as it is of interest.
+    /// A response, with its body as far as the caller needs it.
     struct Reply: Sendable {
         let response: OutgoingResponse
         let body: [UInt8]
@@ -53,13 +53,13 @@ struct Transfer: Sendable {
         var status: Int { response.status }
     }
 
-    /// The purpose for which an answer's body is needed.
+    /// The purpose for which a response's body is needed.
     enum BodyUse: Sendable {
         /// The head is enough. The part of the body that arrives in time is kept for the receipt.
         case none
-        /// To tell what is wrong.
+        /// The body of a failure is needed, since it shows what is wrong.
         case failures
-        /// To know whether it is a success at all, and what follows from it.
+        /// Every body is needed, since it shows whether the request succeeded and how to continue.
         case all
 
         fileprivate func needsBody(of response: OutgoingResponse) -> Bool {
@@ -71,7 +71,7 @@ struct Transfer: Sendable {
         }
     }
 
-    /// A range of the source, with bytes around it that do not count as content.
+    /// A range of the source, with bytes before and after it that do not count as content.
     struct Piece: Sendable {
         var range: Range<Int64>
         var prefix: [UInt8] = []
@@ -79,11 +79,13 @@ struct Transfer: Sendable {
         var bytes: Int64 { range.upperBound - range.lowerBound + Int64(prefix.count + suffix.count) }
     }
 
-    /// Checks whether an earlier attempt has stored this content: it may have ended after the server's answer but
-    /// before its checkpoint. Use it only for requests that replace existing content, where it does not matter who
-    /// stored it.
+    /// Checks whether an earlier attempt has stored this content: that attempt may have ended after the server's
+    /// response but before its checkpoint. Use it only for requests that replace existing content, where it does not
+    /// matter who stored it.
     ///
-    /// - Parameter look: Returns the server's answer about the stored content, if that has the digest of the source.
+    /// - Parameter look: Returns the server's response about the stored content, if that content has the digest of the
+    ///   source.
+    /// - Returns: That response, or nil if the content must be sent.
     func storedBefore(
         _ look: () async throws(KindFailure) -> Reply?
     ) async throws(KindFailure) -> Reply? {
@@ -94,21 +96,25 @@ struct Transfer: Sendable {
             else { return nil }
             return reply
         } catch {
-            // A server that does not answer this request may still accept the upload.
+            // A server that fails this request may still accept the upload.
             if error.reason == .cancelled || error.reason == .sourceChanged { throw error }
             return nil
         }
     }
 
-    /// Sends a piece and waits for the answer, whatever its status.
+    /// Sends a piece, and returns the response whatever its status.
     ///
-    /// More than 1 MiB is sent only when the server says that it wants it (`Expect: 100-continue`), or is silent for a second.
+    /// A piece of more than 1 MiB is sent only after the server has asked for it (`Expect: 100-continue`), or has been
+    /// silent for a second.
     ///
     /// - Parameters:
-    ///   - hash: Of what stands before the piece; the piece is added when it was answered. Nil for none.
-    ///   - interim: Hears what comes before the answer.
-    ///   - body: What the answer's body is needed for. One that is not is empty, and its loss harms nothing.
-    ///   - reports: Whether the piece stands where the upload is, so that it counts as progress.
+    ///   - hash: The digest of the source before the piece. When this returns, it includes the piece. Nil if no digest
+    ///     is needed.
+    ///   - interim: Receives the interim responses.
+    ///   - use: The purpose for which the response's body is needed. A body that is not needed is empty in the reply,
+    ///     and losing it is harmless.
+    ///   - reports: Whether the piece continues the upload where it is, so that sending it counts as progress.
+    /// - Throws: `source_changed` if the source has changed, or the reason why there is no response.
     func send<Digest: ContentDigest>(
         _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout Digest?,
         interim: InterimAnswers = InterimAnswers(), body use: BodyUse = .none, reports: Bool = true
@@ -135,7 +141,8 @@ struct Transfer: Sendable {
             }
             let reply = try await withLimit(
                 { await stream.turn.waitUntilStalled(for: idle) }, failure: stalled, answer)
-            // A small body is read while its answer comes: a server that needs none of it may be faster than the disk.
+            // A server that does not need a small body may respond faster than the disk can be read. Its success counts
+            // once the body has been read completely.
             if reply.response.isSuccess, piece.bytes > 0, piece.bytes <= 1 << 20 {
                 try await withDeadline(idle, failure: stalled) { () async throws(KindFailure) in
                     await stream.waitUntilGiven()
@@ -153,7 +160,7 @@ struct Transfer: Sendable {
             return reply
         } catch {
             stream.stop()
-            // A failed read of the source may explain why the exchange failed.
+            // If reading the source failed, that explains why the exchange failed.
             if let cause = stream.failure() { throw error.reason == .cancelled ? error : cause }
             if error.reason != .cancelled, let cause = await changeFailure(since: stream) { throw cause }
             throw error
@@ -166,7 +173,7 @@ struct Transfer: Sendable {
         return await changeFailure(sha256: digest.value, ofFirst: hashed.count)
     }
 
-    /// See ``UploadSource/changeFailure(sha256:ofFirst:)``.
+    /// Checks the source on a thread that may block; see ``UploadSource/changeFailure(sha256:ofFirst:)``.
     func changeFailure(sha256: [UInt8], ofFirst count: Int64) async -> KindFailure? {
         if source.isUntouched { return nil }
         let source = source
@@ -177,12 +184,12 @@ struct Transfer: Sendable {
         } catch { return .cancelled }
     }
 
-    /// Not nil when the content has another digest than it must.
+    /// The failure for content that must have another digest; nil if the digest is right or does not matter.
     func mismatch(_ digest: [UInt8]) -> KindFailure? {
         expected.flatMap { $0 == digest ? nil : .unexpectedContent }
     }
 
-    /// Sends a request without content of the source.
+    /// Sends a request that contains nothing of the source.
     func ask(
         _ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, body: [UInt8] = [], interim: InterimAnswers? = nil,
         answer use: BodyUse = .none
@@ -194,14 +201,16 @@ struct Transfer: Sendable {
         ) { true }
     }
 
-    /// - Parameter isSent: Whether the server has everything that its answer may wait for.
+    /// - Parameter isSent: Returns whether the server has received everything that it may need before it completes its
+    ///   response.
     private func reply(
         to request: OutgoingRequest, body use: BodyUse, _ isSent: @escaping @Sendable () -> Bool
     ) async throws(KindFailure) -> Reply {
         try await client.exchange(request) { response throws(KindFailure) in
             guard use.needsBody(of: response) else {
-                // Received only to use the connection again, and because a server may take the rest of the request
-                // meanwhile. It has said already what became of it: whatever happens here is no failure.
+                // The body is received only so that the connection can be used again, and because the server may be
+                // receiving the rest of the request meanwhile. The head has already reported the result of the request,
+                // so no error here is a failure.
                 let late = KindFailure.timeout("the rest of the answer", after: .seconds(1), at: request.url)
                 let received = SharedBody()
                 try? await withLimit({ await Self.wait(.seconds(1), after: isSent) }, failure: late) {
@@ -214,7 +223,8 @@ struct Transfer: Sendable {
         }
     }
 
-    /// Looks once in that time: a body is rarely sent when its answer has begun.
+    /// Waits until the request is sent, and then for this time. It checks only once per this time, since a request is
+    /// rarely still being sent when its response has begun.
     private static func wait(_ time: Duration, after isSent: () -> Bool) async {
         var wasSent = false
         while !wasSent, !Task.isCancelled {
@@ -224,9 +234,11 @@ struct Transfer: Sendable {
         }
     }
 
-    /// Tries a step again that a retry may help: four times, a quarter of a second doubling in between.
+    /// Runs a step, and repeats it while it fails in a way that a retry may help. It runs at most four times, with
+    /// waits of 250 ms, 500 ms and 1 s in between.
     ///
-    /// A server that asks for a wait of up to five seconds gets it here; a longer one is for the job.
+    /// If the server asks for a wait of up to five seconds, this waits that long. If it asks for more, the failure is
+    /// thrown at once, and the job is retried later.
     func persisting<T: Sendable>(_ step: () async throws(KindFailure) -> T) async throws(KindFailure) -> T {
         var wait = Duration.milliseconds(250)
         for _ in 0..<3 {
@@ -246,21 +258,22 @@ struct Transfer: Sendable {
         return try await step()
     }
 
-    /// The hash of the source's first bytes, read from the disk.
+    /// Returns the digest of the source's first bytes, which are read from the disk.
     ///
-    /// - Parameter known: That of some of them; what stands in it is not read again.
+    /// - Parameter known: The digest of a prefix; those bytes are not read again.
     func hash(ofFirst count: Int64, goingOnFrom known: RunningDigest = RunningDigest()) async throws(KindFailure)
         -> RunningDigest
     {
         var hash = known.count <= count ? known : RunningDigest()
         if hash.count == count { return hash }
         try await read(hash.count..<count) { hash.update(bufferPointer: $0) }
-        // The server has these bytes from an earlier read, and there is no digest to compare them with.
+        // The server received these bytes from an earlier read, and there is no digest of that read to compare them
+        // with.
         if let failure = source.untouchedFailure() { throw failure }
         return hash
     }
 
-    /// The digest of a part, read from the disk.
+    /// Returns the digest of a range of the source, which is read from the disk.
     func digest(of range: Range<Int64>, by algorithm: PieceChecksum) async throws(KindFailure) -> Data {
         switch algorithm {
         case .sha256: Data(try await digest(of: range, SHA256()))
@@ -277,7 +290,7 @@ struct Transfer: Sendable {
         return hash.finalize()
     }
 
-    /// Reads a part of the source without sending it.
+    /// Reads a range of the source without sending it.
     func read(_ range: Range<Int64>, _ use: (UnsafeRawBufferPointer) -> Void) async throws(KindFailure) {
         let stream = UploadStream<SHA256>(
             source: source, piece: Piece(range: range), hash: nil, expected: nil, threads: client.threads,
@@ -289,7 +302,8 @@ struct Transfer: Sendable {
         }
     }
 
-    /// Notes how far the upload is, when somebody may go on with it later. Not given up halfway when the task is cancelled.
+    /// Saves the progress of the upload, if it can be resumed later. The write is not interrupted when the task is
+    /// cancelled.
     func save(_ checkpoint: Checkpoint) async throws(KindFailure) {
         memory.underWay.withLock { $0 = checkpoint }
         try await write(checkpoint, isDurable: true)
@@ -316,7 +330,7 @@ struct Transfer: Sendable {
         guard let file = self.checkpoint else { return }
         let result: Result<Void, KindFailure> = await withCheckedContinuation { continuation in
             client.threads.submit { state in
-                // Only a client that is shut down has no threads.
+                // The pool is inactive only after the client's shutdown.
                 guard case .active = state else { return continuation.resume(returning: .failure(.cancelled)) }
                 continuation.resume(
                     returning: Result { () throws(KindFailure) in try file.save(checkpoint, isDurable: isDurable) })
@@ -331,7 +345,9 @@ struct Transfer: Sendable {
         checkpoint?.remove()
     }
 
-    /// The saved progress for this source, target and protocol; nil to start from the beginning.
+    /// Returns the saved progress for this source, target and protocol; nil to start from the beginning.
+    ///
+    /// - Throws: `source_changed` if there is progress, but from another source.
     func savedCheckpoint(style: String) async throws(KindFailure) -> Checkpoint? {
         guard let saved = checkpoint?.load(), saved.style == style, saved.target == "\(url)" else { return nil }
         memory.underWay.withLock { $0 = saved }
@@ -382,7 +398,7 @@ extension KindFailure {
         .sourceChanged,
         "the content has another digest than `sha256` names, and was not uploaded; look which of them is right.")
 
-    /// Success of what was not sent yet.
+    /// The failure for a response that reports success before everything was sent.
     fileprivate static func notAwaited(_ url: WebURL) -> KindFailure {
         KindFailure(
             .connectionLost,

@@ -5,8 +5,8 @@ import NIOHTTP1
 import Synchronization
 
 extension Upload {
-    /// The body of the server's last answer: the value of JSON, other text as text, and only type and length of
-    /// anything else.
+    /// The body of the server's last response: the value if it is JSON, the text of any other text, and only the type
+    /// and the length of anything else.
     public struct Answer: Codable, Sendable, Hashable {
         public var contentType: String?
         /// The number of received bytes; only the first ``maxBytes`` are kept.
@@ -15,9 +15,10 @@ extension Upload {
         public var isTruncated: Bool
         public var json: JSONText?
         public var text: String?
-        /// Set when nothing is kept because the server repeats the credential.
+        /// True if nothing is kept because the response repeats the credential; otherwise nil.
         public var isWithheld: Bool?
 
+        /// How many bytes of a body are kept.
         public static let maxBytes = 16 << 10
 
         enum CodingKeys: String, CodingKey {
@@ -30,7 +31,7 @@ extension Upload {
 }
 
 extension Upload.Answer {
-    /// Nil when there is no body.
+    /// Nil if there is no body.
     init?(_ body: ReceivedBody, of response: OutgoingResponse, concealing secrets: Secrets) {
         guard body.count > 0 else { return nil }
         let type = response.headers["content-type"].first?.printable
@@ -62,14 +63,14 @@ extension Upload.Answer {
         return value
     }
 
-    /// The body as text; nil when it is not text.
+    /// Returns the body as text; nil if it is not text.
     private static func text(_ bytes: [UInt8], _ type: String?, isCut: Bool) -> String? {
         let media = mediaType(type)
         let isText =
             media.isEmpty || media.hasPrefix("text/") || media == "application/json" || media == "application/xml"
             || media.hasSuffix("+json") || media.hasSuffix("+xml") || media == "application/x-www-form-urlencoded"
         guard isText, !bytes.contains(0) else { return nil }
-        // The last character may be incomplete.
+        // The end of the body may be cut off within a character.
         for cut in 0...(isCut ? min(3, bytes.count) : 0) {
             if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
         }
@@ -87,8 +88,8 @@ struct ReceivedBody: Sendable {
     var count: Int64 = 0
     var isWhole = false
 
-    /// How many bytes are kept for the search for secrets: more than the answer stores, so that a secret that crosses
-    /// its end is found.
+    /// How many bytes are kept to search them for secrets. This is more than ``Upload/Answer/maxBytes``, so that a
+    /// secret across the end of the stored bytes is found.
     static let most = Upload.Answer.maxBytes + (4 << 10)
 
     init() {}
@@ -100,7 +101,7 @@ struct ReceivedBody: Sendable {
     }
 }
 
-/// A body while it arrives. When its time is over, the received part counts.
+/// A body that is still arriving. If it is not complete in time, the part received so far counts.
 final class SharedBody: Sendable {
     private let body = Mutex(ReceivedBody())
 

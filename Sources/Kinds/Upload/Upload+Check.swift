@@ -2,10 +2,10 @@ import Crypto
 import FoundationEssentials
 import Jobs
 
-/// What can be said against an input before anything is sent. A job is judged by the same when it is enqueued and when it
-/// runs.
+/// Checks of an input before anything is sent. The input of a job is checked in the same way when the job is enqueued
+/// and when it runs.
 extension Upload.Input {
-    /// Refuses what no server, no file and no configuration could make good.
+    /// Refuses an input that would fail with any server, any file and any configuration.
     func check(at stage: PlannedInput.Stage) throws(KindFailure) {
         try Upload.check(timeoutMs, of: "timeout_ms")
         try Upload.check(maxBytesPerSecond, of: "max_bytes_per_second")
@@ -34,11 +34,12 @@ extension Upload.Input {
         try checkKey()
     }
 
-    /// Without a key S3 would take the request for one about the bucket.
+    /// Refuses a URL without an object key, since S3 would apply the request to the bucket.
     private func checkKey() throws(KindFailure) {
         let target = try target
         let parts = target.path.split(separator: "/")
-        // A bucket may be the first label of the host, but neither of an address nor of a single label.
+        // The bucket may be named by the first label of the host, unless the host is an IP address or has only one
+        // label.
         let isBucketInPath =
             switch target.host {
             case .address: true
@@ -79,13 +80,13 @@ extension Upload.Input {
 }
 
 extension UploadConfiguration {
-    /// Why a run would refuse an input whatever happens until then; nil where it may work. Looks at no file: see
-    /// ``refusal(ofFile:)``.
+    /// Returns the reason why a run would refuse the input, whatever happens until then; nil if a run may succeed.
+    /// Looks at no file; see ``refusal(ofFile:)``.
     public func refusal(of planned: PlannedInput) -> KindFailure? {
         do throws(KindFailure) {
             let input = try Upload.Input(planned)
             try input.check(at: planned.stage)
-            // A job may name other ones, and the administrator permit more.
+            // A job may name another credential or file, and the administrator may permit more of them.
             if planned.stage == .definition { return nil }
             if let credential = input.credential { try permit(credential, at: input.target) }
             if let file = input.file, Self.spoolName(in: file) == nil, root(of: file) == nil {
@@ -105,7 +106,7 @@ extension KindFailure {
 extension Upload.Input {
     fileprivate init(_ planned: PlannedInput) throws(KindFailure) {
         var planned = planned
-        // Until a job says where to, any address will do.
+        // The job will name the target; until then, any URL serves.
         if planned.stage == .definition, var fields = JSONObject(planned.input), fields["to"]?.isNull ?? true {
             fields["to"] = JSONText(string: "http://localhost/")
             planned.input = fields.text

@@ -1,7 +1,9 @@
 import Jobs
 
 extension Upload {
+    /// The input of an upload.
     public struct Input: Codable, Sendable, Hashable {
+        /// The HTTP method of a plain upload.
         public enum Method: String, Codable, Sendable, CaseIterable {
             case put = "PUT"
             case post = "POST"
@@ -9,9 +11,9 @@ extension Upload {
 
         /// The protocol that sends the bytes.
         public enum Style: String, Codable, Sendable, CaseIterable {
-            /// One request.
+            /// One request with the content as its body.
             case plain
-            /// One POST of a form, the file in one of its fields.
+            /// One POST of a form, with the file in one of its fields.
             case form
             /// S3 and compatible servers. Requests are signed with the credential `ACCESS:SECRET[:TOKEN]`; large files
             /// are sent in parts.
@@ -26,7 +28,7 @@ extension Upload {
 
         /// An absolute path in an allowed folder, or `spool:ID/NAME`.
         public var file: String?
-        /// The http or https address to send it to.
+        /// The http or https URL to send the content to.
         public var to: String
         /// The protocol. Default: `plain`.
         public var style: Style?
@@ -37,28 +39,33 @@ extension Upload {
         public var contentType: String?
         /// The name of the credential that is sent as `Authorization` or that signs the requests.
         public var credential: String?
-        /// Header that carries the secret; default: `Authorization`.
+        /// The header that carries the secret. Default: `Authorization`.
         public var credentialHeader: String?
-        /// Text before the secret in its header, such as `Token `.
+        /// The text before the secret in its header, such as `Token `. Default: none; see ``credentialHeader``.
         public var credentialPrefix: String?
+        /// Further headers. Headers that Halyard itself sets, and headers with secrets, are refused.
         public var headers: [String: String]?
         /// Whether the upload fails if something already exists at the address. Default: false.
         public var createOnly: Bool?
-        /// Name of the form field with the file; default: `file`.
+        /// The name of the form field with the file. Default: `file`.
         public var formField: String?
         /// Further fields of a form, sent in this order before the file.
         public var formFields: [FormField]?
-        /// Region for S3; default: `us-east-1`.
+        /// The region for S3. Default: `us-east-1`.
         public var region: String?
-        /// The bandwidth limit of this upload, in bytes per second. The limit for all uploads applies, too.
+        /// The bandwidth limit of this upload, in bytes per second. The limit for all uploads applies, too. Default:
+        /// none.
         public var maxBytesPerSecond: Int64?
-        /// The time limit for the whole upload, in milliseconds. The time limit of the attempt applies, too.
+        /// The time limit for the whole upload, in milliseconds. The time limit of the attempt applies, too. Default:
+        /// none.
         public var timeoutMs: Int64?
-        /// The SHA-256 that the content must have, in hexadecimal. Other content is never finished at the server.
+        /// The SHA-256 that the content must have, in hexadecimal. An upload of other content fails, and is never
+        /// completed at the server.
         public var sha256: String?
         /// The text to send if there is no `file`.
         public var body: String?
 
+        /// Creates an input. All fields but `to` are optional.
         public init(
             file: String? = nil, to: String, style: Style? = nil, method: Method? = nil, contentType: String? = nil,
             credential: String? = nil, credentialHeader: String? = nil, credentialPrefix: String? = nil,
@@ -100,25 +107,28 @@ extension Upload {
         }
     }
 
-    /// The receipt.
+    /// The receipt of a successful upload.
     public struct Output: Codable, Sendable, Hashable {
-        /// The number of bytes sent, as confirmed by the server's status.
+        /// The size of the content in bytes. The server has confirmed all of it with its status.
         public var bytes: Int64
         /// The SHA-256 of the sent content, in hexadecimal.
         public var sha256: String
+        /// The HTTP status of the server's last response.
         public var status: Int
+        /// The `ETag` that the server gave the content.
         public var etag: String?
-        /// The absolute address that the server named for the uploaded resource.
+        /// The absolute URL that the server named for the uploaded resource.
         public var location: String?
-        /// The body of the server's last answer; nil when it has none.
+        /// The body of the server's last response; nil if it has none.
         public var answer: Answer?
-        /// The IP address that received it.
+        /// The IP address of the server that received the content.
         public var address: String
+        /// How long the upload took, in milliseconds.
         public var durationMs: Int64
         /// The number of requests with content in this attempt: one for each request or part, and one for each
         /// repetition.
         public var sends: Int
-        /// Whether the server named a digest of what it stored; one that differs is a failure.
+        /// Whether the server reported a digest of what it stored. If that digest differs, the upload fails.
         public var isChecksumConfirmed: Bool
 
         enum CodingKeys: String, CodingKey {

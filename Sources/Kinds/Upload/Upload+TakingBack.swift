@@ -3,22 +3,25 @@ import Jobs
 import NIOPosix
 
 extension Upload {
-    /// How long what cannot be deleted at its server, or belongs to a job that is not known, is kept.
+    /// How long a checkpoint is kept if its upload cannot be deleted at the server, or if its job is unknown.
     private static let keptSeconds = 14 * 86400
+    /// How many uploads are deleted at the same time.
     private static let sideBySide = 8
 
     /// Removes the checkpoint, since the job will not run again.
     public func didSucceed(_ job: JobID) {
         guard let folder = configuration.checkpoints else { return }
-        // Runs whatever the state of the pool: the client starts its threads, and only a shutdown ends them.
+        // The state does not matter: the client starts its threads, and only a shutdown ends them.
         client.threads.submit { _ in CheckpointFile(folder: folder, job: job).remove() }
     }
 
-    /// Deletes at the servers what they hold of uploads whose job has ended without doing so: it was cancelled between two
-    /// attempts, or the server could not be reached. The checkpoint of a job that may still run is never touched.
+    /// Deletes the uploads that are still at their servers although their jobs have ended: a job may have been
+    /// cancelled between two attempts, or the server could not be reached. The checkpoint of a job that may still run
+    /// is never touched.
     ///
-    /// What a server does not let go is asked for again each time, until 14 days after its last piece. Of a job
-    /// that is not known, which may have been deleted or belong to another database, it is asked for once, after as long.
+    /// If a server does not delete an upload, each call tries again, until 14 days after the upload's last progress.
+    /// The job of an upload may be unknown, because it was deleted or belongs to another database. Then the upload is
+    /// deleted with a single try, also after 14 days.
     public func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool {
@@ -36,7 +39,8 @@ extension Upload {
             let file = CheckpointFile(folder: folder, job: job)
             guard let notedAt = file.notedAt else { continue }
             if let state = try await state(job) {
-                // The server keeps the upload. The process ended before ``didSucceed(_:)`` removed the checkpoint.
+                // The upload succeeded and stays at the server. The process ended before ``didSucceed(_:)`` removed the
+                // checkpoint.
                 if state == .succeeded { file.remove() } else if state.isFinal { over.append(file) }
             } else if notedAt <= oldest {
                 over.append(file)
@@ -55,18 +59,18 @@ extension Upload {
         return isAnythingLeft || !over.isEmpty
     }
 
-    /// - Returns: Whether nothing is left of it.
+    /// - Returns: Whether the checkpoint was removed.
     private func takeBack(_ file: CheckpointFile, keptSince oldest: time_t) async -> Bool {
         let isOld = (file.notedAt ?? 0) <= oldest
         if let checkpoint = file.load() {
-            // A complete upload stays: its server may use it already, and with S3 it is an object by its own name.
+            // A complete upload stays: its server may use it already, and with S3 it is an ordinary object.
             let isComplete =
                 checkpoint.receipt != nil || checkpoint.style != "s3" && checkpoint.offset == checkpoint.source.size
             let isGone =
                 isComplete || !checkpoint.isHeldByServer ? true : await abandonment.abandon(checkpoint, insists: false)
             guard isGone || isOld else { return false }
         } else if file.isNoted, !isOld {
-            // Unreadable now; what was never renamed names no upload.
+            // The checkpoint is unreadable now. If there is only a file that was never renamed, it names no upload.
             return false
         }
         file.remove()

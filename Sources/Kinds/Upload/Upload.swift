@@ -3,11 +3,12 @@ import Jobs
 import NIOHTTP1
 import OperationTypes
 
-/// Sends a file, or what a dependency gave, to a web server.
+/// Sends a file, or the output of a dependency, to a web server.
 ///
-/// Streams at constant memory. Running again after an interruption: `s3`, `tus` and `resumable` go on from what the server has
-/// confirmed, when ``UploadConfiguration/checkpoints`` is set; otherwise everything is sent again. With PUT that leaves the same
-/// state on the server, with POST it is for the server to recognise.
+/// The content is streamed in constant memory. If an interrupted upload runs again, `s3`, `tus` and `resumable`
+/// continue after the bytes that the server has confirmed, provided that ``UploadConfiguration/checkpoints`` is set.
+/// Otherwise everything is sent again: with PUT, that leaves the same state on the server; with POST, the server must
+/// recognise the repetition.
 public struct Upload: Kind {
     public typealias Failure = KindFailure
     public typealias Accepted = AnyOutput
@@ -17,10 +18,11 @@ public struct Upload: Kind {
 
     let client: OutgoingClient
     let configuration: UploadConfiguration
-    /// Of all uploads together.
+    /// The bandwidth limit for all uploads together.
     private let throttle: Throttle
     private let buffers: BufferBudget
 
+    /// Creates the kind. All its uploads together keep to the configuration's limits on bandwidth and memory.
     public init(client: OutgoingClient, configuration: UploadConfiguration = UploadConfiguration()) {
         self.client = client
         self.configuration = configuration
@@ -39,7 +41,7 @@ public struct Upload: Kind {
             isForGood: { job.isStoppedForGood || $0.reason != .cancelled && job.wouldEnd(with: $0) })
     }
 
-    /// - Parameter isForGood: Whether nobody goes on with the upload after this failure.
+    /// - Parameter isForGood: Whether nobody will continue the upload after this failure.
     private func run(
         _ input: Input, context: OperationContext, checkpoint: CheckpointFile?, isForGood: (KindFailure) -> Bool
     ) async throws(KindFailure) -> Output {
@@ -59,11 +61,13 @@ public struct Upload: Kind {
             }
             return output
         } catch {
-            // What was sent of a file that has changed, or for a name that is taken, is of no use either.
+            // If the file has changed, or something already exists at the target, the bytes that the server has are
+            // useless too.
             let isOver = error.reason == .sourceChanged || error.reason == .alreadyExists || isForGood(error)
             if isOver, let unfinished = transfer.unfinished {
                 let isGone = await abandonment.abandon(unfinished)
-                // Another attempt starts over. Without one, what is not taken back now is later; see `takeBack(asking:)`.
+                // Another attempt will start over. If there is none, and the server still has the upload, the
+                // checkpoint stays for `takeBack(asking:)`.
                 if isGone || !isForGood(error) { transfer.forget() }
             }
             throw error
@@ -117,7 +121,7 @@ public struct Upload: Kind {
         case .tus: return try await resumable(transfer, .tus, fileName, createsOnly)
         case .resumable: return try await resumable(transfer, .draft, fileName, createsOnly)
         case .auto:
-            // tus cannot keep what is there.
+            // tus cannot keep content that already exists.
             if let dialect = try await dialect(for: transfer), dialect == .draft || !createsOnly {
                 return try await resumable(transfer, dialect, fileName, createsOnly)
             }
@@ -125,7 +129,8 @@ public struct Upload: Kind {
         }
     }
 
-    /// What was begun goes on as it was begun; else the server is asked. Nil when it says that it knows neither.
+    /// Returns the protocol for a resumable upload. An upload that has begun continues with its protocol; otherwise the
+    /// server is asked. Nil if the server supports neither protocol.
     private func dialect(for transfer: Transfer) async throws(KindFailure) -> ResumableDialect? {
         if let saved = transfer.checkpoint?.load(), saved.target == "\(transfer.url)",
             let dialect = ResumableDialect(rawValue: saved.style)
@@ -134,7 +139,8 @@ public struct Upload: Kind {
         }
         let answer = try await transfer.persisting { () async throws(KindFailure) in
             let answer = try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
-            // Busy or down is no answer; 500 is what many say to a method that they do not know.
+            // A server that is busy or down has not answered the question. But many servers respond 500 to a method
+            // that they do not know.
             let failure = KindFailure.status(answer.response, at: transfer.url)
             if !answer.response.isSuccess, failure.isRetryable, answer.status != 500 { throw failure }
             return answer
@@ -152,7 +158,7 @@ public struct Upload: Kind {
 
     private func target(of input: Input) throws(KindFailure) -> WebURL {
         let url = try input.target
-        // Where a credential may go is for the administrator to say, also that it is by http.
+        // The administrator decides where a credential may be sent, even if that is over http.
         if let name = input.credential, configuration.credentialOrigins.contains(where: { $0.permits(name, at: url) }) {
             return url
         }
@@ -161,7 +167,7 @@ public struct Upload: Kind {
 
     private func expectedDigest(of input: Input, _ source: UploadSource) throws(KindFailure) -> [UInt8]? {
         guard let digest = try input.digest else { return nil }
-        // What is at hand is looked at now, a file while it is sent.
+        // Content in memory and empty files are checked now, and other files while they are sent.
         switch source {
         case .file(let file) where file.size > 0: break
         case .file: if SHA256().value != digest { throw .unexpectedContent }

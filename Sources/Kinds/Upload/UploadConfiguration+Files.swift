@@ -1,5 +1,7 @@
 extension UploadConfiguration {
-    /// Opens a file that an input names: beneath a root by its absolute path, or in the spool. Blocks.
+    /// Opens the file that an input names: below a root by its absolute path, or in the spool. Blocks.
+    ///
+    /// - Throws: `file_refused` if the file is larger than ``maxBytes``, and the failures of ``OpenFile``.
     func open(_ file: String) throws(KindFailure) -> OpenFile {
         let opened = try locate(file)
         guard opened.size <= maxBytes else {
@@ -10,7 +12,8 @@ extension UploadConfiguration {
         return opened
     }
 
-    /// The name of a file in the spool: of `spool:ID/NAME`, the part that is no decoration. Nil for other files.
+    /// The name of a file in the spool, which is `ID` in `spool:ID/NAME`; the rest is only for people. Nil for other
+    /// files.
     static func spoolName(in file: String) -> String? {
         guard file.hasPrefix("spool:") else { return nil }
         return String(file.dropFirst("spool:".count).prefix { $0 != "/" })
@@ -21,8 +24,9 @@ extension UploadConfiguration {
         return try OpenFile(beneath: root, at: path)
     }
 
-    /// Why a file can never be sent as it stands: it is a folder, a device or a pipe, or behind a symbolic link. Nil where
-    /// it may be sent or is not there yet, and for files of the spool. Opens nothing, but may wait for a disk.
+    /// Returns the reason why a file can never be sent in its present state: it is a folder, a device or a pipe, behind
+    /// a symbolic link, or outside the roots. Returns nil if it may be sent or does not exist yet, and for files in the
+    /// spool. Does not open the file, but may wait for a disk.
     public func refusal(ofFile file: String) -> KindFailure? {
         if Self.spoolName(in: file) != nil { return nil }
         do throws(KindFailure) {
@@ -30,7 +34,7 @@ extension UploadConfiguration {
             try OpenFile.look(beneath: root, at: path)
             return nil
         } catch {
-            // A file that cannot be found or read now may be until the job runs.
+            // A file that is missing or unreadable now may be there when the job runs.
             return error.reason == .fileNotFound || error.reason == .fileUnreadable ? nil : error
         }
     }
@@ -51,7 +55,7 @@ extension UploadConfiguration {
         return (root, String(file.dropFirst(root.count)))
     }
 
-    /// The longest root that holds the path; the kernel checks that the path stays beneath it.
+    /// Returns the longest root that contains the path. ``OpenFile`` ensures that the file is really below it.
     func root(of file: String) -> String? {
         roots.map { $0.hasSuffix("/") ? $0 : $0 + "/" }.filter { file.hasPrefix($0) }
             .max { $0.utf8.count < $1.utf8.count }

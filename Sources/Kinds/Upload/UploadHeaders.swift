@@ -3,8 +3,8 @@ import Jobs
 import NIOHTTP1
 
 extension Upload {
-    /// Headers that decide how the message is framed or who it is for are ours; secrets come by credential only, since an
-    /// input is stored and shown.
+    /// The headers that an input must not set. Most of them frame or route the message, which Halyard does itself.
+    /// Secrets belong in a credential, since an input is stored and displayed.
     private static let refused: Set<String> = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
         "proxy-authorization", "proxy-connection", "content-type", "user-agent",
@@ -33,7 +33,8 @@ extension Upload {
         return headers
     }
 
-    /// The secret as it stands when it names a scheme (`Bearer …`); `USER:PASSWORD` as Basic; anything else as a bearer token.
+    /// The value of `Authorization` for a secret. A secret with a scheme (`Bearer …`) is sent unchanged,
+    /// `USER:PASSWORD` as Basic, and anything else as a bearer token.
     static func authorization(_ secret: String) -> String {
         if secret.contains(" ") { return secret }
         if secret.contains(":") { return "Basic " + Data(secret.utf8).base64EncodedString() }
@@ -98,8 +99,8 @@ extension Upload.Input {
         if let prefix = credentialPrefix { try Upload.checkCredentialPrefix(prefix) }
     }
 
-    /// The name that the server is told: the file's own, as text without anything that is more than text, of at most 255
-    /// bytes. A file of the spool is `spool:ID/NAME`.
+    /// The file name for the server: the file's own name in printable characters, of at most 255 bytes. For a file in
+    /// the spool, `spool:ID/NAME`, it is `NAME`.
     var fileName: String {
         guard let file else { return "body" }
         let path = UploadConfiguration.spoolName(in: file) == nil ? file[...] : file.drop { $0 != "/" }

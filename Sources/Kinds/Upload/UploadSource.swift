@@ -3,7 +3,7 @@ import Glibc
 import OperationTypes
 import Synchronization
 
-/// What is sent. It can be streamed again from anywhere.
+/// The content to send. It can be read again from any offset.
 enum UploadSource: Sendable {
     case file(OpenFile)
     case bytes([UInt8])
@@ -15,7 +15,8 @@ enum UploadSource: Sendable {
         }
     }
 
-    /// Tells whether an upload goes on with the same content. That of bytes is made of their digest.
+    /// Identifies the content, so that an upload is resumed only with the same content. For content in memory, the
+    /// identity is derived from its digest.
     var identity: OpenFile.Identity {
         switch self {
         case .file(let file): return file.identity
@@ -27,17 +28,18 @@ enum UploadSource: Sendable {
         }
     }
 
-    /// A failure when the file has certainly changed since it was opened.
+    /// The failure for a file that has certainly changed since it was opened; nil otherwise.
     func certainChange() -> KindFailure? {
         guard case .file(let file) = self, file.change() == .certain else { return nil }
         return .changed(file)
     }
 
-    /// A failure when the file has changed since it was opened. If only the inode has changed, the first bytes are read
-    /// again: with the same content, a rename, new permissions or a new hard link do not count as a change. Blocks.
+    /// The failure for a file that has changed since it was opened; nil otherwise. If only the inode has changed, this
+    /// reads the first bytes again: if they are the same, the change was a rename, new permissions or a new hard link,
+    /// and does not count. Blocks.
     ///
     /// - Parameters:
-    ///   - sha256: Digest of the bytes read so far.
+    ///   - sha256: The digest of the bytes read so far.
     ///   - count: The number of bytes read so far. Later bytes are not compared.
     func changeFailure(sha256: [UInt8], ofFirst count: Int64) -> KindFailure? {
         guard case .file(let file) = self else { return nil }
@@ -56,6 +58,7 @@ enum UploadSource: Sendable {
         return change == .none ? nil : .changed(file)
     }
 
+    /// The failure for a file that may have changed, even if only its inode has; nil otherwise.
     func untouchedFailure() -> KindFailure? {
         guard case .file(let file) = self, file.change() != .none else { return nil }
         return .changed(file)
@@ -67,7 +70,7 @@ enum UploadSource: Sendable {
         return file.change() == .none
     }
 
-    /// Nil when the file cannot be read.
+    /// Returns the digest of the file's first bytes; nil if the file cannot be read.
     private static func digest(of file: OpenFile, first count: Int64) -> [UInt8]? {
         var sha256 = SHA256()
         let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
@@ -94,7 +97,7 @@ extension KindFailure {
     }
 }
 
-/// Tells those who watch; counts never go back, also when something is sent again.
+/// Reports the progress of an upload. The reported number never falls, even if bytes are sent again.
 final class UploadProgress: Sendable {
     private let highest = Mutex<Int64>(-1)
     private let total: Int64
@@ -123,7 +126,7 @@ extension Sequence<UInt8> {
 }
 
 extension String {
-    /// Digits that make no pair are left out.
+    /// The bytes that pairs of hexadecimal digits encode. Invalid pairs, and a single digit at the end, are skipped.
     var bytesFromHexadecimal: [UInt8] {
         let digits = Array(utf8)
         return stride(from: 0, to: digits.count - 1, by: 2).compactMap { index in

@@ -2,10 +2,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A piece of the source in buffers, read ahead by one on a thread that may block, its digest taken on the way.
+/// A piece of the source as a sequence of buffers. One buffer is read ahead, on a thread that may block, and the digest
+/// is computed while reading.
 ///
-/// Buffers begin at 256 KiB and follow the server's pace between 16 KiB and 1 MiB, so that even a slow one takes one within
-/// the limit on idling; a budget may make them smaller.
+/// The first buffer has 256 KiB. Then the size follows the server's pace, between 16 KiB and 1 MiB, so that even a slow
+/// server accepts a buffer within the idle limit. The memory budget may make buffers smaller.
 struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
     static var bufferBytes: ClosedRange<Int> { BufferBudget.least...1 << 20 }
@@ -15,7 +16,7 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         let failure = Mutex<KindFailure?>(nil)
         let hand = Mutex(Hand.open)
         let held: Mutex<Held>
-        /// Ends when everything was given, or nothing more will be.
+        /// Ends when the last buffer has been passed on, or when no more buffers will be.
         let end = AsyncStream.makeStream(of: Void.self)
 
         init(_ hash: Digest?, from offset: Int64, of source: UploadSource) {
@@ -31,11 +32,11 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         var count: Int64
     }
 
-    /// What goes when the stream is stopped, since the client may keep an iterator that it never asks again: its writer is not
-    /// woken when the answer comes before the end of the body.
+    /// What is released as soon as the stream is stopped. The client may keep an iterator that it never calls again,
+    /// since its writer is not resumed if the response arrives before the end of the body.
     private struct Held {
         var source: UploadSource?
-        /// Of the buffer that was given last.
+        /// The memory of the buffer that was passed on last.
         var loan: BufferBudget.Loan?
         var ahead: Task<Filled, any Error>?
     }
@@ -49,13 +50,13 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
     private let buffers: BufferBudget
     private let reading: Reading
     private let expected: [UInt8]?
-    /// Runs before the first byte.
+    /// Is awaited before the first byte is passed on.
     private let beforeStart: (@Sendable () async -> Void)?
     let turn = Turn()
 
     /// - Parameters:
-    ///   - hash: Of what stands before the piece, which is added to it; nil for none.
-    ///   - expected: What it must be at the end of the source.
+    ///   - hash: The digest of the source before the piece. Reading adds the piece to it. Nil if no digest is needed.
+    ///   - expected: The digest that the whole source must have; nil if any will do.
     init(
         source: UploadSource, piece: Transfer.Piece, hash: Digest?, expected: [UInt8]?,
         threads: NIOThreadPool, progress: UploadProgress? = nil, throttle: Throttle = Throttle(bytesPerSecond: nil),
@@ -72,12 +73,12 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         if case .file(let file) = source { file.adviseSequential() }
     }
 
-    /// Digest of the source up to the last byte that was read.
+    /// The digest of the source up to the last byte that was read.
     func hashed() -> Hashed { reading.hash.withLock { $0 } }
 
-    /// Gives nothing more: the exchange is over.
+    /// Stops the stream, since the exchange is over: it passes on no more buffers.
     ///
-    /// - Returns: Whether everything had been given.
+    /// - Returns: Whether all buffers had been passed on.
     @discardableResult func stop() -> Bool {
         reading.end.continuation.finish()
         reading.held.withLock { $0 = Held() }
@@ -87,13 +88,13 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         }
     }
 
-    /// Whether everything was given.
+    /// Whether all buffers have been passed on.
     var isGiven: Bool { reading.hand.withLock { $0 == .everythingGiven } }
 
-    /// Waits until everything was given, or nothing more will be.
+    /// Waits until all buffers have been passed on, or no more will be.
     func waitUntilGiven() async { for await _ in reading.end.stream {} }
 
-    /// Why reading stopped before the end, if it did.
+    /// The reason why reading stopped before the end; nil if it did not.
     func failure() -> KindFailure? { reading.failure.withLock { $0 } }
 
     func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
@@ -171,7 +172,8 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         }
     }
 
-    /// The task is awaited by the iterator's next step; when that never comes it ends by itself after one buffer.
+    /// Begins to read a buffer. The iterator's next step awaits the task; if there is no next step, the task ends after
+    /// this buffer.
     private func read(at offset: Int64, count: Int) throws -> Task<Filled, any Error> {
         guard let source = reading.held.withLock({ $0.source }) else { throw CancellationError() }
         let loan = buffers.lend(count)
@@ -201,7 +203,8 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
             var filled = 0
             while code == 0, filled < count {
-                // What is read at a time is still in the processor's cache when its digest is taken.
+                // Reads in small steps, so that the bytes are still in the processor's cache when their digest is
+                // computed.
                 let wanted = UnsafeMutableRawBufferPointer(
                     rebasing: space[filled..<Swift.min(filled + (128 << 10), count)])
                 var read = 0
@@ -218,14 +221,14 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
         } else if buffer.readableBytes < count {
             failure = UploadSource.file(file).certainChange() ?? Self.shrunk(file)
         } else if offset + Int64(count) == piece.range.upperBound {
-            // Checked before the last bytes are sent: without them the server stores nothing. Without a digest here,
-            // the caller compares the content with one that it knows.
+            // Checked before the last bytes are sent, since the server stores nothing without them. If there is no
+            // digest here, the caller compares the content with a digest that it already has.
             let end = offset + Int64(count)
             failure =
                 digest.map { UploadSource.file(file).changeFailure(sha256: $0.value, ofFirst: end) }
                 ?? UploadSource.file(file).certainChange()
         }
-        // As above, before the last bytes go.
+        // As above, this is checked before the last bytes are sent.
         if failure == nil, offset + Int64(count) == file.size, let expected, let value = digest?.value,
             value != expected
         {

@@ -2,7 +2,7 @@ import Crypto
 import FoundationEssentials
 import NIOHTTP1
 
-/// One request with everything in it: PUT, POST, or POST of a form with a file.
+/// An upload in one request: PUT, POST, or POST of a form with the file.
 struct PlainUpload: Sendable {
     enum Shape: Sendable {
         case put
@@ -13,13 +13,13 @@ struct PlainUpload: Sendable {
 
     let transfer: Transfer
     let shape: Shape
-    /// Whether what is there already must stay: `If-None-Match: *`.
+    /// Whether existing content must be kept (`If-None-Match: *`).
     let createsOnly: Bool
 
     func run() async throws(KindFailure) -> Upload.Output {
         var url = transfer.url
         var headers = headers
-        // Larger ones would be read twice for it, unless it is known.
+        // A larger file would have to be read twice for this, unless its digest is known.
         if !isForm, transfer.expected != nil || transfer.source.size <= 1 << 20 {
             let whole = 0..<transfer.source.size
             let digest =
@@ -58,7 +58,7 @@ struct PlainUpload: Sendable {
                     "\(url.redacted): the server answered \(reply.status), which drops what is sent; name the final address in "
                         + "`to`.", status: reply.status, url: url)
             case 412 where createsOnly:
-                // An earlier try may have got through without its answer.
+                // An earlier attempt may have stored the content, although its response was lost.
                 if transfer.isRepeat, let there = try await storedIfSame(at: url) {
                     return try transfer.receipt(there.reply, digest: there.digest, isConfirmed: true)
                 }
@@ -70,13 +70,14 @@ struct PlainUpload: Sendable {
             .tooManyRedirects, "\(url.redacted): more than 5 redirects; name the final address in `to`.", url: url)
     }
 
-    /// What is there, when its digest or its ETag is that of what is being sent.
+    /// Returns the response about the stored content, and the digest of the source, if the stored content has the same
+    /// digest or the same MD5 as ETag. Returns nil otherwise.
     private func storedIfSame(at url: WebURL) async throws(KindFailure) -> (reply: Transfer.Reply, digest: [UInt8])? {
         let headers = transfer.headers.adding(["want-repr-digest": "sha-256=10"])
         let reply = try await transfer.ask(.HEAD, url, headers: headers)
         guard reply.response.isSuccess else { return nil }
         let etag = reply.response.headers["etag"].first?.unquoted
-        // Without either, there is no digest to compare the source with.
+        // Without a digest or such an ETag, there is nothing to compare the source with.
         guard ServerDigest.isSame(reply.response, as: [], isHead: true) != nil || etag?.utf8.count == 32 else {
             return nil
         }
@@ -117,7 +118,7 @@ struct PlainUpload: Sendable {
         return piece
     }
 
-    /// As the HTML standard escapes names in forms.
+    /// Escapes a name in a form as the HTML standard does.
     private static func quoted(_ text: String) -> String {
         text.replacing("\"", with: "%22").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
     }

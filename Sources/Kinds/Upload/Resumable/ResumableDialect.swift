@@ -1,13 +1,13 @@
 import NIOHTTP1
 
-/// How a server says what both dialects mean.
+/// The protocol of a resumable upload. Both protocols do the same with different headers.
 enum ResumableDialect: String, Sendable {
     /// tus 1.0.
     case tus
-    /// The IETF's draft.
+    /// The IETF's draft for resumable uploads.
     case draft = "resumable"
 
-    /// What every request carries.
+    /// The header that every request carries.
     var version: HTTPHeaders {
         switch self {
         case .tus: ["tus-resumable": "1.0.0"]
@@ -24,11 +24,11 @@ enum ResumableDialect: String, Sendable {
     }
 }
 
-/// What a server says that it can do and takes.
+/// The features and limits that a server announces.
 struct ResumableOffer: Sendable {
-    /// Of tus.
+    /// The extensions of tus that the server supports.
     var extensions: Set<String> = []
-    /// Of tus, in the server's order.
+    /// The checksum algorithms of tus that the server supports, in its order.
     var checksums: [String] = []
     var knowsDraft = false
     /// The largest upload, in bytes.
@@ -42,7 +42,8 @@ struct ResumableOffer: Sendable {
         extensions = Set(headers[canonicalForm: "tus-extension"].map(\.trimmingSpaces))
         checksums = headers[canonicalForm: "tus-checksum-algorithm"].map { $0.trimmingSpaces.lowercased() }
         maxSize = headers["tus-max-size"].first.flatMap { Int64($0.trimmingSpaces) }
-        // The first is what such a server must say to OPTIONS, the second it should where there are limits.
+        // A server that supports the draft must send `Accept-Patch` in its response to OPTIONS, and should send
+        // `Upload-Limit` if it has limits.
         knowsDraft = headers[canonicalForm: "accept-patch"].contains { type in
             type.prefix { $0 != ";" }.trimmingSpaces.lowercased() == ResumableDialect.draft.pieceType
         }
@@ -58,14 +59,14 @@ struct ResumableOffer: Sendable {
         }
     }
 
-    /// Whether an answer comes from a server that knows the draft.
+    /// Whether the response comes from a server that knows the draft.
     static func isOfDraft(_ headers: HTTPHeaders) -> Bool {
         ["upload-offset", "upload-complete", "upload-limit", "upload-draft-interop-version"].contains {
             headers.contains(name: $0)
         }
     }
 
-    /// Takes over what an answer adds.
+    /// Adds the features and limits that a later response announces.
     mutating func merge(_ other: ResumableOffer) {
         maxSize = other.maxSize ?? maxSize
         maxPiece = other.maxPiece ?? maxPiece
@@ -73,7 +74,7 @@ struct ResumableOffer: Sendable {
         extensions.formUnion(other.extensions)
     }
 
-    /// The digest that goes with each piece; nil for none.
+    /// The algorithm for the checksum that is sent with each piece; nil for none.
     var checksum: PieceChecksum? {
         guard extensions.contains("checksum") else { return nil }
         return checksums.lazy.compactMap(PieceChecksum.init(rawValue:)).max { $0.strength < $1.strength }

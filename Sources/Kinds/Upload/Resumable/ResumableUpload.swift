@@ -1,29 +1,32 @@
 import FoundationEssentials
 import NIOHTTP1
 
-/// Uploads in pieces that go on where they stopped, also after a restart: tus 1.0, and the draft of the IETF.
+/// Uploads content in pieces, and resumes where it stopped, even after a restart. The protocol is tus 1.0 or the IETF's
+/// draft.
 ///
-/// 1. The server's offset is the truth: it is asked for where an answer does not name it, and never assumed.
-/// 2. A checkpoint is written only for what the server has confirmed.
-/// 3. Of the draft: only success that says `Upload-Complete: ?1` is the end. Where that answer was lost and the server, asked
-///    later, calls the upload complete, it counts as success: what the target made of it can no longer be learnt.
-/// 4. Nothing is finished when the file is no longer the one that was begun with.
+/// 1. The server's offset is the truth: if a response does not contain it, the client asks for it, and never assumes
+///    it.
+/// 2. A checkpoint is written only for bytes that the server has confirmed.
+/// 3. With the draft, only a success with `Upload-Complete: ?1` completes the upload. If that response was lost, and
+///    the server reports the upload as complete when asked later, this counts as success: what the target did with the
+///    upload can no longer be found out.
+/// 4. If the file is no longer the one that the upload began with, the upload is not completed.
 struct ResumableUpload: Sendable {
     let transfer: Transfer
     let dialect: ResumableDialect
     let fileName: String
     let createsOnly: Bool
 
-    /// Pieces that the server may refuse one after the other, without taking a byte.
+    /// After this many pieces in a row of which the server accepted no byte, the upload fails.
     private static let maxDoubts = 5
-    /// In place of a status.
+    /// Replaces the status if there was no response.
     private static let noAnswer = 0
 
     func run() async throws(KindFailure) -> Upload.Output {
         let saved = try await transfer.savedCheckpoint(style: dialect.rawValue)
-        // tus tells its limits beforehand, the draft with each answer.
+        // A tus server announces its limits beforehand, a server of the draft in each response.
         var offer = dialect == .tus ? try await tusOffer() : ResumableOffer()
-        // A place that cannot be parsed was not written by us; starting over is safe.
+        // Halyard writes only valid URLs, so an invalid one is not from Halyard; starting over is safe.
         if let saved, let place = try? WebURL(parsing: saved.upload),
             let reached = try await progressIfKnown(at: place),
             try await isKnown(upTo: reached.offset, from: saved)
@@ -44,18 +47,18 @@ struct ResumableUpload: Sendable {
     }
 
     /// Whether the server's bytes can be compared with the source. Bytes that the server received after the last
-    /// checkpoint cannot be compared if the file was touched since: then the server's part is deleted, and the upload
-    /// begins again.
+    /// checkpoint cannot be compared if the file was touched since. In that case, this deletes the upload at the
+    /// server, and the upload begins again.
     private func isKnown(upTo offset: Int64, from saved: Checkpoint) async throws(KindFailure) -> Bool {
         if transfer.source.identity == saved.source || offset <= saved.digest?.count ?? 0 { return true }
         await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(saved)
         return false
     }
 
-    /// How far the server says it is.
+    /// The progress that the server reports.
     private struct Progress {
         var offset: Int64 = 0
-        /// What said that nothing is missing.
+        /// The response that reported the upload as complete; nil if it is not complete.
         var completion: Transfer.Reply?
     }
 
@@ -67,7 +70,7 @@ struct ResumableUpload: Sendable {
         var hash = begun
         var chunk = min(transfer.configuration.chunkBytes, offer.maxPiece.map { max(1, $0) } ?? .max)
         var doubts = 0
-        // How often the server went back.
+        // How often the server's offset went back.
         var losses = 0
         var isChecked = offer.checksum != nil && offset == 0
         try await note(place, hash)
@@ -92,7 +95,8 @@ struct ResumableUpload: Sendable {
                 chunk = max(1 << 20, (end - offset) / 4)
                 continue
             case 404, 410: throw forgotten(place)
-            // A lost connection, also behind a gateway, or an answer that leaves it open: what arrived is the server's to say.
+            // The connection was lost, perhaps behind a gateway, or the response leaves the result open. Only the
+            // server knows how much has arrived.
             case Self.noAnswer, 409, 423, 460, 502, 504: break
             default:
                 guard let reply else { break }
@@ -103,19 +107,21 @@ struct ResumableUpload: Sendable {
             if reached == nil {
                 doubts += 1
                 guard doubts < Self.maxDoubts else { throw stuck(place, reply?.status) }
-                // A server of the draft that has taken the piece need not say more.
+                // A server of the draft need not report the offset when it has accepted a piece, so there is nothing to
+                // wait for.
                 if !isSilent { try await pause(after: doubts, reply) }
                 reached = try await progressIfKnown(at: place)
             }
             guard let reached else { throw forgotten(place) }
-            // Complete after an error: this is the only answer of the target that there is.
+            // The upload is complete although its last response was an error. This error is the only response of the
+            // target.
             if dialect == .draft, reached.completion != nil, let lastFailure {
                 transfer.forget()
                 throw lastFailure
             }
             if reached.offset < offset { losses += 1 }
             guard losses < Self.maxDoubts else { throw stuck(place, reply?.status) }
-            // A checksum covers whole pieces that were taken.
+            // The server has checked the checksum only if it accepted the whole piece.
             let isWhole = isSuccess && reached.offset == end
             if reached.offset > offset {
                 doubts = 0
@@ -133,7 +139,7 @@ struct ResumableUpload: Sendable {
         }
     }
 
-    /// What success says of how far the upload is; nil when that is to be asked for.
+    /// Returns the progress that a successful response reports; nil if the server must be asked for it.
     private func told(_ reply: Transfer.Reply, at place: WebURL, isLast: Bool) throws(KindFailure) -> Progress? {
         let offset = try offsetHeader(reply)
         switch dialect {
@@ -141,11 +147,11 @@ struct ResumableUpload: Sendable {
             guard let offset else { return nil }
             return try progress(offset, isComplete: offset == transfer.source.size, reply, at: place)
         case .draft:
-            // The answer to the whole comes from the target and need not name an offset.
+            // The final response comes from the target, and need not contain an offset.
             if isComplete(reply) == true {
                 return try progress(offset ?? (isLast ? transfer.source.size : 0), isComplete: true, reply, at: place)
             }
-            // Without the header it is unknown whether the last piece completed the upload.
+            // Without this header, it is unknown whether the last piece completed the upload.
             guard let offset, !isLast || isComplete(reply) == false else { return nil }
             return try progress(offset, isComplete: false, reply, at: place)
         }
@@ -164,8 +170,8 @@ struct ResumableUpload: Sendable {
         return Progress(offset: offset, completion: isComplete ? reply : nil)
     }
 
-    /// Of the draft: an error that says the upload is complete comes from the target, which has all of it and does not take
-    /// it. Another attempt starts over.
+    /// With the draft, an error response that says the upload is complete comes from the target: it has received the
+    /// whole upload, and refuses it. The next attempt starts over.
     private func refuse(answerToTheWhole reply: Transfer.Reply, at place: WebURL) throws(KindFailure) {
         guard dialect == .draft, !reply.response.isSuccess, isComplete(reply) == true else { return }
         transfer.forget()
@@ -173,7 +179,7 @@ struct ResumableUpload: Sendable {
         throw .status(reply.response, at: transfer.url)
     }
 
-    /// What the header says; nil when it is missing or no Boolean.
+    /// The value of `Upload-Complete`; nil if the header is missing or not a Boolean.
     private func isComplete(_ reply: Transfer.Reply) -> Bool? {
         switch reply.response.headers["upload-complete"].first?.trimmingSpaces {
         case "?1": true
@@ -201,7 +207,9 @@ struct ResumableUpload: Sendable {
         do { try await Task.sleep(for: max(asked, .milliseconds(100 << doubts))) } catch { throw .cancelled }
     }
 
-    /// - Parameter hash: Of all that is confirmed.
+    /// Saves the progress.
+    ///
+    /// - Parameter hash: The digest of all bytes that the server has confirmed.
     private func note(_ place: WebURL, _ hash: RunningDigest) async throws(KindFailure) {
         try await transfer.save(
             Checkpoint(
@@ -216,7 +224,7 @@ struct ResumableUpload: Sendable {
         let reply = try await transfer.persisting { () async throws(KindFailure) in
             try await transfer.ask(.OPTIONS, transfer.url, headers: transfer.headers)
         }
-        // A server that does not answer this may still take uploads.
+        // A server that fails this request may still accept uploads.
         return reply.response.isSuccess ? ResumableOffer(reply.response.headers) : ResumableOffer()
     }
 
@@ -248,7 +256,7 @@ struct ResumableUpload: Sendable {
         do throws(KindFailure) {
             reply = try await transfer.ask(.POST, transfer.url, headers: headers, interim: interim)
         } catch {
-            // The place was told before the connection broke.
+            // The server sent the upload's URL before the connection broke.
             guard error.isRetryable, let early = interim.upload, let place = try place(in: early) else { throw error }
             return .begun(place, ResumableOffer(early))
         }
@@ -257,7 +265,8 @@ struct ResumableUpload: Sendable {
         if reply.status == 412, createsOnly { throw .alreadyExists(transfer.url) }
         if reply.status == 413 { throw tooLarge(nil) }
         guard reply.response.isSuccess else { throw .status(reply.response, at: transfer.url) }
-        // A server that does not know the draft took this for a whole request; another one would be its second.
+        // A server that does not know the draft has stored this request as a complete, empty upload. A second request
+        // would store another one.
         if dialect == .draft, interim.upload == nil, !ResumableOffer.isOfDraft(reply.response.headers) {
             throw KindFailure(
                 .protocolError,
@@ -279,8 +288,8 @@ struct ResumableUpload: Sendable {
         do throws(WebURLProblem) { place = try WebURL(parsing: text, base: transfer.url) } catch {
             throw .invalidURL(error, field: "Location")
         }
-        // The credential and the user's headers go with the pieces; they must not reach another server, nor the pieces a
-        // less secure one.
+        // The pieces carry the credential and the user's headers, which must not reach another server. Without these,
+        // the pieces may go to another server, but not to a less secure one.
         let isBare = transfer.secret == nil && transfer.headers.allSatisfy { $0.name == "accept" }
         guard place.origin == transfer.url.origin || isBare && place.scheme == transfer.url.scheme else {
             throw KindFailure(
@@ -291,7 +300,9 @@ struct ResumableUpload: Sendable {
         return place
     }
 
-    /// - Returns: Nil when the connection broke: part of the piece may have arrived.
+    /// Sends one piece.
+    ///
+    /// - Returns: Nil if the connection broke or timed out; part of the piece may have arrived.
     private func patch(
         _ place: WebURL, _ range: Range<Int64>, _ checksum: PieceChecksum?, hash: inout RunningDigest?
     ) async throws(KindFailure) -> Transfer.Reply? {
@@ -318,14 +329,14 @@ struct ResumableUpload: Sendable {
         }
     }
 
-    /// Nil when the server no longer knows the upload.
+    /// Asks the server for the progress. Returns nil if the server no longer knows the upload.
     private func progressIfKnown(at place: WebURL) async throws(KindFailure) -> Progress? {
         let reply = try await transfer.persisting { () async throws(KindFailure) in
             let headers = transfer.headers.adding(dialect.version)
             let reply = try await transfer.ask(.HEAD, place, headers: headers)
             if [403, 404, 410].contains(reply.status) || reply.response.isSuccess { return reply }
             let failure = KindFailure.status(reply.response, at: place)
-            // Locked: the connection that broke may not have ended at the server.
+            // The upload is locked: at the server, the connection that broke may not have ended yet.
             guard reply.status == 423 || reply.status == 409 else { throw failure }
             throw KindFailure(.httpStatus, failure.message, isRetryable: true, status: reply.status, url: place)
         }

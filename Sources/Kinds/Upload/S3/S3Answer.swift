@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The few facts that are read out of S3's XML.
+/// Reads the few values that are needed from S3's XML.
 enum S3Answer {
     struct Part: Hashable, Sendable {
         var number: Int
@@ -8,7 +8,7 @@ enum S3Answer {
         var bytes: Int64
     }
 
-    /// The text of the first element of that name.
+    /// Returns the text of the first element with this name; nil if there is none.
     static func text(_ element: String, in body: [UInt8]) -> String? {
         texts(in: body).first { $0.name == element }?.text
     }
@@ -31,15 +31,15 @@ enum S3Answer {
         return parts
     }
 
-    /// An upload in parts that was begun and not ended.
+    /// A multipart upload that has begun and is not complete.
     struct Begun: Hashable, Sendable {
         var key: String
         var id: String
-        /// By the server's clock, in seconds since 1970.
+        /// When the upload began by the server's clock, in seconds since 1970.
         var initiatedAt: Double
     }
 
-    /// Nil when it is no answer to ListMultipartUploads.
+    /// Returns the uploads in a response to ListMultipartUploads; nil if the body is not such a response.
     static func uploads(in body: [UInt8]) -> [Begun]? {
         guard body.firstRange(of: Array("<ListMultipartUploadsResult".utf8)) != nil else { return nil }
         var uploads: [Begun] = []
@@ -49,7 +49,7 @@ enum S3Answer {
             case "Key": (key, id) = (text, nil)
             case "UploadId": id = text
             case "Initiated":
-                // To the second; one that is not a time is nothing to go on with.
+                // The time is read to the second. Without a valid time, the upload cannot be recognised later.
                 guard let key, let id, let moment = try? Date("\(text.prefix(19))Z", strategy: .iso8601) else {
                     continue
                 }
@@ -60,14 +60,14 @@ enum S3Answer {
         return uploads
     }
 
-    /// Whether it refuses the request for the checksum in it, which not every server knows.
+    /// Whether the server refuses the request because of its checksum, which not every server supports.
     static func refusesChecksums(_ reply: Transfer.Reply) -> Bool {
         guard reply.status == 400 || reply.status == 501 else { return false }
         return ["NotImplemented", "InvalidArgument", "InvalidRequest", "UnsupportedHeader"].contains(
             text("Code", in: reply.body) ?? "")
     }
 
-    /// Elements that hold nothing but text, in order.
+    /// Returns the elements that contain only text, in order.
     private static func texts(in body: [UInt8]) -> [(name: String, text: String)] {
         body.withUnsafeBufferPointer { bytes in
             var reader = TagReader(bytes)

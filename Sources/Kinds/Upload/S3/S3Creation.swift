@@ -2,21 +2,22 @@ import FoundationEssentials
 import Glibc
 import NIOHTTP1
 
-/// Begins an upload in parts.
+/// Begins a multipart upload.
 ///
-/// The store keeps, and charges for, what it has begun although its answer was lost. So after a lost answer it is asked for what
-/// is begun (ListMultipartUploads): what is ours is gone on with, and only what is not there is begun again. Where it does not
-/// tell, the attempt ends: at most one is left behind by an attempt.
+/// If the response is lost, the store may have begun an upload, which it keeps and charges for. So the client then
+/// lists the uploads that have begun (ListMultipartUploads). It continues its own upload if that is among them, and
+/// begins another one only if it is not. If the store gives no clear answer, the attempt ends. So an attempt leaves at
+/// most one unused upload behind.
 struct S3Creation: Sendable {
     let s3: S3Upload
 
     private var transfer: Transfer { s3.transfer }
 
-    /// - Returns: The upload's id, and whether its parts have checksums.
+    /// - Returns: The id of the upload, and whether its parts have checksums.
     func run() async throws(KindFailure) -> (id: String, hasChecksums: Bool) {
         let start = ContinuousClock.now
         var hasChecksums = true
-        /// Why it is not known whether it was begun.
+        /// The reason why it is unknown whether an upload has begun; nil if it is known.
         var doubt: KindFailure?
         let id: Result<String, KindFailure> = try await transfer.persisting { () async throws(KindFailure) in
             if let lost = doubt {
@@ -53,24 +54,25 @@ struct S3Creation: Sendable {
         return id
     }
 
-    /// Asked before anything is sent; only the completion decides.
+    /// Whether the object exists already. This is checked before anything is sent, but only the completion of the
+    /// upload decides.
     private func isTaken() async throws(KindFailure) -> Bool {
         try await s3.ask(.HEAD, transfer.url).response.isSuccess
     }
 
-    // MARK: What is begun
+    // MARK: Uploads that have begun
 
     private enum Search: Sendable {
         case found(String)
         case none
-        /// The store does not tell.
+        /// The store does not list its uploads, or lists more than one candidate.
         case unknown
     }
 
-    /// Looks for what is begun for this very key, since then, and has no parts yet.
+    /// Looks for an upload that began for exactly this key after `start`, and that has no parts yet.
     private func search(since start: ContinuousClock.Instant) async throws(KindFailure) -> Search {
         do throws(KindFailure) { return try await list(since: start) } catch {
-            // Anything else is a store that does not tell.
+            // After any other failure, it stays unknown what the store has begun.
             guard error.isRetryable else { return .unknown }
             throw error
         }
@@ -82,7 +84,7 @@ struct S3Creation: Sendable {
             if KindFailure.status(reply.response, at: bucket).isRetryable { throw s3.failure(reply) }
             guard reply.response.isSuccess, let uploads = S3Answer.uploads(in: reply.body) else { continue }
             let now = reply.response.headers["date"].first.flatMap(HTTPDate.parse) ?? Int64(time(nil))
-            // Both are rounded to seconds.
+            // The 2 s allow for rounding, since both times are in whole seconds.
             let oldest = Double(now - (ContinuousClock.now - start).components.seconds - 2)
             var empty: [String] = []
             for upload in uploads where upload.key == key && upload.initiatedAt >= oldest {
@@ -90,13 +92,14 @@ struct S3Creation: Sendable {
                     .GET, transfer.url.adding(["uploadId": upload.id, "max-parts": "1"]))
                 if parts.response.isSuccess, S3Answer.parts(in: parts.body).isEmpty { empty.append(upload.id) }
             }
-            // Of several one may be another job's.
+            // If there are several, one of them may belong to another job.
             return empty.count > 1 ? .unknown : empty.first.map { .found($0) } ?? .none
         }
         return .unknown
     }
 
-    /// The bucket's address and the object's key, in both styles: which one it is, the address does not tell.
+    /// The bucket's URL and the object's key, for both styles of URLs: the object's URL does not show which style it
+    /// has.
     private var places: [(bucket: WebURL, key: String)] {
         func place(_ path: String, _ key: Substring) -> (bucket: WebURL, key: String) {
             var bucket = transfer.url

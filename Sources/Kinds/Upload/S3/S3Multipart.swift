@@ -2,18 +2,21 @@ import Crypto
 import FoundationEssentials
 import NIOHTTP1
 
-/// A large object in parts, several at once; after an interruption only the parts that the server lacks are sent.
+/// Uploads a large object in parts, several at once. After an interruption, it sends only the parts that the server
+/// lacks.
 ///
-/// 1. A part is noted when the server has confirmed it. 2. What is noted counts only where the server's own list agrees.
-/// 3. The digest of the whole is noted as far as the server has every part, and goes on from there. What follows is read
-/// again, and a part whose content is no longer the same ends the upload.
+/// 1. A part is recorded after the server has confirmed it.
+/// 2. A recorded part counts only if the server's own list contains it.
+/// 3. The digest of the object is recorded as far as the server has every part, and is continued from there. The source
+///    is read again after that point, and a part whose content has changed ends the upload.
 struct S3Multipart: Sendable {
     let s3: S3Upload
 
     private static let maxParts: Int64 = 10_000
 
-    /// Larger than asked where there would be more parts than S3 takes, or more than a thousand of less than a chunk: each
-    /// part's end rewrites the checkpoint, which lists them.
+    /// Returns the size of a part, which is at least `least` bytes. It is larger if the object would otherwise have
+    /// more parts than S3 accepts. It is also larger, up to `chunk` bytes, if the object would have more than a
+    /// thousand parts: the checkpoint lists all parts, and is rewritten at the end of each part.
     static func partBytes(for size: Int64, atLeast least: Int64, chunk: Int64) -> Int64 {
         max(least, (size + maxParts - 1) / maxParts, min((size + 999) / 1000, chunk))
     }
@@ -26,8 +29,8 @@ struct S3Multipart: Sendable {
         switch try await resumed() {
         case .goesOn(let saved): state = saved
         case .isDone(let reply, let saved):
-            // Sends nothing, since every part is there; reads and compares the bytes that the checkpoint's digest does
-            // not cover.
+            // Sends nothing, since the server has every part; reads and compares the bytes that the checkpoint's digest
+            // does not cover.
             let (state, hash) = try await sendParts(saved)
             return try await end(reply, state, hash: hash)
         case .none: state = try await begun()
@@ -62,7 +65,7 @@ struct S3Multipart: Sendable {
     private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, RunningDigest) {
         let partBytes = begun.partBytes ?? transfer.configuration.partBytes
         let count = Int((size + partBytes - 1) / partBytes)
-        // Together no more than one chunk is under way, and might have to be sent again.
+        // The parts in progress have together at most the size of one chunk, since they might have to be sent again.
         let atOnce = Int(max(1, min(4, transfer.configuration.chunkBytes / partBytes)))
         transfer.progress.reached(begun.offset)
         let result = await withTaskGroup(of: Result<Checkpoint.Part, KindFailure>.self) { group in
@@ -70,7 +73,8 @@ struct S3Multipart: Sendable {
             state.digest = begun.digestOfWholeParts(of: partBytes, upTo: size)
             var whole = state.digest ?? RunningDigest()
             let known = Int((whole.count + partBytes - 1) / partBytes)
-            /// After each part that was read and that the server may not have yet.
+            /// The digest of the object at the end of each part that was read and that the server may not have yet, by
+            /// the part's number.
             var digests: [Int: RunningDigest] = [:]
             var running = 0
             do throws(KindFailure) {
@@ -110,7 +114,7 @@ struct S3Multipart: Sendable {
                 return Result<(Checkpoint, RunningDigest), KindFailure>.success((state, whole))
             } catch {
                 group.cancelAll()
-                // What the others have finished meanwhile need not be sent again.
+                // Parts that other tasks have completed meanwhile need not be sent again.
                 while let next = await group.next() {
                     if case .success(let part) = next { state.add(part) }
                 }
@@ -161,7 +165,7 @@ struct S3Multipart: Sendable {
             "the file is not the one that the first parts of this upload came from; enqueue the upload as a new job.")
     }
 
-    // MARK: Begin, go on, end
+    // MARK: Begin, resume, complete
 
     private func begun() async throws(KindFailure) -> Checkpoint {
         guard case .file(let file) = transfer.source else {
@@ -182,11 +186,12 @@ struct S3Multipart: Sendable {
     private enum Resumption {
         case none
         case goesOn(Checkpoint)
-        /// The answer to its completion was lost.
+        /// The upload is complete, but the response that confirmed it was lost.
         case isDone(Transfer.Reply, Checkpoint)
     }
 
-    /// The saved progress, as far as the server confirms it: the parts whose ETag and size are the same there.
+    /// Returns the saved progress, as far as the server confirms it: the parts that have the same ETag and size at the
+    /// server.
     private func resumed() async throws(KindFailure) -> Resumption {
         guard var saved = try await transfer.savedCheckpoint(style: "s3"), saved.partBytes != nil else { return .none }
         var stored: [Int: S3Answer.Part] = [:]
@@ -207,7 +212,7 @@ struct S3Multipart: Sendable {
             }
             let parts = S3Answer.parts(in: reply.body)
             for part in parts { stored[part.number] = part }
-            // Only upwards, and not for ever.
+            // The part numbers must rise and are limited, so that the loop ends.
             guard S3Answer.text("IsTruncated", in: reply.body) == "true", let last = parts.last?.number,
                 last > marker, last <= Int(Self.maxParts)
             else { break }
@@ -236,12 +241,13 @@ struct S3Multipart: Sendable {
         return try await transfer.persisting { () async throws(KindFailure) in
             do throws(KindFailure) {
                 let reply = try await s3.ask(.POST, url, headers: headers, body: body)
-                // The server may answer 200 at once and tell of its failure in the body.
+                // The server may respond 200 at once, and report a failure in the body.
                 if reply.response.isSuccess, S3Answer.text("Code", in: reply.body) == nil { return reply }
                 if reply.status == 404 || reply.status == 412, isAmbiguous,
                     let there = try await objectIfSame(as: state.parts)
                 {
-                    // What this attempt has sent again stands beside it.
+                    // With 412, the parts that this attempt has sent again form an upload next to the object, which is
+                    // not needed.
                     if reply.status == 412 {
                         await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(state)
                     }
@@ -255,7 +261,7 @@ struct S3Multipart: Sendable {
         }
     }
 
-    /// The object, when its ETag is that of this very list of parts.
+    /// Returns the response about the object, if its ETag belongs to exactly this list of parts; nil otherwise.
     private func objectIfSame(as parts: [Checkpoint.Part]) async throws(KindFailure) -> Transfer.Reply? {
         let reply = try await s3.ask(.HEAD, transfer.url)
         guard reply.response.isSuccess, reply.response.headers["etag"].first?.unquoted == expectedETag(parts).unquoted
@@ -263,14 +269,14 @@ struct S3Multipart: Sendable {
         return reply
     }
 
-    /// S3's rule: the MD5 of the parts' MD5s, and their number.
+    /// The ETag that S3 gives the object: the MD5 of the parts' MD5s, followed by the number of parts.
     private func expectedETag(_ parts: [Checkpoint.Part]) -> String {
         var md5 = Insecure.MD5()
         for part in parts { md5.update(data: part.etag.unquoted.bytesFromHexadecimal) }
         return "\"\(md5.finalize().hexadecimal)-\(parts.count)\""
     }
 
-    /// The same rule for checksums.
+    /// The object's checksum by the same rule, with SHA-256; nil if the parts have no checksums.
     private func expectedChecksum(_ state: Checkpoint) -> String? {
         guard state.hasChecksums == true else { return nil }
         var sha256 = SHA256()
@@ -286,7 +292,7 @@ extension Checkpoint {
         offset = parts.reduce(0) { $0 + $1.bytes }
     }
 
-    /// Moves the digest on over the parts that follow it without a gap.
+    /// Advances the digest over the parts that follow it without a gap.
     fileprivate mutating func take(_ digests: inout [Int: RunningDigest], of partBytes: Int64) {
         var number = Int((digest?.count ?? 0) / partBytes) + 1
         while let next = digests[number], parts.contains(where: { $0.number == number }) {
@@ -296,7 +302,8 @@ extension Checkpoint {
         }
     }
 
-    /// Its digest, when that ends with a part and the server has every part before.
+    /// Returns the checkpoint's digest, if it ends with a part and the server has every part up to there; nil
+    /// otherwise.
     fileprivate func digestOfWholeParts(of partBytes: Int64, upTo size: Int64) -> RunningDigest? {
         guard let digest, digest.count <= size, digest.count == size || digest.count % partBytes == 0 else {
             return nil

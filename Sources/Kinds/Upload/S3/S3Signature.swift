@@ -11,7 +11,7 @@ struct S3Signature: Sendable {
     var region: String
     var service = "s3"
 
-    /// Reads a credential: `ACCESS:SECRET`, or `ACCESS:SECRET:TOKEN`.
+    /// Parses a credential: `ACCESS:SECRET`, or `ACCESS:SECRET:TOKEN`. Returns nil for any other text.
     init?(secret: String, region: String) {
         let parts = secret.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard parts.count >= 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
@@ -21,18 +21,22 @@ struct S3Signature: Sendable {
 
     static let usualRegion = "us-east-1"
 
-    /// Signs a request of this moment.
+    /// Signs a request with the current time.
     ///
-    /// - Parameter payload: The SHA-256 of the body, in hexadecimal; nil for none.
+    /// - Parameter payload: The SHA-256 of the body, in hexadecimal; nil if there is no body.
+    /// - Returns: The headers, including the signature.
     func sign(_ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String? = nil) -> HTTPHeaders {
         sign(
             method, url, headers: headers, payload: payload ?? SHA256.hash(data: Data()).hexadecimal,
             moment: Self.moment(secondsSince1970: Int64(time(nil))))
     }
 
+    /// Signs a request.
+    ///
     /// - Parameters:
     ///   - payload: The SHA-256 of the body, in hexadecimal.
-    ///   - moment: `20130524T000000Z`.
+    ///   - moment: The time of the request, in the form `20130524T000000Z`.
+    /// - Returns: The headers, including the signature.
     func sign(_ method: HTTPMethod, _ url: WebURL, headers: HTTPHeaders, payload: String, moment: String) -> HTTPHeaders
     {
         var headers = headers
@@ -44,7 +48,7 @@ struct S3Signature: Sendable {
         var canonical: [String: String] = [:]
         for (name, value) in headers {
             let name = name.lowercased()
-            // What proxies may change is not signed.
+            // Proxies may change these headers, so they are not signed.
             if ["accept", "user-agent", "accept-encoding", "content-length"].contains(name) { continue }
             canonical[name] = canonical[name].map { $0 + "," + value.tidied } ?? value.tidied
         }
@@ -68,7 +72,8 @@ struct S3Signature: Sendable {
         return headers
     }
 
-    /// Encoded once, as S3 wants it: each byte of a segment that is not unreserved.
+    /// The path, percent-encoded once as S3 requires it: every byte of a segment that is not an unreserved character is
+    /// encoded.
     private static func path(_ url: WebURL) -> String {
         encoded(PercentEncoding.decode(Array(url.path.utf8)[...]), keepingSlashes: true)
     }
@@ -100,7 +105,7 @@ struct S3Signature: Sendable {
         return output
     }
 
-    /// The moment as the signature writes it.
+    /// Formats a time as the signature requires it: `20130524T000000Z`.
     static func moment(secondsSince1970 seconds: Int64) -> String {
         let day = CivilDate(daysSince1970: seconds / 86400) ?? CivilDate(daysSince1970: 0)
         let left = Int(seconds % 86400)
@@ -111,7 +116,7 @@ struct S3Signature: Sendable {
 }
 
 extension WebURL {
-    /// The same address with more in its query, encoded as S3 wants it.
+    /// Returns the URL with these fields added to its query, encoded as S3 requires it.
     func adding(_ query: [String: String]) -> WebURL {
         var url = self
         let pairs = query.sorted { $0.key < $1.key }.map { name, value in

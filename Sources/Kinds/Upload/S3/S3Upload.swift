@@ -2,10 +2,11 @@ import Crypto
 import FoundationEssentials
 import NIOHTTP1
 
-/// To a bucket of S3 or of a server that speaks like it: in one request, or in parts that go on where they stopped.
+/// Uploads to S3 or a compatible server, either in one request or in parts that can be resumed.
 ///
-/// The address is the object's own, in either style (`https://BUCKET.HOST/KEY`, `https://HOST/BUCKET/KEY`). What is sent is signed
-/// together with its digest, so the server refuses what arrives damaged; the checksum it stores is asked for and compared.
+/// The URL is that of the object, in either style (`https://BUCKET.HOST/KEY` or `https://HOST/BUCKET/KEY`). The content
+/// is signed together with its digest, so the server refuses content that was damaged on the way. The client also asks
+/// for the checksum that the server stores, and compares it.
 struct S3Upload: Sendable {
     let transfer: Transfer
     let signature: S3Signature
@@ -54,7 +55,7 @@ struct S3Upload: Sendable {
         return try transfer.receipt(reply, digest: digest)
     }
 
-    /// What is there, when it is what an earlier try sent.
+    /// Returns the response about the stored object, if it is what an earlier try sent; nil otherwise.
     private func objectIfSame(as digest: [UInt8]) async throws(KindFailure) -> Transfer.Reply? {
         var headers = transfer.headers
         headers.replaceOrAdd(name: "x-amz-checksum-mode", value: "ENABLED")
@@ -78,7 +79,7 @@ struct S3Upload: Sendable {
             headers.replaceOrAdd(name: "x-amz-sdk-checksum-algorithm", value: "SHA256")
             headers.replaceOrAdd(name: "x-amz-checksum-sha256", value: Data(digest).base64EncodedString())
         }
-        // Its digest is known already.
+        // No digest is needed here, since the caller passes it.
         var hash: SHA256?
         return try await following(url) { url throws(KindFailure) in
             try await transfer.send(
@@ -100,7 +101,7 @@ struct S3Upload: Sendable {
         }
     }
 
-    /// Follows 307 and 308, each request on its own and signed for the server that gets it.
+    /// Follows redirects with status 307 and 308. Each request is signed for the server that receives it.
     private func following(
         _ url: WebURL, _ send: (WebURL) async throws(KindFailure) -> Transfer.Reply
     ) async throws(KindFailure) -> Transfer.Reply {
@@ -126,14 +127,15 @@ struct S3Upload: Sendable {
         } ?? false
     }
 
-    /// Of what will be the object.
+    /// The headers that describe the object.
     var objectHeaders: HTTPHeaders {
         var headers = transfer.headers
         headers.replaceOrAdd(name: "content-type", value: transfer.contentType)
         return headers
     }
 
-    /// Of what makes the object: PutObject and CompleteMultipartUpload. S3 knows it of nothing else.
+    /// Adds the condition that nothing exists yet, if it is required. S3 supports this condition only for the requests
+    /// that create the object: PutObject and CompleteMultipartUpload.
     func marked(_ headers: HTTPHeaders) -> HTTPHeaders {
         var headers = headers
         if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
@@ -143,7 +145,7 @@ struct S3Upload: Sendable {
     func failure(_ reply: Transfer.Reply) -> KindFailure {
         if reply.status == 412, createsOnly { return .alreadyExists(transfer.url) }
         let code = S3Answer.text("Code", in: reply.body) ?? ""
-        // It may tell of its failure in the body of a success.
+        // The server may report a failure in the body of a successful response.
         let isOdd = reply.response.isSuccess
         let isRetryable = ["InternalError", "SlowDown", "RequestTimeout", "ServiceUnavailable", "OperationAborted"]
             .contains(code)
@@ -158,7 +160,8 @@ struct S3Upload: Sendable {
 }
 
 extension WebURL {
-    /// With what a redirect has left out of the query: without it a part would be taken for the object.
+    /// Returns the URL with the query fields that a redirect has left out: without them, the server would take a part
+    /// for the whole object.
     fileprivate func keeping(queryOf url: WebURL) -> WebURL {
         func members(_ query: String?) -> [Substring] { query?.split(separator: "&") ?? [] }
         let names = Set(members(query).map { $0.prefix { $0 != "=" } })
