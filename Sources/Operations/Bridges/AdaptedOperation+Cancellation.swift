@@ -1,10 +1,10 @@
 import Foundation
 import OperationTypes
 
-// A failure type that can express cancellation needs no argument for a run without a result.
+// These initializers need no `missingResult`, because the failure type can express cancellation.
 
 extension AdaptedOperation where Failure: CancellationFailure {
-    /// Adapts work that calls back. Only the first call counts; a run that is cancelled before it ends with
+    /// Adapts work that calls back. Only the first call counts. A run that is cancelled before that call ends with
     /// `Failure.cancelled`.
     public init(
         callback start:
@@ -20,8 +20,8 @@ extension AdaptedOperation where Failure: CancellationFailure {
         self.init(missingResult: .cancelled, future: make)
     }
 
-    /// Adapts a Foundation operation, which is started by `queue`, or directly without a queue, and cancelled with the
-    /// context. Without a result the run ends with `Failure.cancelled`.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts, or which starts directly if
+    /// `queue` is nil. Cancelling the run cancels the operation. A run without a result ends with `Failure.cancelled`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: OperationQueue? = nil
@@ -29,7 +29,8 @@ extension AdaptedOperation where Failure: CancellationFailure {
         self.init(missingResult: .cancelled, operation: make, on: queue)
     }
 
-    /// Adapts a Foundation operation that a ``LinearOperationQueue`` starts.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise the same as the
+    /// initializer with an `OperationQueue`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue
@@ -39,7 +40,7 @@ extension AdaptedOperation where Failure: CancellationFailure {
 }
 
 extension AdaptedOperation where Failure == any Error {
-    /// Adapts work that calls back. Only the first call counts; a run that is cancelled before it ends with
+    /// Adapts work that calls back. Only the first call counts. A run that is cancelled before that call ends with
     /// `CancellationError`.
     public init(
         callback start:
@@ -55,8 +56,8 @@ extension AdaptedOperation where Failure == any Error {
         self.init(missingResult: CancellationError(), future: make)
     }
 
-    /// Adapts a Foundation operation, which is started by `queue`, or directly without a queue, and cancelled with the
-    /// context. Without a result the run ends with `CancellationError`.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts, or which starts directly if
+    /// `queue` is nil. Cancelling the run cancels the operation. A run without a result ends with `CancellationError`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: OperationQueue? = nil
@@ -64,7 +65,8 @@ extension AdaptedOperation where Failure == any Error {
         self.init(missingResult: CancellationError(), operation: make, on: queue)
     }
 
-    /// Adapts a Foundation operation that a ``LinearOperationQueue`` starts.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise the same as the
+    /// initializer with an `OperationQueue`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue

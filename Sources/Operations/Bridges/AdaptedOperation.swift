@@ -1,16 +1,16 @@
 import Foundation
 import OperationTypes
 
-/// Work in another calling style, as a `TypedOperation`.
+/// Work in another calling style, adapted to a `TypedOperation`.
 ///
-/// The work receives a context whose token tells it when to stop. A run that is cancelled ends at once, and a later
+/// The work receives a context whose token cancels when the work should stop. A cancelled run ends at once, and a later
 /// result is ignored. A callback may never be called, and a Foundation operation may finish without a result. Such a
-/// run fails with `Failure.cancelled` if the type is a `CancellationFailure`, with `CancellationError` if it is `any
-/// Error`, and otherwise with the argument `missingResult`.
+/// run fails with `Failure.cancelled` if the type is a `CancellationFailure`, with `CancellationError` if it is
+/// `any Error`, and otherwise with the argument `missingResult`.
 public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error>: TypedOperation {
     private let work: @Sendable (Input, OperationContext) async -> Result<Output, Failure>
 
-    /// Adapts a function. A run waits for the function even when it is cancelled.
+    /// Adapts a function. A run waits for the function to return, even after a cancellation.
     public init(_ work: @escaping @Sendable (Input, OperationContext) async throws(Failure) -> Output) {
         self.work = { input, context in
             do throws(Failure) { return .success(try await work(input, context)) } catch { return .failure(error) }
@@ -41,8 +41,8 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
     ) {
         work = { input, context in
             let waiter = Waiter<Result<Output, Failure>>()
-            // Registered before the work registers anything, so that a result of the work's own cancellation comes
-            // second.
+            // This is registered before the work can register anything, so that the result of the work's own
+            // cancellation comes second.
             let registration = context.cancellation.register { waiter.end(with: nil) }
             defer { registration.unregister() }
             make(input, context).deliver(to: waiter)
@@ -50,8 +50,8 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         }
     }
 
-    /// Adapts a Foundation operation, which is started by `queue`, or directly without a queue, and cancelled with the
-    /// context.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts, or which starts directly if
+    /// `queue` is nil. Cancelling the run cancels the operation.
     ///
     /// - Parameter missingResult: The failure of a run that is cancelled before the operation has a result, or whose
     ///   operation finishes without one.
@@ -65,7 +65,11 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         }
     }
 
-    /// Adapts a Foundation operation that a ``LinearOperationQueue`` starts.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Cancelling the run cancels
+    /// the operation.
+    ///
+    /// - Parameter missingResult: The failure of a run that is cancelled before the operation has a result, or whose
+    ///   operation finishes without one.
     public init(
         missingResult: Failure,
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
@@ -93,6 +97,9 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         }
     }
 
+    /// Runs the adapted work once.
+    ///
+    /// - Throws: The failure of the work, or the failure for a run without a result (see ``AdaptedOperation``).
     public func run(_ input: Input, context: OperationContext) async throws(Failure) -> Output {
         try await work(input, context).get()
     }

@@ -1,19 +1,21 @@
 import OperationTypes
 
-// A task that waits for a future stops waiting when it is cancelled. If the error type can express cancellation, that
-// error is thrown; otherwise the value is optional.
+// A task that waits for a future stops waiting when it is cancelled. If the error type can express cancellation, the
+// wait then throws that error; otherwise the returned value is optional.
 
 extension Future {
     /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
     ///
-    /// - Returns: Nil when the task was cancelled first.
+    /// - Returns: The value; nil if the task was cancelled before the future was resolved.
+    /// - Throws: The future's error.
     @inlinable
     @discardableResult
     public func get() async throws(Error) -> Value? { try await outcome()?.get() }
 
     /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
     ///
-    /// - Returns: Nil when the task was cancelled first.
+    /// - Returns: The value; nil if the task was cancelled before the future was resolved.
+    /// - Throws: The future's error.
     @inlinable
     @discardableResult
     public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value? {
@@ -22,16 +24,18 @@ extension Future {
 }
 
 extension Future where Error: CancellationFailure {
-    /// Waits for the result without blocking a thread. Cancelling the task ends the wait with `Error.cancelled`; the future's
-    /// work continues.
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
+    ///
+    /// - Throws: The future's error, or `Error.cancelled` if the task was cancelled before the future was resolved.
     @inlinable
     public func get() async throws(Error) -> Value {
         guard let outcome = await outcome() else { throw .cancelled }
         return try outcome.get()
     }
 
-    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait with
-    /// `Error.cancelled`.
+    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
+    ///
+    /// - Throws: The future's error, or `Error.cancelled` if the task was cancelled before the future was resolved.
     @inlinable
     public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value {
         guard let outcome = await outcome(onCancel: source.cancel) else { throw .cancelled }
@@ -40,16 +44,18 @@ extension Future where Error: CancellationFailure {
 }
 
 extension Future where Error == any Swift.Error {
-    /// Waits for the result without blocking a thread. Cancelling the task ends the wait with `CancellationError`; the
-    /// future's work continues.
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
+    ///
+    /// - Throws: The future's error, or `CancellationError` if the task was cancelled before the future was resolved.
     @inlinable
     public func get() async throws -> Value {
         guard let outcome = await outcome() else { throw CancellationError() }
         return try outcome.get()
     }
 
-    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait with
-    /// `CancellationError`.
+    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
+    ///
+    /// - Throws: The future's error, or `CancellationError` if the task was cancelled before the future was resolved.
     @inlinable
     public func get(cancelling source: CancellationTokenSource) async throws -> Value {
         guard let outcome = await outcome(onCancel: source.cancel) else { throw CancellationError() }
@@ -58,7 +64,8 @@ extension Future where Error == any Swift.Error {
 }
 
 extension Future {
-    /// Runs `work` in a new task, which `cancellation` cancels, and returns a future of its result.
+    /// Runs `work` in a new task and returns a future of its result. `cancellation` cancels the task. If `Error` can
+    /// express cancellation, the future then fails at once; otherwise it is resolved when `work` ends.
     public static func task(
         priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
         _ work: @escaping @Sendable () async throws(Error) -> Value
@@ -82,7 +89,7 @@ extension Future {
         receive(for: waiter) { result, target, _ in unsafeDowncast(target, to: Waiter<Result>.self).end(with: result) }
     }
 
-    /// The result, or nil when the task was cancelled before there was one.
+    /// Waits for the result. Nil if the task was cancelled before the future was resolved.
     @inlinable
     func outcome(onCancel: @Sendable () -> Void = {}) async -> Result? {
         if let result { return result }

@@ -1,8 +1,13 @@
 import OperationTypes
 
 extension TypedOperation {
-    /// The operation, run again as `policy` says when it fails. Each run sees the number of its attempt; `random` draws from
-    /// `0..<1`, for the jitter.
+    /// An operation that runs this one, and runs it again after a failure if `policy` allows that. The context of each
+    /// run contains the number of its attempt.
+    ///
+    /// - Parameters:
+    ///   - policy: The rule for further attempts and for the waits between them.
+    ///   - clock: The clock that measures the waits.
+    ///   - random: Returns a number from `0..<1`, which the jitter uses.
     public func retrying(
         _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -11,14 +16,17 @@ extension TypedOperation {
     }
 }
 
-/// An operation that tries again, in memory, by the rule that the durable engine uses.
+/// An operation that is tried again after a failure, by the same rule as durable jobs. The attempts are counted only in
+/// memory.
 public struct RetryingOperation<Work: TypedOperation>: TypedOperation {
     let work: Work
     let policy: RetryPolicy
     let clock: any Clock<Duration>
     let random: @Sendable () -> Double
 
-    /// - Throws: The last failure. Once cancelled, no attempt begins and no wait goes on.
+    /// Runs the work until it succeeds or the policy stops.
+    ///
+    /// - Throws: The failure of the last attempt. After a cancellation no attempt begins, and a wait ends at once.
     public func run(_ input: Work.Input, context: OperationContext) async throws(Work.Failure) -> Work.Output {
         var attempt = context.attempt
         while true {
@@ -28,7 +36,7 @@ public struct RetryingOperation<Work: TypedOperation>: TypedOperation {
                 guard !context.cancellation.isCancelling, !Task.isCancelled,
                     case .retry(let wait) = policy.decide(afterTry: attempt, failure: error, random: random())
                 else { throw error }
-                // Cancelled while it waits: the failure of the attempt says more than that.
+                // The wait was cancelled. The failure of the attempt is more useful than a cancellation error.
                 do { try await clock.sleep(for: wait) } catch _ { throw error }
                 attempt += 1
             }

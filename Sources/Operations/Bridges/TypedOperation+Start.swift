@@ -1,14 +1,21 @@
 import Foundation
 import OperationTypes
 
-// One typed operation, every calling style. Cancelling either side cancels the other, failures keep their type, and whoever
-// waits is told exactly once. Where the failure type has a word for it (`cancellationFailure(_:)`), a cancelled run ends for
-// those who wait at once; otherwise when the operation itself does.
+// The ways to run a typed operation. Cancelling either side cancels the other, failures keep their type, and each
+// waiting caller is answered exactly once. If the failure type can express cancellation (`cancellationFailure(_:)`), a
+// cancelled run ends at once for the callers of `start` and `future`. Otherwise, and for the caller of `value`, it ends
+// when the operation does.
 
 extension TypedOperation {
-    /// Starts the operation and calls `completion` once, on an unspecified thread. The token `cancellation` cancels this run.
+    /// Starts the operation and calls `completion` once with its result.
     ///
-    /// - Returns: Cancels this run too. It may be ignored.
+    /// - Parameters:
+    ///   - attempt: The number of the attempt for the operation's context, from 1.
+    ///   - priority: The priority of the task that runs the operation.
+    ///   - cancellation: Cancels this run.
+    ///   - onProgress: Called with the progress that the operation reports.
+    ///   - completion: Called exactly once, on an unspecified thread.
+    /// - Returns: A source that also cancels this run. It may be ignored.
     @discardableResult
     public func start(
         _ input: Input, attempt: Int = 1, priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
@@ -19,7 +26,7 @@ extension TypedOperation {
         let ending = Ending(completion)
         let parent = cancellation.register { source.cancel() }
         let context = OperationContext(attempt: attempt, cancellation: source.token, onProgress: onProgress)
-        // Awaited by the completion; cancelled by the source.
+        // The completion reports the end of this task. The source cancels the task.
         let task = Task.detached(priority: priority) {
             let result = await result(input, context)
             parent.unregister()
@@ -32,9 +39,15 @@ extension TypedOperation {
         return source
     }
 
-    /// Runs the operation and waits until it has ended.
+    /// Runs the operation and waits until it has ended, even after a cancellation.
     ///
-    /// The operation's token cancels when the task does, and when `cancellation` does.
+    /// Cancelling the task, or `cancellation`, cancels the operation's token.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the attempt for the operation's context, from 1.
+    ///   - cancellation: Cancels this run, in addition to the task.
+    ///   - onProgress: Called with the progress that the operation reports.
+    /// - Throws: The operation's failure.
     public func value(
         _ input: Input, attempt: Int = 1, cancellation: CancellationToken = .none,
         onProgress: (@Sendable (OperationProgress) -> Void)? = nil
@@ -43,7 +56,7 @@ extension TypedOperation {
         let context = OperationContext(attempt: attempt, cancellation: source.token, onProgress: onProgress)
         return try await withTaskCancellationHandler {
             guard cancellation.canCancel else { return await result(input, context) }
-            // Awaited below; a task of its own, since this one cannot be cancelled from here.
+            // This task is awaited below. It is a separate task because a token cannot cancel the current one.
             let task = Task { await result(input, context) }
             let parent = cancellation.register { source.cancel() }
             let own = source.token.register { task.cancel() }
@@ -57,7 +70,16 @@ extension TypedOperation {
         }.get()
     }
 
-    /// Starts the operation, as a future of its result.
+    /// Starts the operation and returns a future of its result.
+    ///
+    /// When `cancellation` cancels and the failure type can express cancellation, the future fails at once. Otherwise
+    /// it is resolved when the operation ends.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the attempt for the operation's context, from 1.
+    ///   - priority: The priority of the task that runs the operation.
+    ///   - cancellation: Cancels this run.
+    ///   - onProgress: Called with the progress that the operation reports.
     @inlinable
     public func future(
         _ input: Input, attempt: Int = 1, priority: TaskPriority? = nil, cancellation: CancellationToken = .none,
@@ -69,9 +91,9 @@ extension TypedOperation {
                 input, attempt: attempt, priority: priority, cancellation: cancellation, onProgress: onProgress
             ) { target.resolve($0) }
         } else {
-            // This run cannot be cancelled, so it needs no source and no registrations.
+            // This run cannot be cancelled, so it needs neither a source nor registrations.
             let context = OperationContext(attempt: attempt, onProgress: onProgress)
-            // The future waits for this task.
+            // The future reports the end of this task.
             Task.detached(priority: priority) {
                 do throws(Failure) {
                     target.resolve(.success(try await run(input, context: context)))
@@ -83,12 +105,12 @@ extension TypedOperation {
         return Future(.shared(target))
     }
 
-    /// The operation with its input, for a queue of Foundation operations; nothing starts before the queue starts it.
+    /// A Foundation operation that runs this operation with `input` when a queue starts it.
     public func operation(_ input: Input) -> QueuedOperation<Self> { QueuedOperation(self, input: input) }
 
-    /// The operation for a queue of Foundation operations, with the output of a dependency as its input. It fails with
-    /// `missingInput` when no dependency supplies an input. If a dependency failed,
-    /// ``ChainedAsyncResultOperation/upstreamFailure`` is its failure, and a failure type that is an `UpstreamFailure`
+    /// A Foundation operation that takes its input from a dependency. If no dependency supplies an input, it fails with
+    /// `missingInput`. If a dependency failed, its failure is the ``ChainedAsyncResultOperation/upstreamFailure``. That
+    /// failure also ends this operation if it has the type `Failure`, or if `Failure` is an `UpstreamFailure`, which
     /// wraps it.
     public func operation(missingInput: Failure) -> QueuedOperation<Self> {
         QueuedOperation(self, missingInput: missingInput)
@@ -99,7 +121,7 @@ extension TypedOperation {
     }
 }
 
-/// A completion that is called once, by whoever comes first.
+/// A completion of which only the first call has an effect.
 private final class Ending<Outcome: Sendable>: Sendable {
     private let completion: Once<@Sendable (Outcome) -> Void>
 
@@ -108,10 +130,10 @@ private final class Ending<Outcome: Sendable>: Sendable {
     func end(with outcome: Outcome) { completion.take()?(outcome) }
 }
 
-/// A `TypedOperation` as a Foundation operation.
+/// A Foundation operation that runs a `TypedOperation`.
 ///
-/// Cancelled before it starts it does not run, unless its failure type has no word for that: it then runs, cancelled, when it
-/// is started.
+/// If it is cancelled before it starts, the work does not run, unless the failure type cannot express cancellation. In
+/// that case the work runs, already cancelled, when the operation is started.
 ///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class QueuedOperation<Work: TypedOperation>:
@@ -132,9 +154,10 @@ public final class QueuedOperation<Work: TypedOperation>:
         super.init()
     }
 
-    /// Without a word for cancellation, the work says itself how it ended.
+    /// True if the failure type cannot express cancellation: then only the work can decide how it ended.
     override var runsThoughCancelled: Bool { cancellationFailure == nil }
 
+    /// Starts the work with the input. Fails with `missingInput` if there is no input.
     public override func main() {
         if let input {
             work.start(input, cancellation: cancellation) { self.finish(with: $0) }

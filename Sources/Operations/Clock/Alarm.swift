@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// One wait on a clock, which can be cancelled.
+/// A wait on a clock, which can be cancelled.
 final class Alarm: Sendable {
     private enum State {
         case idle
@@ -15,7 +15,7 @@ final class Alarm: Sendable {
     func set(after duration: Duration, clock: any Clock<Duration>, _ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard case .idle = state else { return }
-            // No task awaits it: it ends with the wait, which cancelling the alarm ends, too.
+            // No other task awaits this one. It ends with its wait, which cancelling the alarm also ends.
             let wait = Task.detached {
                 do { try await clock.sleep(for: duration) } catch { return }
                 // The body may block its thread, which code in a task must not do.

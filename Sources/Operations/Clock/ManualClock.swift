@@ -11,13 +11,16 @@ import Synchronization
 /// clock.advance(by: .seconds(1))
 /// ```
 public final class ManualClock: Clock, Sendable {
+    /// A point in time on a manual clock.
     public struct Instant: InstantProtocol {
         /// The time since the clock was created.
         public let offset: Duration
 
         init(offset: Duration) { self.offset = offset }
 
+        /// The time that is `duration` later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// The time from this point to `other`; negative if `other` is earlier.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
         public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
     }
@@ -39,13 +42,15 @@ public final class ManualClock: Clock, Sendable {
     /// A clock that starts at zero.
     public init() {}
 
+    /// The clock's current time. Only ``advance(by:)`` changes it.
     public var now: Instant { state.withLock { $0.now } }
 
+    /// Zero: time passes only in the steps of ``advance(by:)``.
     public var minimumResolution: Duration { .zero }
 
-    /// Suspends the task until the clock has been advanced to `deadline`.
+    /// Suspends the task until the clock has been advanced to `deadline`. Returns at once if `deadline` has passed.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let waiter = Waiter<Void>()
         let (id, observers) = state.withLock { state -> (UInt64?, [Waiter<Void>]) in

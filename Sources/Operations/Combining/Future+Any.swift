@@ -2,12 +2,12 @@ import OperationTypes
 import Synchronization
 
 extension Future {
-    /// The first future to succeed; if several already have, the leftmost of them. If all fail, the result is the
-    /// failure that came last. Without futures, the result stays pending.
+    /// A future with the value of the first future to succeed; if several have already succeeded, of the leftmost. If
+    /// all fail, it fails with the failure that came last. Without futures, it stays pending.
     public static func any(_ futures: Future...) -> Future { any(futures) }
 
-    /// The first future to succeed; if several already have, the leftmost of them. If all fail, the result is the
-    /// failure that came last. Without futures, the result stays pending.
+    /// A future with the value of the first future to succeed; if several have already succeeded, of the leftmost. If
+    /// all fail, it fails with the failure that came last. Without futures, it stays pending.
     public static func any(_ futures: [Future]) -> Future {
         for future in futures {
             if case .success(let value)? = future.result { return Future(value: value) }
@@ -25,9 +25,9 @@ extension Future {
         return Future(target)
     }
 
-    /// Starts all of `contestants` now, on this thread, and returns the first result, success or failure. Each
-    /// contestant gets a token that cancels as soon as there is a result, so that the losers stop, and also when
-    /// `cancellation` cancels.
+    /// Starts all of `contestants` now, on this thread, and returns a future of the first result, success or failure.
+    /// Each contestant gets a token that cancels as soon as there is a result, so that the losers stop. The token also
+    /// cancels when `cancellation` cancels.
     public static func race(
         cancellation: CancellationToken = .none, _ contestants: @Sendable (CancellationToken) -> Future...
     ) -> Future {

@@ -1,18 +1,19 @@
 import OperationTypes
 
-/// Work took longer than its time limit.
+/// The error of work that took longer than its time limit.
 public struct TimeoutError: Error, Hashable, CustomStringConvertible {
     /// The time limit.
     public let limit: Duration
 
+    /// Creates the error for a time limit.
     public init(limit: Duration) { self.limit = limit }
 
     public var description: String { "No result came within \(limit)." }
 }
 
 extension Future {
-    /// This future, or `failure` if it is still pending after `duration`. The work continues; cancel it with the token
-    /// it was started with.
+    /// A future with this future's result, or with `failure` if this future is still pending after `duration`. The work
+    /// continues; to stop it, cancel the token with which it was started.
     public func timeout(
         after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), failure: Error
     ) -> Future {
@@ -29,27 +30,30 @@ extension Future {
         return Future(target)
     }
 
-    /// This future, or `failure` if it is still pending at `deadline`.
+    /// A future with this future's result, or with `failure` if this future is still pending at `deadline`. The work
+    /// continues.
     public func timeout<C: Clock<Duration>>(at deadline: C.Instant, clock: C, failure: Error) -> Future {
         timeout(after: clock.now.duration(to: deadline), clock: clock, failure: failure)
     }
 
-    /// This future, or `failure` if it is still pending at `deadline`.
+    /// A future with this future's result, or with `failure` if this future is still pending at `deadline`. The work
+    /// continues.
     public func timeout(at deadline: ContinuousClock.Instant, failure: Error) -> Future {
         timeout(at: deadline, clock: ContinuousClock(), failure: failure)
     }
 }
 
 extension Future where Error == any Swift.Error {
-    /// This future, or a ``TimeoutError`` if it is still pending after `duration`.
+    /// A future with this future's result, or with a ``TimeoutError`` if this future is still pending after `duration`.
+    /// The work continues.
     public func timeout(after duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Future {
         timeout(after: duration, clock: clock, failure: TimeoutError(limit: duration))
     }
 }
 
 extension Future where Value == Void, Error == CancellationError {
-    /// Succeeds on a global queue, not before `duration` has passed. When `cancellation` cancels, it fails at once and
-    /// ends the wait.
+    /// A future that succeeds on a global queue, not before `duration` has passed. If `cancellation` cancels first, the
+    /// future fails at once and the wait ends.
     public static func after(
         _ duration: Duration, cancellation: CancellationToken, clock: any Clock<Duration> = ContinuousClock()
     ) -> Future<Void, CancellationError> {

@@ -9,8 +9,8 @@ extension TypedOperation {
     /// failure. It then cancels the other runs without waiting for them.
     public func racing(_ others: [Self]) -> RacingOperation<Self> { RacingOperation(contestants: [self] + others) }
 
-    /// The operation with a time limit. After `duration` it fails with `failure`, and cancels the run without waiting
-    /// for it.
+    /// An operation that runs this one with a time limit. If there is no result after `duration`, it fails with
+    /// `failure`, and cancels the run without waiting for it.
     public func timeout(
         after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), failure: Failure
     ) -> TimeLimitedOperation<Self> {
@@ -22,6 +22,9 @@ extension TypedOperation {
 public struct RacingOperation<Work: TypedOperation>: TypedOperation {
     let contestants: [Work]
 
+    /// Runs all operations with the same input, and cancels the others after the first result.
+    ///
+    /// - Throws: The failure of the first operation that ends, if it fails.
     public func run(_ input: Work.Input, context: OperationContext) async throws(Work.Failure) -> Work.Output {
         try await context.runDetached { context in
             Future.first(contestants.map { $0.future(input, in: context) })
@@ -36,6 +39,9 @@ public struct TimeLimitedOperation<Work: TypedOperation>: TypedOperation {
     let clock: any Clock<Duration>
     let failure: Work.Failure
 
+    /// Runs the operation within the time limit.
+    ///
+    /// - Throws: The operation's failure, or the failure of the time limit.
     public func run(_ input: Work.Input, context: OperationContext) async throws(Work.Failure) -> Work.Output {
         try await context.runDetached { context in
             work.future(input, in: context).timeout(after: limit, clock: clock, failure: failure)

@@ -8,7 +8,7 @@ extension TypedOperation {
         ThenOperation(first: self, next: next)
     }
 
-    /// An operation that runs this one, and then `body` with its output.
+    /// An operation that runs this one, and then `body` with its output. If this one fails, `body` does not run.
     public func then<Next: Sendable>(
         _ body: @escaping @Sendable (Output, OperationContext) async throws(Failure) -> Next
     ) -> ThenOperation<Self, AdaptedOperation<Output, Next, Failure>> {
@@ -31,6 +31,9 @@ where Next.Input == First.Output, Next.Failure == First.Failure {
     let first: First
     let next: Next
 
+    /// Runs the first operation, then the next one with its output.
+    ///
+    /// - Throws: The failure of the operation that failed. If the first one fails, the next one does not run.
     public func run(_ input: First.Input, context: OperationContext) async throws(First.Failure) -> Next.Output {
         try await next.run(first.run(input, context: context), context: context)
     }

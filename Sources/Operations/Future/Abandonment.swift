@@ -10,7 +10,7 @@ protocol Abandonable: AnyObject, Sendable {
 
 /// An object that waits for a result, with a closure that abandons it.
 ///
-/// The caller's compiler specializes the closure for the object's type, which it cannot do for a protocol's method.
+/// The closure is specialized for the object's type where it is created, which is not possible for a protocol's method.
 @frozen
 @usableFromInline
 struct Dependent: Sendable {

@@ -1,11 +1,11 @@
 import OperationTypes
 
-/// Settlements that are resolved and still have handlers to run: a stack linked through its members, so that it allocates
+/// The resolved settlements that still have handlers to run. The stack is linked through its members, so it allocates
 /// nothing.
 ///
-/// A settlement that is resolved in turn is pushed on this stack, and a loop pops it, instead of nested calls: so the
-/// thread's stack does not limit the length of a chain of futures. The last one pushed is the first one popped, which
-/// is the order of nested calls.
+/// When a handler resolves another settlement, that settlement is pushed on this stack, and a loop pops it. No calls
+/// are nested, so the thread's stack does not limit the length of a chain of futures. The last settlement pushed is the
+/// first one popped, which is also the order of nested calls.
 @frozen
 @usableFromInline
 struct Chain {

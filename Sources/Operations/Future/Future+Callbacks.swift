@@ -1,14 +1,15 @@
 import OperationTypes
 
 extension Future {
-    /// Attaches callbacks. Each runs at most once; `completion` runs after `success` or `failure`, in the same unit of work.
+    /// Attaches callbacks. Each runs at most once; `completion` runs after `success` or `failure`, in the same unit of
+    /// work.
     ///
-    /// They run through the scheduler of `observe(on:)`, or else through ``Scheduler/default`` as it is now. On the main
-    /// thread, with the main scheduler and a result that is known, they run before this returns.
+    /// They run through the scheduler of `observe(on:)`, or else through the current ``Scheduler/default``. If the
+    /// result is known, and this is the main thread with the main scheduler, they run before this returns.
     ///
     /// The default scheduler delivers callbacks in the order in which they were attached: if older callbacks of the
-    /// same promise still wait for the main thread, they run before a newer one. A future of a known result keeps no
-    /// list, so callbacks that several threads attach to it run in any order.
+    /// same promise still wait for the main thread, they run before a newer one. A future that was created with its
+    /// result keeps no list, so callbacks that several threads attach to it run in any order.
     ///
     /// The closures are not isolated to the main actor, since another scheduler may be set; see
     /// ``onMainActor(success:failure:completion:)``.

@@ -1,11 +1,11 @@
 extension Future {
-    /// The first to resolve, with a value or an error; of several that are resolved already, the leftmost. Of no futures,
-    /// one that stays pending.
+    /// A future with the result of the first future to be resolved, a value or an error; if several are already
+    /// resolved, of the leftmost. Without futures, it stays pending.
     @inlinable
     public static func first(_ futures: Future...) -> Future { first(futures) }
 
-    /// The first to resolve, with a value or an error; of several that are resolved already, the leftmost. Of no futures,
-    /// one that stays pending.
+    /// A future with the result of the first future to be resolved, a value or an error; if several are already
+    /// resolved, of the leftmost. Without futures, it stays pending.
     @inlinable
     public static func first(_ futures: [Future]) -> Future {
         for future in futures {

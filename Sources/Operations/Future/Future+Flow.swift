@@ -5,12 +5,12 @@ import Synchronization
 
 extension Future {
     /// Starts the futures one after the other, each after the previous one has succeeded. `subscribe` is called with
-    /// every future right after its creation, also if it fails.
+    /// every future right after its creation, even if the future then fails.
     ///
     /// - Parameter futures: The first closure runs now, every other one on the thread that resolves the previous
     ///   future.
-    /// - Returns: A future that succeeds when the last one succeeds. The first failure is its failure, and the
-    ///   remaining futures are never created.
+    /// - Returns: A future that succeeds when the last one succeeds. It fails with the first failure, and the remaining
+    ///   futures are then never created.
     @discardableResult
     public static func forEach(
         _ futures: sending [() -> Future], _ subscribe: @escaping @Sendable (Future) -> Void
@@ -55,7 +55,7 @@ extension Future {
         }
     }
 
-    /// The result if there is one; otherwise the row continues when there is one.
+    /// Returns the result if it is known. Otherwise the row continues when the future is resolved.
     private func resultOrContinue(row: Row, _ target: Settlement<Void, Error>) -> Result? {
         guard case .shared(let settlement) = source else { return result }
         return settlement.add(
@@ -70,8 +70,8 @@ extension Future {
 
     /// Blocks this thread until the future is resolved.
     ///
-    /// It ignores `observe(on:)`. While the main thread waits, it runs the work that is scheduled for it, so it can
-    /// also wait for a transformation that is pinned to the main thread. If the promise is released unresolved, the
+    /// The wait ignores `observe(on:)`. While the main thread waits, it runs the work that is scheduled for it, so it
+    /// can also wait for a transformation that is pinned to the main thread. If the promise is released unresolved, the
     /// wait never ends, and a message is printed on standard error.
     public func wait() -> Result {
         switch source {
@@ -105,12 +105,12 @@ private final class BlockedThread: Abandonable {
 }
 
 extension Future where Value == Void, Error == Never {
-    /// Succeeds on `queue`, not before `seconds` have passed.
+    /// A future that succeeds on `queue`, not before `seconds` have passed. A negative number counts as 0.
     public static func after(seconds: TimeInterval, on queue: DispatchQueue = .global()) -> Future<Void, Never> {
         after(deadline: .now() + max(seconds, 0), queue)
     }
 
-    /// Succeeds on `queue`, not before `interval` has passed.
+    /// A future that succeeds on `queue`, not before `interval` has passed.
     public static func after(
         _ interval: DispatchTimeInterval, on queue: DispatchQueue = .global()
     ) -> Future<Void, Never> {

@@ -1,15 +1,16 @@
 import OperationTypes
 
 extension Future {
-    /// Calls `work` as `policy` says; fails with the last error.
+    /// Calls `work` until it succeeds or `policy` stops. The future then succeeds with that value, or fails with the
+    /// last error.
     ///
-    /// The first call is made now, on this thread, the others on a global queue. A failure that is not an
+    /// The first call is made now, on this thread, further calls on a global queue. A failure that is not an
     /// `OperationFailure` counts as retryable, with an empty code. After `cancellation` cancels, no attempt begins, and
     /// a wait ends at once with the last error.
     ///
     /// - Parameters:
-    ///   - clock: Measures the waits between attempts; tests use a ``ManualClock``.
-    ///   - random: Draws from `0..<1`, for the jitter.
+    ///   - clock: The clock that measures the waits between attempts. Tests use a ``ManualClock``.
+    ///   - random: Returns a number from `0..<1`, which the jitter uses.
     public static func retry(
         _ policy: RetryPolicy, cancellation: CancellationToken = .none, clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, _ work: @escaping @Sendable () -> Future
@@ -22,7 +23,9 @@ extension Future {
         }
     }
 
-    /// - Parameter wait: Returns the wait before the next attempt for an error and the number of the failed attempt,
+    /// Calls `work` until it succeeds or `wait` returns nil.
+    ///
+    /// - Parameter wait: Returns the wait before the next attempt, for an error and the number of the failed attempt,
     ///   from 1; nil to stop.
     package static func retry(
         cancellation: CancellationToken = .none, clock: any Clock<Duration> = ContinuousClock(),

@@ -2,11 +2,12 @@ import Dispatch
 import OperationTypes
 
 extension Future {
-    /// The result, when a transformation can be applied to it here and now.
+    /// The result, if it is known and a transformation may run on this thread.
     @inlinable
     var transformable: Result? { place == nil ? result : nil }
 
-    /// Without `observe(on:)`: what runs no code of the caller's needs no place to run it.
+    /// This future without the place of `observe(on:)`. A transformation that runs none of the caller's code needs no
+    /// place.
     @inlinable
     var unscheduled: Future { Future(source) }
 
@@ -51,7 +52,7 @@ extension Future {
         return laterFlat { Self.flattenError($0, transform) }
     }
 
-    /// Forgets the value.
+    /// A future that discards the value.
     @inlinable
     public func asVoid() -> Future<Void, Error> { unscheduled.map { _ in } }
 
@@ -171,7 +172,7 @@ extension Future {
         return Future<NewValue, NewError>(target)
     }
 
-    /// As ``later(_:)``, for a transformation whose result is another future.
+    /// The same as ``later(_:)``, for a transformation that returns another future.
     @inlinable
     func laterFlat<NewValue: Sendable, NewError>(
         _ transform: @escaping @Sendable (Result) -> Future<NewValue, NewError>
@@ -211,8 +212,9 @@ extension Future {
         }
     }
 
-    /// Runs `resolve` with the result and `target`, now or on the thread that resolves. Until then nothing but the handler
-    /// holds the target, which can so be released in a loop.
+    /// Runs `resolve` with the result and `target`: now, if the result is known, otherwise on the thread that resolves
+    /// this future. Until then only the handler holds the target, so that a long chain of targets can be released in a
+    /// loop.
     @inlinable
     func receive(for target: some Abandonable, _ resolve: @escaping Handler<Value, Error>.Resolve) {
         switch source {

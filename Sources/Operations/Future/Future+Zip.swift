@@ -2,7 +2,8 @@ import OperationTypes
 
 // `zip` and `reduce` infer their types from their arguments, so this extension fixes Value and Error.
 extension Future where Value == any Sendable, Error == any Swift.Error {
-    /// Succeeds with both values, or fails with the first failure; if several failed before the call, the leftmost.
+    /// A future that succeeds with both values, or fails with the first failure; if several failed before the call,
+    /// with the leftmost.
     @inlinable
     public static func zip<V1: Sendable, V2: Sendable, E>(_ first: Future<V1, E>, _ second: Future<V2, E>) -> Future<
         (V1, V2), E
@@ -14,8 +15,8 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         }
     }
 
-    /// Succeeds with all three values, or fails with the first failure; if several failed before the call, the
-    /// leftmost.
+    /// A future that succeeds with all three values, or fails with the first failure; if several failed before the
+    /// call, with the leftmost.
     @inlinable
     public static func zip<V1: Sendable, V2: Sendable, V3: Sendable, E>(
         _ first: Future<V1, E>, _ second: Future<V2, E>, _ third: Future<V3, E>
@@ -23,8 +24,8 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         zip(zip(first, second), third).map { ($0.0, $0.1, $1) }
     }
 
-    /// Succeeds with all values, by position, or fails with the first failure; of those that failed before the call, the
-    /// leftmost. No futures succeed at once with no values.
+    /// A future that succeeds with all values, in the order of the array, or fails with the first failure; if several
+    /// failed before the call, with the leftmost. If the array is empty, it succeeds at once with no values.
     @inlinable
     public static func zip<V: Sendable, E>(_ futures: [Future<V, E>]) -> Future<[V], E> {
         var values: [V] = []
@@ -36,7 +37,8 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         return Future<[V], E>(value: values)
     }
 
-    /// Combines the values in the order of the array once all have come, on the thread that brought the last.
+    /// A future that combines all values in the order of the array, once all futures have succeeded. `combine` runs on
+    /// the thread that resolves the last of them. The first failure is passed on.
     @inlinable
     public static func reduce<V1: Sendable, V2: Sendable, E>(
         _ initial: V1, _ futures: [Future<V2, E>], _ combine: @escaping @Sendable (V1, V2) -> V1

@@ -1,20 +1,21 @@
 import Dispatch
 import OperationTypes
 
-/// The result of work that may still be under way: a value or a typed error, once, for ever.
+/// The result of work that may still be in progress: a value or a typed error, which never changes once it is known.
 ///
 /// A future of a known result stores only that result and allocates nothing. Other futures get their result from a
 /// ``Promise``. If the promise is released unresolved, the future stays pending, and attached closures are released
 /// without being called.
 ///
-/// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, transformations on the thread
-/// that resolves the promise. After `observe(on:)` both run through its scheduler. Futures may be used from any thread,
-/// so values are `Sendable` and closures `@Sendable`.
+/// Callbacks (``on(success:failure:completion:)``) run through the default scheduler, and transformations run on the
+/// thread that resolves the promise. After `observe(on:)` both run through its scheduler. Futures may be used from any
+/// thread, so values are `Sendable` and closures `@Sendable`.
 ///
 /// Closures may attach to futures and resolve promises. If such calls nest more than 64 deep, the innermost closures
 /// run just before the outermost call on the thread returns.
 @frozen
 public struct Future<Value: Sendable, Error: Swift.Error>: Sendable {
+    /// A value or the future's typed error.
     public typealias Result = Swift.Result<Value, Error>
 
     @frozen
@@ -41,7 +42,7 @@ public struct Future<Value: Sendable, Error: Swift.Error>: Sendable {
 }
 
 extension Future {
-    /// Runs `closure` once, now, on this thread, with the promise that resolves the future.
+    /// Creates a future and runs `closure` once, now, on this thread, with the promise that resolves the future.
     @inlinable
     public init(_ closure: (Promise) -> Void) {
         let promise = Promise()
@@ -69,25 +70,26 @@ extension Future where Error == Never {
 }
 
 extension Future where Error == any Swift.Error {
-    /// Runs `closure` once, now, on this thread. An error that it throws becomes the failure.
+    /// Runs `closure` once, now, on this thread, and creates a future of its result. An error that it throws becomes
+    /// the failure.
     @inlinable
     public init(catching closure: () throws -> Value) { self.init(.known(Result(catching: closure))) }
 }
 
 extension Future {
-    /// The value, once resolved with one.
+    /// The value; nil while the future is pending, and if it failed.
     @inlinable
     public var value: Value? {
         if case .success(let value)? = result { value } else { nil }
     }
 
-    /// The error, once resolved with one.
+    /// The error; nil while the future is pending, and if it succeeded.
     @inlinable
     public var error: Error? {
         if case .failure(let error)? = result { error } else { nil }
     }
 
-    /// The result, once there is one. It is visible before any callback runs.
+    /// The result; nil while the future is pending. It is visible before any callback runs.
     @inlinable
     public var result: Result? {
         switch source {
@@ -98,13 +100,13 @@ extension Future {
 }
 
 extension Future {
-    /// The same future, whose callbacks and transformations run on `queue`, always asynchronously. Futures derived from
-    /// those are back to the default.
+    /// This future, with callbacks and transformations that run on `queue`, always asynchronously. Futures derived from
+    /// the returned one use the default again.
     @inlinable
     public func observe(on queue: DispatchQueue) -> Future { Future(source, at: Place(queue)) }
 
-    /// The same future, whose callbacks and transformations run through `scheduler`. Futures derived from those are back to
-    /// the default.
+    /// This future, with callbacks and transformations that run through `scheduler`. Futures derived from the returned
+    /// one use the default again.
     @inlinable
     public func observe(on scheduler: @escaping ScheduleWork) -> Future {
         Future(source, at: .scheduler(scheduler))

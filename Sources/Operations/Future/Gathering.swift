@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Two values on their way.
+/// Collects the values of two futures.
 @usableFromInline
 final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
     @usableFromInline
@@ -13,7 +13,7 @@ final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
     struct Halves: Sendable {
         @usableFromInline var first: V1?
         @usableFromInline var second: V2?
-        /// How many halves are still missing. If none is and the pair is unresolved, it never will be.
+        /// The number of missing halves. If it is 0 and the pair is unresolved, the pair will never be resolved.
         @usableFromInline var missing: Int
         /// Nil once resolved.
         @usableFromInline var target: Settlement<(V1, V2), E>?
@@ -39,7 +39,7 @@ final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
         return Future<(V1, V2), E>(target)
     }
 
-    /// SAFETY: The target of a handler is what it was made with.
+    /// SAFETY: The target of a handler is the object that it was created with.
     @inlinable
     static func of(_ target: AnyObject) -> Pair { unsafeDowncast(target, to: Pair.self) }
 
@@ -74,15 +74,15 @@ final class Pair<V1: Sendable, V2: Sendable, E: Error>: Abandonable {
     }
 }
 
-/// Many values on their way, each to its place.
+/// Collects the values of many futures, each at its index.
 @usableFromInline
 final class Gathering<V: Sendable, E: Error>: Abandonable {
     @usableFromInline
     struct Places: Sendable {
         @usableFromInline var values: [V?]
-        /// How many values are still missing.
+        /// The number of missing values.
         @usableFromInline var missing: Int
-        /// Whether a value will never come.
+        /// Whether a value is missing that will never be supplied.
         @usableFromInline var isIncomplete: Bool
         /// Nil once resolved.
         @usableFromInline var target: Settlement<[V], E>?
@@ -106,9 +106,9 @@ final class Gathering<V: Sendable, E: Error>: Abandonable {
         let target = Settlement<[V], E>()
         let gathering = Gathering(count: futures.count, target: target)
         for (index, future) in futures.enumerated() {
-            // SAFETY: The target of a handler is what it was made with.
+            // SAFETY: The target of a handler is the object that it was created with.
             future.receive(for: gathering) { unsafeDowncast($1, to: Gathering.self).put($0, at: index, &$2) }
-            // One that failed already decides, and the rest need not be waited for.
+            // A failure decides the result, so the remaining futures need no handlers.
             if case .failure? = target.result { break }
         }
         return Future<[V], E>(target)

@@ -2,8 +2,8 @@ import OperationTypes
 
 /// A closure that waits for the result of a promise.
 ///
-/// One final class with closures, not a class for each purpose: a closure is compiled for the types of the program that
-/// attaches it, a method found through the object is not.
+/// This is one final class with closures instead of a class for each purpose: a closure is compiled for the types of
+/// the program that attaches it, but a method that is called through the object is not.
 ///
 /// SAFETY: The variables are accessed only under the lock of the settlement that owns the handler, or, after the
 /// settlement has passed the handler on, by the one thread that runs or releases it.
@@ -12,16 +12,17 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @usableFromInline
     typealias Resolve = @Sendable (Result<Value, Failure>, AnyObject, inout Chain) -> Void
 
-    /// How callbacks get to the thread that runs them.
+    /// How callbacks reach the thread that runs them.
     @frozen
     @usableFromInline
     enum Delivery: Sendable {
-        /// Delivery by the default scheduler, in the order of attachment.
+        /// Delivered by the default scheduler, in the order of attachment.
         case inOrder(Scheduler.Choice)
         case at(Place)
     }
 
-    /// Runs on the resolving thread, with the handler's target. A handler has either this or callbacks and a delivery.
+    /// Runs on the resolving thread, with the handler's target. A handler has either this closure or callbacks with a
+    /// delivery.
     @usableFromInline let resolve: Resolve?
     @usableFromInline let callbacks: Callbacks<Value, Failure>?
     @usableFromInline let delivery: Delivery?
@@ -29,7 +30,7 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var target: Dependent?
     /// The next handler that waits for the same result.
     @exclusivity(unchecked) @usableFromInline var next: Handler?
-    /// The position among the callbacks that are delivered in order.
+    /// The position among the callbacks that are delivered in order, from 1.
     @exclusivity(unchecked) @usableFromInline var number: Int
     /// The callback after this one in that order.
     @exclusivity(unchecked) @usableFromInline var following: Handler?
@@ -57,7 +58,7 @@ final class Handler<Value: Sendable, Failure: Error>: @unchecked Sendable {
     }
 }
 
-/// The closures of one `on`: they run in one unit of work.
+/// The closures of one call of `on`, which run in one unit of work.
 @frozen
 @usableFromInline
 struct Callbacks<Value: Sendable, Failure: Error>: Sendable {
@@ -96,7 +97,7 @@ struct Callbacks<Value: Sendable, Failure: Error>: Sendable {
     }
 }
 
-/// Handlers in the order they were attached.
+/// A list of handlers, in the order in which they were attached.
 @frozen
 @usableFromInline
 struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
@@ -136,7 +137,7 @@ struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
     }
 }
 
-/// The callbacks of a promise that a default scheduler delivers, in the order they were attached.
+/// The callbacks of a promise that a default scheduler delivers, in the order in which they were attached.
 @frozen
 @usableFromInline
 struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
@@ -161,7 +162,7 @@ struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
         last = handler
     }
 
-    /// Takes out the oldest callback of one turn, if it is not younger than number `limit`.
+    /// Removes and returns the oldest callback of one turn, if its number is at most `limit`.
     @inlinable
     mutating func pop(turn: Int, through limit: Int) -> Handler<Value, Failure>? {
         var before: Handler<Value, Failure>?
@@ -179,7 +180,7 @@ struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
         return nil
     }
 
-    /// Forgets all, one after the other.
+    /// Releases all callbacks one by one, so that releasing a long list does not nest.
     @inlinable
     mutating func removeAll() {
         while let handler = first {

@@ -6,8 +6,8 @@ public typealias Promise<Value: Sendable, Error: Swift.Error> = Future<Value, Er
 extension Future {
     /// The writing end of a future: resolves it, once, from any thread.
     ///
-    /// The first of `succeed`, `fail` and `resolve` takes effect, later ones do nothing. No lock is held while handlers run,
-    /// so a handler may come back here. Handlers are released right after they ran.
+    /// The first call of `succeed`, `fail` or `resolve` takes effect, later calls do nothing. No lock is held while
+    /// handlers run, so a handler may use the promise and its futures. Each handler is released right after it has run.
     ///
     /// A promise that is released unresolved leaves its future pending and releases the closures that wait for it. A
     /// task that waits in ``Future/get()``, or a thread in ``Future/wait()``, cannot be resumed; a message about the

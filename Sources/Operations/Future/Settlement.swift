@@ -3,24 +3,25 @@ import Synchronization
 
 /// The state that a promise and its futures share.
 ///
-/// 1. It changes once from pending to resolved or abandoned.
-/// 2. Handlers are attached while it is pending. Each runs or is released once.
-/// 3. It is abandoned when nothing is left that could resolve it.
+/// 1. The state changes once, from pending to resolved or abandoned.
+/// 2. Handlers are attached while the state is pending. Each handler runs or is released once.
+/// 3. A settlement is abandoned when nothing is left that could resolve it.
 ///
-/// SAFETY: The variables are accessed only under the lock, with two exceptions. `known` is written once, under the lock,
-/// before `isResolved` is set there, and is read only after `isResolved` was seen set. `due` and `link` are accessed
-/// only by the thread that set the result.
+/// SAFETY: The variables are accessed only under the lock, with two exceptions. `known` is written once, under the
+/// lock, before `isResolved` is set there, and is read only after `isResolved` was seen set. `due` and `link` are
+/// accessed only by the thread that set the result.
 @usableFromInline
 final class Settlement<Value: Sendable, Failure: Error>: @unchecked Sendable {
-    // The lock holds no value: destroying a Mutex of a generic type would take longer than everything else a promise does.
+    // The lock holds no value: destroying a Mutex of a generic type would take longer than everything else a promise
+    // does.
     @usableFromInline let lock: Mutex<Void>
-    /// Set once, under the lock; read without it.
+    /// Set once, under the lock. Read without the lock.
     @usableFromInline let isResolved: Atomic<Bool>
-    /// Whether anything waits. Written under the lock; read without it.
+    /// Whether anything waits for the result. Written under the lock; read without it.
     @usableFromInline let isAwaited: Atomic<Bool>
     /// Whether a block is queued on the main thread that will deliver every callback it finds.
     @exclusivity(unchecked) @usableFromInline var isPostedToMain: Bool
-    /// How many promises, or handlers of other settlements, may still resolve this.
+    /// The number of promises, and of handlers of other settlements, that may still resolve this one.
     @exclusivity(unchecked) @usableFromInline var resolvers: Int
     @exclusivity(unchecked) @usableFromInline var known: Result<Value, Failure>?
     /// Handlers that wait for the result.
@@ -59,7 +60,7 @@ final class Settlement<Value: Sendable, Failure: Error>: @unchecked Sendable {
     @inlinable
     var result: Result<Value, Failure>? { isResolved.load(ordering: .acquiring) ? known : nil }
 
-    /// The result, once nothing is waiting for it.
+    /// The result, if it is known and nothing is waiting for it any more.
     @inlinable
     var settled: Result<Value, Failure>? {
         isResolved.load(ordering: .acquiring) && !isAwaited.load(ordering: .acquiring) ? known : nil
@@ -156,7 +157,7 @@ extension Settlement {
         }
     }
 
-    /// Does what ``sleep(onCancel:)`` does for every task but the first, and for a settlement that was abandoned.
+    /// Does the same as ``sleep(onCancel:)``, for every task after the first, and for a settlement that was abandoned.
     @usableFromInline
     func sleepBeside(onCancel: @Sendable () -> Void) async {
         let sleeper = Sleeper(for: Future<Value, Failure>.self)
@@ -201,7 +202,7 @@ extension Settlement {
         if let number { announce(number: number, choice) }
     }
 
-    /// Delivers the callbacks up to a number through the scheduler.
+    /// Delivers the callbacks up to `number` through the scheduler.
     @inlinable
     func announce(number: Int, _ choice: Scheduler.Choice) {
         if let schedule = choice.schedule {
@@ -210,7 +211,8 @@ extension Settlement {
             deliver(turn: choice.turn, through: number)
         } else {
             let isFirst = lock.withLock { _ in
-                // Without callbacks no block is sent, which alone would reset this: a younger one took these along.
+                // If no callbacks are left, a newer one has already delivered them, and no block is posted. The flag
+                // must then stay false, since only a block resets it.
                 guard !isPostedToMain, !ordered.isEmpty else { return false }
                 isPostedToMain = true
                 return true
@@ -242,7 +244,7 @@ extension Settlement {
 // MARK: - Being abandoned
 
 extension Settlement: Abandonable {
-    /// Notes that a promise that could have resolved this is gone.
+    /// Called when a promise that could have resolved this is gone.
     @inlinable
     func resolverGone() {
         if !isResolved.load(ordering: .acquiring) { Abandonment.of(self) }

@@ -1,4 +1,5 @@
-/// A task that waits for a future beside another one. It reads the result from the future when it wakes.
+/// A task that waits for a future for which another task already waits. It reads the result from the future when it
+/// wakes.
 @usableFromInline
 final class Sleeper: Sendable {
     private let future: Any.Type
@@ -11,7 +12,8 @@ final class Sleeper: Sendable {
     @usableFromInline
     func wake() { nap.end() }
 
-    /// Waits until ``wake()`` is called or the task is cancelled. On cancellation, `onCancel` runs before the wait ends.
+    /// Waits until ``wake()`` is called or the task is cancelled. On cancellation, `onCancel` runs before the wait
+    /// ends.
     @usableFromInline
     func sleep(onCancel: @Sendable () -> Void) async {
         await withTaskCancellationHandler {

@@ -1,7 +1,7 @@
-/// A transformation on its way through a scheduler.
+/// A transformation that runs through a scheduler.
 ///
 /// If the scheduler runs it inline, its result goes on the chain of the resolving thread, so that a series of such
-/// transformations is a loop, too, not nested calls.
+/// transformations also runs in a loop instead of nested calls.
 ///
 /// SAFETY: Only the thread that created the visit and `deinit` access the variables.
 @usableFromInline
@@ -30,7 +30,7 @@ final class Visit<Value: Sendable, Failure: Error>: @unchecked Sendable {
         }
     }
 
-    /// The scheduler has returned.
+    /// Called when the scheduler has returned. Passes on the result of a transformation that ran inline.
     @inlinable
     func leave(_ chain: inout Chain) {
         isInline = false

@@ -2,15 +2,16 @@ import Foundation
 import OperationTypes
 import Synchronization
 
-/// A Foundation operation whose work goes on after `main()` has returned: it lasts until ``finish()``.
+/// A Foundation operation whose work may continue after `main()` has returned. It lasts until ``finish()`` is called.
 ///
-/// Subclasses override ``main()``, start the work there, and call ``finish()`` from any thread when it is done. It runs on
-/// Foundation's `OperationQueue`, on a ``LinearOperationQueue``, or by itself with ``start()``; while it executes it keeps
-/// itself alive.
+/// Subclasses override ``main()``, start the work there, and call ``finish()`` from any thread when the work is done.
+/// The operation runs on Foundation's `OperationQueue`, on a ``LinearOperationQueue``, or without a queue after
+/// ``start()``. While it executes, it retains itself.
 ///
-/// 1. The state goes from ready over executing to finished, and never back. `main()` runs at most once.
-/// 2. One that was cancelled, or finished, before it started finishes when it is started, without `main()`.
-/// 3. The state has changed before anybody is told.
+/// 1. The state changes from ready to executing to finished, and never back. `main()` runs at most once.
+/// 2. An operation that was cancelled or finished before its start finishes when it is started, without running
+///    `main()`.
+/// 3. Observers are notified only after the state has changed.
 ///
 /// SAFETY: What this class adds is an atomic and a mutex; Foundation declares the same of `Operation`.
 open class AsyncOperation: Operation, @unchecked Sendable {
@@ -33,24 +34,29 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     private let phase = Atomic(Phase.ready)
     private let attached = Mutex(Attached())
 
+    /// True: the operation may still execute after ``start()`` has returned.
     open override var isAsynchronous: Bool { true }
+    /// Whether ``main()`` has been started and ``finish()`` has not been called.
     open override var isExecuting: Bool { phase.load(ordering: .acquiring) == Phase.executing }
+    /// Whether the operation has finished. Also true for an operation that was finished before its start.
     open override var isFinished: Bool { phase.load(ordering: .acquiring) >= Phase.finishedEarly }
 
-    /// Whether `start()` was called. An operation may be finished before that.
+    /// Whether `start()` was called. An operation may have finished before that.
     final var hasStarted: Bool {
         let phase = phase.load(ordering: .acquiring)
         return phase != Phase.ready && phase != Phase.finishedEarly
     }
 
-    /// Runs ``main()``, unless the operation was started, cancelled or finished before.
+    /// Runs ``main()``. Does nothing if the operation was started before. If it was cancelled or finished before, it
+    /// now finishes without running `main()`.
     open override func start() {
         if isCancelled, !runsThoughCancelled, advance(from: Phase.ready, to: Phase.closing) {
             close()
             _ = advance(from: Phase.closing, to: Phase.finished)
             return announceFinish()
         }
-        // Until `finish()`, which may come as soon as the operation executes: nobody else needs to hold one that does.
+        // The operation retains itself until `finish()`, since nothing else needs to retain an executing operation.
+        // `finish()` may be called as soon as the operation executes.
         let hold = Unmanaged.passRetained(self)
         if advance(from: Phase.ready, to: Phase.executing) {
             didChangeValue(forKey: "isExecuting")
@@ -61,13 +67,13 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         hold.release()
     }
 
-    /// Starts the work. Every subclass overrides this, and does not call it on `super`.
+    /// Starts the work. Every subclass must override this, and must not call `super`.
     open override func main() {
         preconditionFailure("\(type(of: self)) has to override main(), and to call finish() when its work is done")
     }
 
-    /// Ends the operation. Of several calls, from whatever threads, one counts. Called before the start, it has the start
-    /// finish the operation without ``main()``.
+    /// Ends the operation. May be called from any thread; only the first call has an effect. After a call before the
+    /// start, ``start()`` finishes the operation without running ``main()``.
     open func finish() {
         if advance(from: Phase.executing, to: Phase.finished) {
             didChangeValue(forKey: "isExecuting")
@@ -78,8 +84,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Asks the operation to stop. One that did not start never runs ``main()``; it is ready to be started now, whatever it
-    /// depends on. One that finished is not changed.
+    /// Requests that the operation stop. An operation that has not started never runs ``main()``, and may be started at
+    /// once, whatever its dependencies. An operation that has finished does not change.
     open override func cancel() {
         guard !isFinished else { return }
         super.cancel()
@@ -88,9 +94,9 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         if let home { home.queue.expedite(home.place) }
     }
 
-    /// Cancels when the operation does; at once when it is cancelled already.
+    /// A token that cancels when the operation is cancelled. If the operation is already cancelled, so is the token.
     ///
-    /// A closure registered after the work was created misses no cancellation, however close it came.
+    /// A closure that is registered after the cancellation runs at once, so the work misses no cancellation.
     public final var cancellation: CancellationToken {
         let source = attached.withLock { attached in
             let source = attached.cancellation ?? CancellationTokenSource()
@@ -101,6 +107,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         return source.token
     }
 
+    /// Blocks this thread until the operation has finished. If this is the main thread, the work that is scheduled for
+    /// it runs in the meantime.
     open override func waitUntilFinished() {
         guard !isFinished else { return }
         let finished = DispatchSemaphore(value: 0)
@@ -108,18 +116,21 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         MainInbox.wait(for: finished) { isFinished ? () : nil }
     }
 
-    /// What comes between the start and ``main()``; false when the operation finished there.
+    /// Called between the start and ``main()``.
+    ///
+    /// - Returns: False if it has finished the operation.
     func prepare() -> Bool { true }
 
-    /// Called before an operation finishes that was cancelled before it started.
+    /// Called for an operation that was cancelled before its start, before it finishes.
     func close() {}
 
-    /// Whether ``main()`` is needed to say how an operation ended that was cancelled before it started.
+    /// Whether ``main()`` runs even if the operation was cancelled before its start, because only the work can decide
+    /// how it ended.
     var runsThoughCancelled: Bool { false }
 
     // MARK: - Telling others
 
-    /// Runs `body` once the operation has finished; now, if it has.
+    /// Runs `body` once the operation has finished, or now if it already has.
     final func whenFinished(_ body: @escaping @Sendable () -> Void) {
         let isLate = attached.withLock { attached in
             if isFinished { return true }
@@ -129,7 +140,8 @@ open class AsyncOperation: Operation, @unchecked Sendable {
         if isLate { body() }
     }
 
-    /// Has a queue of ours know of the finish, and of a cancellation.
+    /// Stores the operation's place in a ``LinearOperationQueue``, which is then notified of a cancellation and of the
+    /// finish.
     final func settle(in home: Home) {
         attached.withLock { attached in
             precondition(attached.home == nil, "\(self) is in a queue already")
@@ -145,7 +157,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     private func announceFinish() {
         didChangeValue(forKey: "isFinished")
-        // What was to stop the work is released: it may hold the operation.
+        // Releases the closures that would stop the work, since they may retain the operation.
         let (home, cancellation) = attached.withLock { ($0.home.take(), $0.cancellation.take()) }
         withExtendedLifetime(cancellation) {}
         notifyListeners()
@@ -163,13 +175,14 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     deinit {
         var dependencies = self.dependencies
         guard !dependencies.isEmpty else { return }
-        // An operation that a dependency still knows must not vanish: Foundation keeps a bare pointer.
+        // Foundation keeps an unretained pointer from a dependency to its dependent, so this operation must be removed
+        // from its dependencies before it is deallocated.
         for dependency in dependencies { removeDependency(dependency) }
         Teardown.release(&dependencies)
     }
 }
 
-/// The place of an operation in a queue of ours.
+/// The place of an operation in a ``LinearOperationQueue``.
 struct Home: Sendable {
     let queue: LinearOperationQueue
     let place: QueueState.Place

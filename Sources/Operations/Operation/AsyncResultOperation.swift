@@ -4,18 +4,20 @@ import Synchronization
 
 /// An ``AsyncOperation`` that ends with a result.
 ///
-/// The first of ``finish(with:)`` and ``cancel(with:)`` decides the result, for ever, and it is there before `isFinished`
-/// is true. One that was cancelled still has to finish, and keeps the result of the cancellation.
+/// The first call of ``finish(with:)`` or ``cancel(with:)`` decides the result, which then never changes. The result is
+/// available before `isFinished` is true. A cancelled operation still has to finish, and keeps the result of the
+/// cancellation.
 ///
 /// SAFETY: What this class adds is a mutex.
 open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperation, @unchecked Sendable {
+    /// A value or the operation's typed failure.
     public typealias Outcome = Result<Success, Failure>
 
     private struct State: Sendable {
         var result: Outcome?
-        /// Whether the result is that of a cancellation, which Foundation may not know yet.
+        /// Whether a cancellation decided the result. Foundation may not have been notified of it yet.
         var isCancellation = false
-        /// Whether it is too late for a result: the operation was finished without one.
+        /// Whether results are no longer accepted, because the operation was finished without one.
         var isClosed = false
         var onResult: (@Sendable (Outcome) -> Void)?
         var listeners: [@Sendable (Outcome) -> Void] = []
@@ -23,13 +25,14 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
 
     private let state = Mutex(State())
 
-    /// How it ended, once that is decided; nil for one that was finished, or cancelled, without saying.
+    /// The result. Nil until it is decided, and for an operation that was finished or cancelled without a result.
     public final var result: Outcome? { state.withLock { $0.result } }
 
-    /// True as soon as a cancellation has decided the result.
+    /// Whether the operation was cancelled. True as soon as a cancellation has decided the result.
     open override var isCancelled: Bool { state.withLock { $0.isCancellation } || super.isCancelled }
 
-    /// Called once with the result, on the thread that decides it, or at once if it is already decided; then released.
+    /// A closure that is called once with the result, on the thread that decides it, or at once if the result is
+    /// already decided. It is then released.
     public final var onResult: (@Sendable (Outcome) -> Void)? {
         get { state.withLock { $0.onResult } }
         set {
@@ -41,13 +44,13 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
         }
     }
 
-    /// Ends the operation with `result`, unless that is decided already.
+    /// Ends the operation with `result`, or with the result that was decided before.
     public final func finish(with result: Outcome) {
         decide(result, isCancellation: false)
         finish()
     }
 
-    /// Ends the operation. If no result has been decided, it has none.
+    /// Ends the operation. If no result has been decided, the operation ends without one.
     public final override func finish() {
         close()
         super.finish()
@@ -66,16 +69,16 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
         withExtendedLifetime(unheard) {}
     }
 
-    /// Cancels the operation with `failure` as its result, unless the result is decided: then nothing changes.
+    /// Cancels the operation with `failure` as its result. If the result is already decided, nothing changes.
     public final func cancel(with failure: Failure) {
         guard decide(.failure(failure), isCancellation: true) || state.withLock({ $0.isCancellation }) else { return }
         super.cancel()
     }
 
-    /// Cancels the operation with ``cancellationFailure`` as its result. Where that is nil the result stays open for
-    /// ``finish(with:)``.
+    /// Cancels the operation with ``cancellationFailure`` as its result. If that failure is nil, ``finish(with:)`` may
+    /// still decide the result.
     ///
-    /// A subclass that overrides this to stop its work ends with a call of `super.cancel()` or ``cancel(with:)``.
+    /// A subclass that overrides this to stop its work must call `super.cancel()` or ``cancel(with:)`` at the end.
     open override func cancel() {
         if let failure = cancellationFailure {
             cancel(with: failure)
@@ -84,9 +87,9 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
         }
     }
 
-    /// The failure that a plain ``cancel()`` means: by default that of a `CancellationFailure`, `CancellationError` where any
-    /// error will do, and otherwise nil. Where it is nil, an operation that is cancelled before it starts ends without a
-    /// result.
+    /// The failure with which ``cancel()`` decides the result. Default: `cancelled` for a `CancellationFailure`,
+    /// `CancellationError` if `Failure` is `any Error`, otherwise nil. If it is nil, an operation that is cancelled
+    /// before its start ends without a result.
     open var cancellationFailure: Failure? { OperationTypes.cancellationFailure() }
 
     /// Calls `body` once with the result, on the thread that decides it, or now if it is already decided.
@@ -117,23 +120,26 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     }
 }
 
-/// What an operation offers to one that depends on it.
+/// An operation whose output may be the input of an operation that depends on it.
 public protocol ChainedOperationOutputProviding {
-    /// The value, of an operation that succeeded.
+    /// The value, if the operation succeeded; otherwise nil.
     var output: Any? { get }
-    /// Why there is no value, of an operation that failed or was cancelled.
+    /// The reason why there is no value, if the operation failed or was cancelled; otherwise nil.
     var outputFailure: (any Error)? { get }
 }
 
 extension ChainedOperationOutputProviding {
+    /// Default: nil.
     public var outputFailure: (any Error)? { nil }
 }
 
 extension AsyncResultOperation: ChainedOperationOutputProviding {
+    /// The value, if the operation succeeded; otherwise nil.
     public var output: Any? {
         if case .success(let value)? = result { value } else { nil }
     }
 
+    /// The failure, if the operation has failed. `CancellationError` if it was cancelled without a result.
     public var outputFailure: (any Error)? {
         if case .failure(let error)? = result { return error }
         return result == nil && isCancelled ? CancellationError() : nil

@@ -2,13 +2,13 @@ import Foundation
 import OperationTypes
 import Synchronization
 
-/// An ``AsyncResultOperation`` that takes its input from an operation it depends on.
+/// An ``AsyncResultOperation`` that takes its input from an operation on which it depends.
 ///
-/// An input given to the initializer wins. Otherwise, at the start, it is the output of the operation named with
-/// ``addDependency(supplyingInput:)``, or otherwise of the first dependency, in their order, that succeeded with a
-/// value of type `Input`. If there is no input because a dependency failed, its failure is the ``upstreamFailure``. It
-/// also becomes this operation's failure, through ``failure(fromUpstream:)``, and `main()` does not run. If the types
-/// do not allow that, `main()` runs without input.
+/// An input given to the initializer wins. Otherwise the input is determined at the start: it is the output of the
+/// operation that was added with ``addDependency(supplyingInput:)``. Without such an operation, it is the output of the
+/// first dependency that succeeded with a value of type `Input`. If there is no input because a dependency failed, that
+/// failure is the ``upstreamFailure``. It also becomes this operation's failure, through ``failure(fromUpstream:)``,
+/// and `main()` does not run. If the types do not allow that, `main()` runs without input.
 ///
 /// SAFETY: What this class adds is a mutex.
 open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failure: Error>:
@@ -22,31 +22,33 @@ open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failur
 
     private let supply: Mutex<Supply>
 
-    /// The input, once it is known. `main()` sees nil when nobody supplied one.
+    /// The input, once it is known. It is nil in `main()` if there is none.
     public final var input: Input? { supply.withLock { $0.input } }
 
-    /// The failure of the operation that should have supplied the input. Nil if there is an input, or no dependency
+    /// The failure of the operation that should have supplied the input. Nil if there is an input, or if no dependency
     /// failed. It remains after the finish, even if ``failure(fromUpstream:)`` could not translate it.
     public final var upstreamFailure: (any Error)? { supply.withLock { $0.upstreamFailure } }
 
-    /// - Parameter input: The input; if nil, a dependency supplies it.
+    /// Creates an operation.
+    ///
+    /// - Parameter input: The input. If nil, a dependency supplies it. Default: nil.
     public init(input: Input? = nil) {
         supply = Mutex(Supply(input: input))
         super.init()
     }
 
-    /// Adds a dependency that is the one to supply the input. The compiler checks that it fits.
+    /// Adds a dependency whose output becomes the input. The compiler checks that the types fit.
     public final func addDependency<E>(supplyingInput operation: AsyncResultOperation<Input, E>) {
         addDependency(operation)
         supply.withLock { supply in
-            // Weak: the list of dependencies holds it already.
+            // The reference is weak, since the list of dependencies already retains the operation.
             supply.supplier = { [weak operation] in (operation?.output as? Input, operation?.outputFailure) }
         }
     }
 
-    /// The failure with which this operation ends when the dependency that should have supplied its input failed: the
-    /// same failure if it has type `Failure`; otherwise, if the type is an `UpstreamFailure`, one that wraps it. If
-    /// nil, `main()` runs without input, and ``upstreamFailure`` is the reason.
+    /// The failure with which this operation ends if the dependency that should have supplied its input failed.
+    /// Default: the same failure, if it has type `Failure`; otherwise, if `Failure` is an `UpstreamFailure`, a failure
+    /// that wraps it; otherwise nil. If it is nil, `main()` runs without input, and ``upstreamFailure`` is the reason.
     open func failure(fromUpstream error: any Error) -> Failure? {
         if let error = error as? Failure { return error }
         return (Failure.self as? any UpstreamFailure.Type)?.upstream(error) as? Failure

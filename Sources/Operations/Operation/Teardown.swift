@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// Releases objects that hold one another, in a loop: each releases its own through here, and the first call on a thread
-/// does it for all.
+/// Releases chains of objects that retain one another, in a loop instead of nested calls. Each object releases the
+/// objects that it retains through this type, and the outermost call on a thread releases them all.
 enum Teardown {
     private final class Pending {
         var objects: [AnyObject] = []
@@ -19,7 +19,7 @@ enum Teardown {
         return key
     }()
 
-    /// Takes the objects out of the array, so that the caller does not hold them any more.
+    /// Releases the objects and empties the array, so that the caller no longer retains them.
     static func release<Object: AnyObject>(_ objects: inout [Object]) {
         if let current = pthread_getspecific(key) {
             Unmanaged<Pending>.fromOpaque(current).takeUnretainedValue().objects += objects

@@ -4,15 +4,15 @@ import Synchronization
 
 /// Observes through Foundation that an operation has finished, independently of the operation's completion block.
 ///
-/// On Linux it is an operation that depends on the observed one and is never started: Foundation asks whether it is
-/// ready when the observed operation has finished.
+/// On Linux the observer is an operation that depends on the observed one and is never started: when the observed
+/// operation has finished, Foundation asks whether the observer is ready.
 ///
 /// SAFETY: What this class adds is a mutex and a reference to one.
 final class FinishObserver: Operation, @unchecked Sendable {
     private struct State {
         var body: (@Sendable () -> Void)?
-        /// A reference to itself until Foundation has reported the finish, since Foundation keeps an unretained pointer
-        /// to this until then.
+        /// A reference to the observer itself until Foundation has reported the finish, since Foundation keeps an
+        /// unretained pointer to the observer until then.
         var hold: FinishObserver?
     }
 
@@ -39,8 +39,7 @@ final class FinishObserver: Operation, @unchecked Sendable {
             let observer = FinishObserver(body)
             observer.state.withLock { $0.hold = observer }
             observer.addDependency(operation)
-            // A subclass may return true for `isFinished` before it reports that to Foundation, which still has the
-            // pointer.
+            // A subclass may return true for `isFinished` before it notifies Foundation, which still has the pointer.
             if operation.isFinished, let body = observer.state.withLock({ $0.body.take() }) {
                 DispatchQueue.global().async(execute: body)
             }
@@ -49,7 +48,7 @@ final class FinishObserver: Operation, @unchecked Sendable {
 
     override var isReady: Bool {
         let isReady = super.isReady
-        // Foundation's initializer asks as well, before there are dependencies.
+        // Foundation's initializer also reads this property, before there are dependencies.
         if isReady, !dependencies.isEmpty {
             let (body, hold) = state.withLock { state in (state.body.take(), state.hold.take()) }
             // Asynchronous, since Foundation has yet to notify the other dependents of the observed operation.

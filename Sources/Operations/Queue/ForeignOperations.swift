@@ -1,9 +1,10 @@
-/// Operations that are checked repeatedly, since nothing reports that they were cancelled or have become ready.
+/// Operations of foreign classes that are checked repeatedly, since nothing reports that they were cancelled or have
+/// become ready.
 ///
-/// Foundation on Linux calls no code of ours when an operation of a foreign class is cancelled: it tells only the
-/// `OperationQueue` that holds the operation, and that would start it. While no such operation waits, there are no
-/// checks. The first check comes 10 ms after one was added; later checks are a hundredth of the time apart that the
-/// newest has waited, at most a second.
+/// When an operation of a foreign class is cancelled, Foundation on Linux notifies only the `OperationQueue` that holds
+/// the operation, and such a queue would start it. While no such operation waits, there are no checks. The first check
+/// comes 10 ms after an operation was added. The interval between later checks is a hundredth of the time that the
+/// newest operation has waited, at most a second.
 struct ForeignOperations: Sendable {
     struct Check: Equatable {
         /// Nanoseconds until the check.
@@ -15,12 +16,12 @@ struct ForeignOperations: Sendable {
     private static let longest: UInt64 = 1_000_000_000
 
     private(set) var places: Set<QueueState.Place> = []
-    /// Operations that were added, also while they are ready and not checked.
+    /// All operations that were added and are still in the queue, including those that are ready and not checked.
     private var known: Set<QueueState.Place> = []
     private var hasNew = false
-    /// When the newest operation was added, in nanoseconds.
+    /// The time at which the newest operation was added, in nanoseconds.
     private var since: UInt64 = 0
-    /// When the next check is due, if any.
+    /// The time of the next check; nil if none is scheduled.
     private var due: UInt64?
     private var number = 0
 
@@ -29,7 +30,7 @@ struct ForeignOperations: Sendable {
         if known.insert(place).inserted { hasNew = true }
     }
 
-    /// Ends the checks of an operation that is ready. It may turn out not to be, and be inserted again.
+    /// Ends the checks of an operation that is ready. It may be inserted again if it turns out not to be ready.
     mutating func remove(_ place: QueueState.Place) {
         if !places.isEmpty { places.remove(place) }
     }

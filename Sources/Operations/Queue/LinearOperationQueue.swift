@@ -3,19 +3,21 @@ import Foundation
 import OperationTypes
 import Synchronization
 
-/// A queue of Foundation operations with the interface of `OperationQueue`, whose cost per operation stays the same however
-/// many wait: chains and backlogs of any length take linear time.
+/// A queue of Foundation operations with the interface of `OperationQueue`. Its cost per operation is constant, so
+/// chains and backlogs of any length take linear time.
 ///
-/// It accepts every `Operation`. Priorities order the ready operations, and are read when an operation becomes ready
-/// and when its turn comes; operations of equal priority keep the order of addition. An operation that is cancelled
-/// while it waits for others starts, and finishes, without them: an ``AsyncOperation`` at once. Foundation on Linux does
-/// not report the cancellation of an operation of another class, so the queue looks for it: after 10 ms, then at
-/// intervals of a hundredth of the time that the newest such operation has waited, at most a second. A subclass that
-/// overrides `isReady` is asked at the same intervals. While no such operation waits, the queue does not wake up.
+/// The queue accepts every `Operation`. Priorities order the ready operations. They are read when an operation becomes
+/// ready and again when its turn comes. Operations of equal priority keep the order of addition. An operation that is
+/// cancelled while it waits for its dependencies starts, and finishes, without them; an ``AsyncOperation`` does so at
+/// once. Foundation on Linux does not report the cancellation of an operation of another class, so the queue checks for
+/// it: after 10 ms, then at intervals of a hundredth of the time that the newest such operation has waited, at most a
+/// second. The `isReady` property of a subclass that overrides it is read at the same intervals. While no such
+/// operation waits, the queue does not wake up.
 ///
-/// If the `main()` of an operation continues after its finish, it still occupies the thread and delays the next
-/// operation.
+/// If the `main()` of an operation continues after the operation has finished, it still occupies the thread and delays
+/// the next operation.
 public final class LinearOperationQueue: Sendable {
+    /// The value of ``maxConcurrentOperationCount`` that sets no limit.
     public static let defaultMaxConcurrentOperationCount = -1
 
     /// Runs operations one at a time on the main thread, each as a separate block of the main queue.
@@ -23,10 +25,10 @@ public final class LinearOperationQueue: Sendable {
 
     let state: Mutex<QueueState>
     private let isMain: Bool
-    /// Held to count in the progress, which many threads do and which has no lock of its own.
+    /// Held while the progress is updated. Many threads update it, and `Progress` has no lock of its own.
     private let counting = Mutex(())
 
-    /// A queue that runs as many operations at once as there are threads for.
+    /// Creates a queue that runs as many operations at once as there are threads for.
     public convenience init() { self.init(isMain: false) }
 
     private init(isMain: Bool) {
@@ -42,7 +44,7 @@ public final class LinearOperationQueue: Sendable {
 
     // MARK: Adding
 
-    /// Adds an operation. It starts when it is ready and its turn has come.
+    /// Adds an operation. The operation starts when it is ready and its turn has come.
     ///
     /// - Precondition: The operation is in no queue and has not started.
     public func addOperation(_ operation: Operation) { add([operation], isBarrier: false) }
@@ -73,7 +75,8 @@ public final class LinearOperationQueue: Sendable {
         add(operations, isBarrier: false)
         guard wait else { return }
         let waiter = Waiter<Void>()
-        // One more than the operations, so that the count cannot reach zero before all are observed.
+        // The count starts one higher than the number of operations, so that it cannot reach zero before all are
+        // observed.
         let remaining = Atomic(operations.count + 1)
         let end: @Sendable () -> Void = {
             if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { waiter.end(with: ()) }
@@ -83,14 +86,16 @@ public final class LinearOperationQueue: Sendable {
         await waiter.outcome()
     }
 
-    /// Runs `barrier` alone: after everything that was added before, and before everything that is added after.
+    /// Adds a block that runs alone: after every operation that was added before it, and before every operation that is
+    /// added after it.
     public func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
         add([BlockOperation(block: barrier)], isBarrier: true)
     }
 
     // MARK: Settings
 
-    /// How many operations execute at once; the default is as many as there are threads for.
+    /// The limit of operations that execute at the same time. Default: ``defaultMaxConcurrentOperationCount``, which
+    /// allows as many as there are threads for.
     public var maxConcurrentOperationCount: Int {
         get { state.withLock { $0.limit == .max ? Self.defaultMaxConcurrentOperationCount : $0.limit } }
         set {
@@ -100,7 +105,8 @@ public final class LinearOperationQueue: Sendable {
         }
     }
 
-    /// While true no operation starts; those that execute go on.
+    /// Whether the queue is suspended. While it is, no operation starts, and executing operations continue. Default:
+    /// false.
     public var isSuspended: Bool {
         get { state.withLock { $0.isSuspended } }
         set {
@@ -109,18 +115,19 @@ public final class LinearOperationQueue: Sendable {
         }
     }
 
+    /// A name for people; nil by default.
     public var name: String? {
         get { state.withLock { $0.name } }
         set { state.withLock { $0.name = newValue } }
     }
 
-    /// Which of the global queues the threads come from; an ``underlyingQueue`` goes before.
+    /// The quality of service of the global queue on which operations start. Ignored if ``underlyingQueue`` is set.
     public var qualityOfService: QualityOfService {
         get { state.withLock { $0.qualityOfService } }
         set { state.withLock { $0.qualityOfService = newValue } }
     }
 
-    /// Where the operations start, in place of a global queue.
+    /// The queue on which operations start, instead of a global queue. Default: nil.
     public var underlyingQueue: DispatchQueue? {
         get { state.withLock { $0.underlyingQueue } }
         set { state.withLock { $0.underlyingQueue = newValue } }
@@ -128,12 +135,14 @@ public final class LinearOperationQueue: Sendable {
 
     // MARK: Looking
 
-    /// Those that have not finished, in the order they were added.
+    /// The operations that have not finished, in the order in which they were added.
     public var operations: [Operation] { state.withLock { $0.unfinished } }
 
+    /// The number of operations that have not finished.
     public var operationCount: Int { state.withLock { $0.count } }
 
-    /// Counts one unit for every operation that finishes from now on, towards the total that the caller sets.
+    /// A progress that counts one completed unit for every operation that finishes from the first access on. Barrier
+    /// blocks are not counted. The caller sets the total.
     public var progress: Progress {
         state.withLock { state in
             let progress = state.progress ?? Progress(totalUnitCount: 0)
@@ -142,7 +151,7 @@ public final class LinearOperationQueue: Sendable {
         }
     }
 
-    /// The queue whose operation runs on this thread.
+    /// The queue whose operation runs on this thread; nil if there is none.
     public static var current: LinearOperationQueue? { Worker.current?.queue }
 
     // MARK: Ending
@@ -184,6 +193,7 @@ public final class LinearOperationQueue: Sendable {
 }
 
 extension LinearOperationQueue: Hashable {
+    /// Whether both are the same queue.
     public static func == (one: LinearOperationQueue, other: LinearOperationQueue) -> Bool { one === other }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
@@ -215,14 +225,14 @@ extension LinearOperationQueue {
         employ()
     }
 
-    /// Has the queue know when an operation finishes that something here depends on.
+    /// Observes the finish of an operation on which an operation of this queue depends.
     private func watch(_ dependency: Operation) {
         let key = ObjectIdentifier(dependency)
         if let dependency = dependency as? AsyncOperation, dependency.isAtHome(in: self) { return }
         dependency.afterFinish { self.dependencyFinished(key) }
     }
 
-    /// Checks the foreign operations that wait, when the check is due, and schedules the next check if there is one.
+    /// Schedules a check of the foreign operations that wait, and after it the next check, if one is needed.
     private func schedule(_ check: ForeignOperations.Check) {
         let due = DispatchTime.now() + .nanoseconds(Int(clamping: check.delay))
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: due) { [weak self] in
@@ -243,7 +253,8 @@ extension LinearOperationQueue {
         employ()
     }
 
-    /// An operation that was about to start is not ready after all: it was given more dependencies, or its class says so.
+    /// Puts back an operation that was about to start but is not ready: it was given more dependencies, or its class
+    /// says that it is not ready.
     func park(_ operation: Operation, _ place: QueueState.Place) {
         let dependencies = operation.dependencies.filter { !$0.isFinished }
         for dependency in state.withLock({ $0.park(place, for: dependencies) }) { watch(dependency) }
@@ -254,9 +265,10 @@ extension LinearOperationQueue {
         if let check { schedule(check) }
     }
 
-    /// An operation of ours has finished.
+    /// Called when an operation of this queue has finished.
     func finished(_ place: QueueState.Place) {
-        // Before it leaves, so that whoever waits for the empty queue finds all counted.
+        // The operation is counted before it leaves the queue, so that a caller that waits for the empty queue finds
+        // all operations counted.
         if let progress = state.withLock({ $0.progress(countedBy: place) }) {
             counting.withLock { _ in progress.completedUnitCount += 1 }
         }
@@ -267,13 +279,13 @@ extension LinearOperationQueue {
         employ()
     }
 
-    /// An operation that waits for others was cancelled: it need not wait.
+    /// Called when a waiting operation was cancelled. Makes it ready, since it need not wait for its dependencies.
     func expedite(_ place: QueueState.Place) {
         state.withLock { $0.expedite(place) }
         employ()
     }
 
-    /// Sends for a worker when there is work that none is on its way to.
+    /// Starts a worker, if there is work and no other worker is looking for work.
     func employ() {
         guard let queue = state.withLock({ $0.workerNeeded() }) else { return }
         if isMain {

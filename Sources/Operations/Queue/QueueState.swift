@@ -1,24 +1,24 @@
 import Dispatch
 import Foundation
 
-/// The state of a ``LinearOperationQueue``: who waits, who is ready, who executes. Every step takes constant time, or time in
-/// proportion to the dependencies it settles.
+/// The state of a ``LinearOperationQueue``: the operations that wait, are ready, or execute. Every step takes constant
+/// time, or time in proportion to the dependencies that it settles.
 ///
 /// 1. A slot is held, waiting, ready, executing, or free.
-/// 2. `executing` never passes the limit by a step taken here.
-/// 3. A slot is ready at most once, and executing after that.
+/// 2. No step here raises `executing` above the limit.
+/// 3. A slot executes only after it was ready, and is ready at most once for each start.
 struct QueueState: Sendable {
-    /// A slot and which of its uses, since slots are used again.
+    /// A slot and one of its uses, since slots are reused.
     struct Place: Sendable, Hashable {
         let index: Int
-        /// Counts additions: those with lower numbers were added before.
+        /// The number of the addition: operations with lower numbers were added before.
         let number: Int
     }
 
     private struct Slot {
         var operation: Operation?
         var number = 0
-        /// How much it waits for: unfinished dependencies, and one while these are being found out.
+        /// The number of unfinished dependencies, plus one while the dependencies are still being determined.
         var waiting = 0
         var stage = Stage.free
         var isBarrier = false
@@ -29,7 +29,7 @@ struct QueueState: Sendable {
     }
 
     private struct Awaited {
-        /// Held, so that its address names no other operation meanwhile.
+        /// Retained, so that its address cannot become that of another operation.
         let dependency: Operation
         var dependents: [Place] = []
     }
@@ -39,7 +39,7 @@ struct QueueState: Sendable {
     private var added = 0
     private var awaited: [ObjectIdentifier: Awaited] = [:]
     private var ready = ReadyOperations()
-    /// Nothing is left to wait for, but their classes say that they are not ready.
+    /// Operations without unfinished dependencies whose classes say that they are not ready.
     private var unready: [Place] = []
     private var executing = 0
     /// Workers that have not found their next operation yet.
@@ -47,7 +47,7 @@ struct QueueState: Sendable {
     /// A barrier that waits, and everything that was added after it.
     private var held = PlaceQueue()
     private var isBarrierAdmitted = false
-    /// How many are neither held nor free.
+    /// The number of slots that are neither held nor free.
     private var admitted = 0
 
     private(set) var count = 0
@@ -80,7 +80,9 @@ struct QueueState: Sendable {
         return Place(index: index, number: added)
     }
 
-    /// Returns the dependencies that nobody watches yet.
+    /// Makes an operation wait for its dependencies.
+    ///
+    /// - Returns: The dependencies whose finish is not observed yet.
     mutating func wait(_ place: Place, for dependencies: [Operation]) -> [Operation] {
         var unknown: [Operation] = []
         if !dependencies.isEmpty, !(slots[place.index].operation is AsyncOperation) { foreign.insert(place) }
@@ -93,7 +95,7 @@ struct QueueState: Sendable {
         return unknown
     }
 
-    /// Everything that the operation waits for is known: it may move on.
+    /// Called once all dependencies of a new operation are known. Admits the operation, or holds it behind a barrier.
     mutating func release(_ place: Place) {
         askUnreadyAgain()
         if slots[place.index].isBarrier || isBarrierAdmitted || !held.isEmpty {
@@ -109,11 +111,11 @@ struct QueueState: Sendable {
         isBarrierAdmitted = slots[place.index].isBarrier
         slots[place.index].stage = .waiting
         satisfyOne(place)
-        // Here, and not before: a cancellation that came while the slot was held moved nothing.
+        // Repeated here, because a cancellation while the slot was held had no effect.
         expedite(place)
     }
 
-    /// Admits what is held, as far as the next barrier, and that barrier when nothing is left before it.
+    /// Admits the held operations up to the next barrier, and the barrier itself if nothing is left before it.
     private mutating func passBarriers() {
         while !isBarrierAdmitted, let place = held.first {
             if isCurrent(place) {
@@ -124,7 +126,7 @@ struct QueueState: Sendable {
         }
     }
 
-    /// One of the things that the operation waits for has come.
+    /// Called when one dependency of the operation has finished. After the last one, the operation is ready.
     mutating func satisfyOne(_ place: Place) {
         guard isCurrent(place) else { return }
         slots[place.index].waiting -= 1
@@ -147,12 +149,15 @@ struct QueueState: Sendable {
         askUnreadyAgain()
     }
 
-    /// The progress, if somebody looks at it and the operation counts.
+    /// The progress in which to count the operation. Nil if the progress was never requested, or if the operation is a
+    /// barrier.
     func progress(countedBy place: Place) -> Progress? {
         isCurrent(place) && !slots[place.index].isBarrier ? progress : nil
     }
 
-    /// Frees the place, and returns the waits that have ended.
+    /// Frees the place of an operation that has finished.
+    ///
+    /// - Returns: The closures that waited for the empty queue, if it is now empty.
     mutating func remove(_ place: Place) -> [@Sendable () -> Void] {
         guard isCurrent(place), let operation = slots[place.index].operation else { return [] }
         let slot = slots[place.index]
@@ -179,7 +184,7 @@ struct QueueState: Sendable {
 
     // MARK: Cancelling
 
-    /// A waiting operation that was cancelled is ready.
+    /// Makes a waiting operation ready if it was cancelled.
     mutating func expedite(_ place: Place) {
         guard isCurrent(place), slots[place.index].stage == .waiting,
             slots[place.index].operation?.isCancelled == true
@@ -199,17 +204,17 @@ struct QueueState: Sendable {
 
     // MARK: Running
 
-    /// The queue to send a worker to, if one is needed; it counts as on its way.
+    /// The dispatch queue on which to start a worker; nil if no worker is needed. The new worker counts as searching.
     mutating func workerNeeded() -> DispatchQueue? {
         guard searching == 0, !isSuspended, executing < limit, !ready.isEmpty else { return nil }
         searching += 1
         return underlyingQueue ?? .global(qos: qualityOfService.dispatchClass)
     }
 
-    /// A worker begins to look for an operation.
+    /// Notes that a worker is looking for an operation.
     mutating func search() { searching += 1 }
 
-    /// The next operation for a worker that looks for one; nil sends it away.
+    /// The next operation for a worker that is looking for one; nil if the worker should end.
     mutating func next() -> (place: Place, operation: Operation)? {
         searching -= 1
         guard !isSuspended, executing < limit else { return nil }
@@ -228,7 +233,9 @@ struct QueueState: Sendable {
         return nil
     }
 
-    /// Takes back a start. Returns the dependencies that nobody watches yet; when they are watched, ``satisfyOne(_:)`` is due.
+    /// Undoes a start. After the returned dependencies are observed, call ``satisfyOne(_:)``.
+    ///
+    /// - Returns: The dependencies whose finish is not observed yet.
     mutating func park(_ place: Place, for dependencies: [Operation]) -> [Operation] {
         executing -= 1
         searching += 1
@@ -236,7 +243,7 @@ struct QueueState: Sendable {
             slots[place.index].stage = .waiting
             slots[place.index].waiting = 2
             unready.append(place)
-            // No finished operation may make it ready, so it is checked repeatedly.
+            // Perhaps no operation's finish makes it ready, so it is checked repeatedly.
             foreign.insert(place)
             return []
         }
@@ -246,7 +253,7 @@ struct QueueState: Sendable {
     }
 }
 
-/// Places in the order they came.
+/// A first-in, first-out queue of places.
 private struct PlaceQueue: Sendable {
     private var places: [QueueState.Place] = []
     private var taken = 0
@@ -258,7 +265,8 @@ private struct PlaceQueue: Sendable {
 
     mutating func removeFirst() {
         taken += 1
-        // Moving what is left only when that is the smaller half costs each place a constant share.
+        // The remaining places are moved only when they are at most half of the array, so the cost per place is
+        // constant.
         if taken * 2 >= places.count {
             places.removeFirst(taken)
             taken = 0
@@ -266,7 +274,7 @@ private struct PlaceQueue: Sendable {
     }
 }
 
-/// Places that are ready, by priority, each priority in the order they came.
+/// The ready places, by priority; within a priority in the order in which they became ready.
 private struct ReadyOperations {
 
     private static let priorities: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]

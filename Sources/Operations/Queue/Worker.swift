@@ -9,12 +9,12 @@ import Synchronization
     import Darwin
 #endif
 
-/// Runs operations of a queue, one after the other, on one thread, as long as there are any.
+/// Runs operations of a queue, one after the other, on one thread, until none is ready.
 ///
-/// It stands on the stack of its thread while it works, and is only used from there.
+/// A worker exists only while it works, and is used only on its own thread.
 final class Worker {
     let queue: LinearOperationQueue
-    /// The operation that `start()` was called of, and has not returned.
+    /// The operation whose `start()` was called and has not returned.
     private(set) var place: QueueState.Place?
 
     private init(queue: LinearOperationQueue) { self.queue = queue }
@@ -30,6 +30,8 @@ final class Worker {
         pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    /// Runs operations of the queue on this thread.
+    ///
     /// - Parameter isSingle: Whether to leave the thread after one operation.
     static func run(for queue: LinearOperationQueue, isSingle: Bool) {
         let worker = Worker(queue: queue)
@@ -41,7 +43,7 @@ final class Worker {
 
     private func run(isSingle: Bool) {
         while let (place, operation) = queue.state.withLock({ $0.next() }) {
-            // Another worker, for what else is ready.
+            // Starts another worker if more operations are ready.
             queue.employ()
             // Foundation traps when one of its own operations is started before it is ready.
             guard operation.isReady || (operation.isCancelled && operation is AsyncOperation) else {

@@ -4,20 +4,21 @@ import Synchronization
 
 /// Work that is scheduled for the main thread.
 ///
-/// Each piece goes in here and sends one block to the main queue, which takes one piece out: the order among the
-/// blocks of that queue is kept. A main thread that blocks in ``Future/wait()`` takes the work out itself, so that
-/// waiting for something that needs the main thread does not wait for ever; the blocks then find nothing.
+/// Each piece of work is stored here, and one block is sent to the main queue, which runs one piece. So the work keeps
+/// its order among the other blocks of that queue. A main thread that blocks in ``Future/wait()`` runs the work itself.
+/// Otherwise a wait for something that needs the main thread would never end. The blocks then find nothing to run.
 @usableFromInline
 package enum MainInbox {
     private struct Contents {
         var work: [(@Sendable () -> Void)?] = []
         var taken = 0
-        /// The innermost wait of the main thread last.
+        /// The waits of the main thread, the innermost last.
         var waits: [DispatchSemaphore] = []
     }
 
     private static let contents = Mutex(Contents())
 
+    /// Schedules work for the main thread.
     @usableFromInline @Sendable
     package static func post(_ work: @escaping @Sendable () -> Void) {
         let wait = contents.withLock { contents in
@@ -46,15 +47,16 @@ package enum MainInbox {
         return true
     }
 
-    /// Blocks until there is an outcome, for which the producer signals `signal`. On the main thread it runs posted
-    /// work meanwhile.
+    /// Blocks until `outcome` returns a value. The producer of the value must signal `signal`. The main thread runs
+    /// posted work in the meantime.
     package static func wait<Outcome>(for signal: DispatchSemaphore, _ outcome: () -> Outcome?) -> Outcome {
         while true {
             if let outcome = wait(for: signal, deadline: .distantFuture, outcome) { return outcome }
         }
     }
 
-    /// As above, but nil when the deadline passes first.
+    /// Blocks until `outcome` returns a value, or returns nil if the deadline passes first. The producer of the value
+    /// must signal `signal`. The main thread runs posted work in the meantime.
     package static func wait<Outcome>(
         for signal: DispatchSemaphore, deadline: DispatchTime, _ outcome: () -> Outcome?
     ) -> Outcome? {

@@ -10,18 +10,19 @@ import Synchronization
     import Darwin
 #endif
 
-/// Tells whether code runs on the main thread, or on the main queue where that has a thread of its own, as it has on Linux
-/// under `dispatchMain()` and in a program whose `main` is `async`.
+/// Checks whether code runs on the main thread, or on the main queue if a different thread serves that queue. On Linux
+/// that is the case under `dispatchMain()` and in a program whose `main` is `async`.
 ///
-/// It takes a nanosecond on the main thread; `Thread.isMainThread` takes hundreds on Linux.
+/// The check takes a nanosecond on the main thread; `Thread.isMainThread` takes hundreds on Linux.
 @usableFromInline
 package enum MainThread {
-    /// The main thread's `pthread_self()`, once it has asked; 0 before.
+    /// The main thread's `pthread_self()`; 0 until the main thread has made the check once.
     @usableFromInline static let identity = Atomic<UInt>(0)
 
-    /// A number for the thread that asks.
+    /// A number that identifies this thread.
     @inlinable static var current: UInt { UInt(bitPattern: pthread_self()) }
 
+    /// Whether this is the main thread, or a thread that serves the main queue.
     @inlinable package static var isCurrent: Bool { identity.load(ordering: .relaxed) == current || findOut() }
 
     @usableFromInline static func findOut() -> Bool {
@@ -35,12 +36,13 @@ package enum MainThread {
         return DispatchQueue.getSpecific(key: mainQueueMark) != nil
     }
 
-    /// Whether `queue` is the main queue, of which there is no one object on Linux.
+    /// Whether `queue` is the main queue. On Linux several objects represent the main queue, so comparing objects is
+    /// not enough.
     @usableFromInline package static func isServed(by queue: DispatchQueue) -> Bool {
         queue.getSpecific(key: mainQueueMark) != nil
     }
 
-    /// Set on threads that are known not to be the main thread.
+    /// The key of a mark on threads that are known not to be the main thread.
     private static let asked: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)

@@ -12,7 +12,7 @@ enum Place: Sendable {
 
     @inlinable
     init(_ queue: DispatchQueue) {
-        // A main thread that blocks in a wait takes work out of the inbox, but not out of the main queue.
+        // A main thread that blocks in a wait runs the work in the inbox, but not the blocks of the main queue.
         self = MainThread.isServed(by: queue) ? .scheduler(MainInbox.post) : .queue(queue)
     }
 
@@ -24,7 +24,7 @@ enum Place: Sendable {
         }
     }
 
-    /// Schedules `work`, which an inline scheduler runs now or, if calls are nested too deep, before the outermost call on
+    /// Schedules `work`. An inline scheduler runs it now or, if calls are nested too deep, before the outermost call on
     /// this thread returns.
     @inlinable
     func scheduleNested(_ work: @escaping @Sendable () -> Void) {

@@ -1,15 +1,15 @@
 import Dispatch
 import Synchronization
 
-/// Runs `work` exactly once, inline or later on any thread. It may be called from any thread.
+/// A function that runs `work` exactly once, inline or later on any thread. It may be called from any thread.
 public typealias ScheduleWork = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-/// Where the callbacks of a ``Future`` run.
+/// The schedulers on which callbacks of a ``Future`` can run.
 public enum Scheduler {
-    /// Used by ``Future/on(success:failure:completion:)`` where no other was set; read when the callback is attached.
-    /// Initially ``main``. Transformations do not use it.
+    /// The scheduler for the callbacks of ``Future/on(success:failure:completion:)`` without `observe(on:)`. It is read
+    /// when a callback is attached. Default: ``main``. Transformations do not use it.
     ///
-    /// A program without a main loop sets this to ``immediate`` or a queue before it attaches a callback.
+    /// A program without a main loop must set this to ``immediate`` or to a queue before it attaches a callback.
     public static var `default`: ScheduleWork {
         get { chosen.schedule ?? main }
         set {
@@ -20,17 +20,17 @@ public enum Scheduler {
         }
     }
 
-    /// Runs inline on the main thread, and from any other thread asynchronously on the main queue.
+    /// Runs work inline on the main thread, and from any other thread asynchronously on the main queue.
     public static var main: ScheduleWork {
         { work in
             if MainThread.isCurrent { work() } else { MainInbox.post(work) }
         }
     }
 
-    /// Runs inline, always.
+    /// Always runs work inline.
     public static var immediate: ScheduleWork { { work in work() } }
 
-    /// Runs asynchronously on `queue`, always.
+    /// Always runs work asynchronously on `queue`.
     public static func async(on queue: DispatchQueue, flags: DispatchWorkItemFlags = []) -> ScheduleWork {
         if flags.isEmpty, MainThread.isServed(by: queue) { return MainInbox.post }
         // The flags themselves are not declared Sendable.
@@ -40,11 +40,12 @@ public enum Scheduler {
 }
 
 extension Scheduler {
-    /// The default scheduler. Callbacks of equal turn share one and are delivered in the order they were attached.
+    /// The default scheduler at one time. Callbacks with the same turn share a scheduler, and are delivered in the
+    /// order in which they were attached.
     @frozen
     @usableFromInline
     struct Choice: Sendable {
-        /// 0 until somebody sets a default: the main scheduler, which needs no closure.
+        /// How often the default was set. 0 means the main scheduler, which needs no closure.
         @usableFromInline let turn: Int
         @usableFromInline let schedule: ScheduleWork?
     }
@@ -58,7 +59,7 @@ extension Scheduler {
         return choice.withLock { $0 }
     }
 
-    /// Whether the default scheduler would run work inline on this thread, known without asking it.
+    /// Whether the default scheduler is known, without calling it, to run work inline on this thread.
     @inlinable static var isInlineHere: Bool {
         currentTurn.load(ordering: .acquiring) == 0 && MainThread.isCurrent
     }
