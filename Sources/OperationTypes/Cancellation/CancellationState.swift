@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The switch that a source and its tokens share.
+/// The state that a source and its tokens share.
 final class CancellationState: Sendable {
     fileprivate struct Entry {
         let id: UInt64
-        /// Nil once unregistered. The entry stays until a sweep, so that unregistering moves no entries.
+        /// Nil after unregistration. The entry stays until a sweep, so that unregistering moves no entries.
         var closure: (@Sendable () -> Void)?
     }
 
@@ -17,12 +17,14 @@ final class CancellationState: Sendable {
     }
 
     private let registrations = Mutex(Registrations())
-    /// Only ever goes from false to true, inside the lock; read without it.
+    /// Changes only from false to true, under the lock. Read without the lock.
     private let cancelling = Atomic(false)
 
     var isCancelling: Bool { cancelling.load(ordering: .acquiring) }
 
-    /// - Returns: 0 when there is nothing to unregister.
+    /// Registers a closure, or runs it now if the state is already cancelling.
+    ///
+    /// - Returns: The number of the registration; 0 if there is nothing to unregister.
     func register(_ closure: @escaping @Sendable () -> Void) -> UInt64 {
         let id = registrations.withLock { state -> UInt64 in
             guard state.isOpen else { return 0 }
@@ -42,7 +44,7 @@ final class CancellationState: Sendable {
             }
             state.entries[index].closure = nil
             state.gaps += 1
-            // While they run, the places are counted.
+            // Once the closures run, entries must keep their positions, so they are removed only before.
             if state.isOpen, state.gaps * 2 > state.entries.count {
                 state.entries.removeAll { $0.closure == nil }
                 state.gaps = 0
@@ -72,7 +74,7 @@ final class CancellationState: Sendable {
         while let closure = take(from: &position) { closure() }
     }
 
-    /// Takes out the first closure at or after a position.
+    /// Removes and returns the first closure at or after a position.
     private func take(from position: inout Int) -> (@Sendable () -> Void)? {
         registrations.withLock { state in
             while position < state.entries.count {
@@ -84,7 +86,7 @@ final class CancellationState: Sendable {
         }
     }
 
-    /// Releases the closures and takes no more: nobody is left who could cancel.
+    /// Releases the closures and accepts no more, because nothing is left that could cancel.
     func abandon() {
         _ = registrations.withLock { state in
             state.isOpen = false
@@ -93,7 +95,7 @@ final class CancellationState: Sendable {
         }
     }
 
-    /// How many places the registrations take, those given back included.
+    /// The number of entries, including unregistered ones that were not swept yet.
     var capacityInUse: Int { registrations.withLock { $0.entries.count } }
 }
 

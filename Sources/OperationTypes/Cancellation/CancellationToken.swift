@@ -1,13 +1,15 @@
 import Synchronization
 
-/// A one-way switch that asks work to stop, and the handle to throw it.
+/// The sender of a cancellation. Work receives its ``token`` and stops when the source cancels.
 ///
-/// Every token of a source shares its state. Cancelling is idempotent and safe from any thread. A registered closure runs
-/// exactly once, in registration order, on the thread that cancels, and is released right after. When the last copy of the
-/// source is gone without having cancelled, nothing can cancel its tokens any more and the closures are released unrun.
+/// All tokens of a source share its state. Cancelling is idempotent and safe from any thread. Registered closures run
+/// exactly once, in the order of registration, on the thread that cancels, and are released right after. If the last
+/// copy of the source is released before it has cancelled, nothing can cancel its tokens any more, and the closures are
+/// released without being run.
 public struct CancellationTokenSource: Sendable {
     private let owner = Owner()
 
+    /// Creates a source that has not cancelled.
     public init() {}
 
     /// A source that cancels as soon as one of `tokens` cancels, or at once if one already has. It can still be
@@ -20,14 +22,16 @@ public struct CancellationTokenSource: Sendable {
     /// Whether ``cancel()`` has been called.
     public var isCancelling: Bool { owner.state.isCancelling }
 
+    /// A token that cancels when this source does.
     public var token: CancellationToken { CancellationToken(state: owner.state) }
 
-    /// Runs every registered closure on this thread before it returns. If another thread is already cancelling, it
-    /// returns without waiting. A closure may cancel another source; if such calls nest more than 64 deep, the
-    /// innermost closures run just before the outermost `cancel()` returns.
+    /// Cancels all tokens, and runs every registered closure on this thread before it returns. If another thread is
+    /// already cancelling, it returns without waiting. A closure may cancel another source; if such calls nest more
+    /// than 64 deep, the innermost closures run just before the outermost `cancel()` returns.
     public func cancel() { owner.state.cancel() }
 
-    /// Tokens hold the state, not the owner, so that a token cannot keep closures that nobody can run.
+    /// The owner of the state. Tokens hold only the state, so that a token cannot keep closures alive that nothing can
+    /// run any more.
     private final class Owner: Sendable {
         let state = CancellationState()
         private let links = Mutex<[CancellationRegistration]>([])
@@ -41,21 +45,22 @@ public struct CancellationTokenSource: Sendable {
     }
 }
 
-/// What an operation looks at, or listens to, to learn that it should stop.
+/// The receiver of a cancellation: work checks the token, or registers a closure with it, to learn that it should stop.
 public struct CancellationToken: Sendable {
     let state: CancellationState?
 
-    /// A token that never cancels and drops what is registered with it.
+    /// A token that never cancels. It drops closures that are registered with it.
     public static var none: CancellationToken { CancellationToken(state: nil) }
 
+    /// Whether the token has cancelled.
     public var isCancelling: Bool { state?.isCancelling ?? false }
 
-    /// Whether the token can be told apart from ``none``, that is, whether anything may ever cancel it.
+    /// Whether the token belongs to a source. False only for ``none``, which never cancels.
     public var canCancel: Bool { state != nil }
 
-    /// Suspends the task until the token cancels; returns at once if it has.
+    /// Suspends the task until the token cancels. Returns at once if it already has.
     ///
-    /// - Throws: When the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func cancelled() async throws(CancellationError) {
         let waiter = Waiter<Void>()
         let registration = register { waiter.end(with: ()) }
@@ -63,11 +68,12 @@ public struct CancellationToken: Sendable {
         if await waiter.outcome() == nil { throw CancellationError() }
     }
 
-    /// Runs `closure` once when the token cancels; synchronously, before this returns, if it already has.
+    /// Runs `closure` once when the token cancels. If the token has already cancelled, runs it before this returns.
     ///
     /// The closure runs on the thread that cancels. To use an actor's state, it must switch to that actor itself.
     ///
-    /// - Returns: A handle that removes the registration. Ignoring it keeps the closure until cancellation.
+    /// - Returns: A handle that removes the registration. If it is ignored, the closure is kept until the token
+    ///   cancels.
     @discardableResult
     public func register(_ closure: @escaping @Sendable () -> Void) -> CancellationRegistration {
         guard let state else { return CancellationRegistration(state: nil, id: 0) }
@@ -75,11 +81,12 @@ public struct CancellationToken: Sendable {
     }
 }
 
-/// A registration that can be taken back.
+/// The registration of a closure, which can be removed.
 public struct CancellationRegistration: Sendable {
     let state: CancellationState?
     let id: UInt64
 
-    /// Forgets the closure: unless it has begun to run, it never will. It may be running on another thread when this returns.
+    /// Removes the closure. Unless it has begun to run, it never will. It may still be running on another thread when
+    /// this returns.
     public func unregister() { state?.unregister(id) }
 }

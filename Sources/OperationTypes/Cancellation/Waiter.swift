@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets a task wait for an outcome, and stop waiting when it is cancelled. The first outcome counts; nil means that
-/// none will come.
+/// Lets a task wait for an outcome, and stop waiting when the task is cancelled. The first outcome counts. Nil means
+/// that there will be none.
 ///
 /// SAFETY: The variables are accessed only under the lock; `early` also after the wait has seen `isEnded`.
 @usableFromInline
@@ -11,7 +11,7 @@ package final class Waiter<Outcome: Sendable>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var isEnded: Bool
     /// The suspended task; nil before it is suspended and after it is resumed.
     @exclusivity(unchecked) @usableFromInline var continuation: UnsafeContinuation<Outcome?, Never>?
-    /// An outcome that came before the task was suspended.
+    /// An outcome that was supplied before the task was suspended.
     @exclusivity(unchecked) @usableFromInline var early: Outcome?
 
     @inlinable
@@ -22,8 +22,10 @@ package final class Waiter<Outcome: Sendable>: @unchecked Sendable {
         early = nil
     }
 
+    /// Whether there is an outcome, or none will come.
     package var isOver: Bool { lock.withLock { _ in isEnded } }
 
+    /// Supplies the outcome and resumes the task. Later calls do nothing.
     @inlinable
     package func end(with outcome: Outcome?) {
         let waiting = lock.withLock { _ -> UnsafeContinuation<Outcome?, Never>? in
@@ -35,7 +37,7 @@ package final class Waiter<Outcome: Sendable>: @unchecked Sendable {
         waiting?.resume(returning: outcome)
     }
 
-    /// Waits for the outcome. When the task is cancelled, `onCancel` runs first and may still supply one.
+    /// Waits for the outcome. If the task is cancelled, `onCancel` runs first and may still supply an outcome.
     @inlinable
     @discardableResult
     package func outcome(onCancel: @Sendable () -> Void = {}) async -> Outcome? {

@@ -1,7 +1,9 @@
-/// A failure type that has a value for "it was cancelled".
+/// A failure type with a value for cancellation.
 ///
-/// With it, cancelling ends an operation with that failure at once, wherever the operation was started.
+/// A caller that cancels an operation with such a failure type receives that value at once, even if the work takes
+/// longer to stop. Only a caller that awaits `value` waits for the work.
 public protocol CancellationFailure: Error {
+    /// The failure of a cancelled operation.
     static var cancelled: Self { get }
 }
 
@@ -9,8 +11,8 @@ extension CancellationError: CancellationFailure {
     public static var cancelled: CancellationError { CancellationError() }
 }
 
-/// The value of `Failure` that says "cancelled", if it has one: that of a ``CancellationFailure``, and
-/// `CancellationError` where any error will do.
+/// The value of `Failure` for a cancellation: `cancelled` if the type is a ``CancellationFailure``, `CancellationError`
+/// if it is `any Error`, and otherwise nil.
 public func cancellationFailure<Failure: Error>(_: Failure.Type = Failure.self) -> Failure? {
     if let type = Failure.self as? any CancellationFailure.Type { return type.cancelled as? Failure }
     return CancellationError() as? Failure

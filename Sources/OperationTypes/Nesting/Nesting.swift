@@ -9,7 +9,7 @@
 /// Limits how deep calls of user closures nest on one thread, so that code that calls back into itself does not
 /// overflow the stack.
 ///
-/// Up to a depth of ``limit`` closures run inline. Deeper ones are postponed and run, in the order in which they were
+/// Up to a depth of ``limit``, closures run inline. Deeper ones are postponed, and run in the order in which they were
 /// postponed, before the outermost call on this thread returns.
 @usableFromInline
 package enum Nesting {
@@ -32,7 +32,7 @@ package enum Nesting {
         return key
     }()
 
-    /// The level of this thread. It is a pointer because an object would be retained and released in every call.
+    /// The level of this thread. It is a pointer, because an object would be retained and released in every call.
     private static var level: UnsafeMutablePointer<Level> {
         if let level = pthread_getspecific(key) { return level.assumingMemoryBound(to: Level.self) }
         let level = UnsafeMutablePointer<Level>.allocate(capacity: 1)
@@ -50,6 +50,7 @@ package enum Nesting {
         return true
     }
 
+    /// Ends the call that ``enter()`` began. The outermost call runs the postponed closures first.
     @usableFromInline
     package static func leave() {
         let level = level
@@ -57,6 +58,7 @@ package enum Nesting {
         level.pointee.depth -= 1
     }
 
+    /// Postpones a closure until the outermost call on this thread is about to return.
     @usableFromInline
     package static func postpone(_ work: @escaping () -> Void) { level.pointee.postponed.append(work) }
 

@@ -1,14 +1,18 @@
-/// The rule that decides, after a failed try, between another one and the end.
+/// The rule that decides whether a failed try is followed by another one.
 ///
-/// A value without clock or chance of its own: the caller hands in the number of the try and a random number, and gets a
-/// decision that can be stored.
+/// A policy uses neither a clock nor a random generator: the caller passes the number of the try and a random number,
+/// and receives a decision that can be stored.
 public struct RetryPolicy: Sendable, Hashable {
-    /// How many tries there are in all, the first included; at least 1.
+    /// The number of tries in all, including the first; at least 1.
     public var attempts: Int
+    /// The wait before the next try, before jitter.
     public var delay: Delay
+    /// How the wait is randomized.
     public var jitter: Jitter
+    /// The failures after which there is another try.
     public var failures: Failures
 
+    /// Creates a policy. Default: tries follow at once, without jitter, after failures that are marked as retryable.
     public init(
         attempts: Int, delay: Delay = .none, jitter: Jitter = .none, failures: Failures = .retryable
     ) {
@@ -18,10 +22,11 @@ public struct RetryPolicy: Sendable, Hashable {
         self.failures = failures
     }
 
-    /// One try, and no more.
+    /// A single try.
     public static let never = RetryPolicy(attempts: 1)
 
-    /// Five tries, 1 s doubling to at most 5 min, with full jitter, for failures that say a retry may help.
+    /// Five tries for failures that are marked as retryable. The waits begin at 1 s and double up to 5 min, with full
+    /// jitter.
     public static let standard = RetryPolicy(
         attempts: 5, delay: .exponential(initial: .seconds(1), multiplier: 2, cap: .seconds(300)),
         jitter: .full)
@@ -32,32 +37,41 @@ public struct RetryPolicy: Sendable, Hashable {
         case constant(Duration)
         /// `initial · multiplier^(try − 1)`, never above `cap`.
         case exponential(initial: Duration, multiplier: Double, cap: Duration)
-        /// One entry for each failed try; the last one serves for all that follow.
+        /// One wait for each failed try. The last one also applies to all further tries.
         case list([Duration])
     }
 
+    /// How a wait is randomized.
     public enum Jitter: String, Sendable, Hashable, Codable {
         case none
-        /// A wait drawn evenly from zero to the full delay, so that a crowd of failures does not come back as a crowd.
+        /// The wait is drawn evenly from zero to the full delay, so that many jobs that failed together are not retried
+        /// together.
         case full
     }
 
-    /// Which failures are worth another try.
+    /// The failures after which there is another try.
     public enum Failures: Sendable, Hashable {
-        /// Those that say so themselves.
+        /// Failures that are marked as retryable.
         case retryable
         case any
-        /// Those whose stable code is listed, whatever they say themselves.
+        /// Failures with one of these codes, whether they are marked as retryable or not.
         case codes(Set<String>)
     }
 
+    /// What follows a failed try.
     public enum Decision: Sendable, Hashable {
         case retry(after: Duration)
         case stop
     }
 
-    /// Decides what follows the failed try number `attempt` (from 1). The wait is never shorter than `retryAfter`, for which the
-    /// other side asked; `random` is evenly drawn from `0..<1`.
+    /// Decides what follows a failed try.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the failed try, from 1.
+    ///   - code: The stable code of the failure.
+    ///   - isRetryable: Whether the failure is marked as retryable.
+    ///   - retryAfter: The wait that the other side requested. The decided wait is never shorter.
+    ///   - random: A number drawn evenly from `0..<1`, which the jitter uses.
     public func decide(
         afterTry attempt: Int, code: String, isRetryable: Bool, retryAfter: Duration? = nil,
         random: Double
@@ -87,7 +101,7 @@ extension RetryPolicy.Delay {
         case .exponential(let initial, let multiplier, let cap):
             var delay = initial
             for _ in 1..<max(attempt, 1) {
-                // Growing past the cap once is enough; a Duration overflows after 2^127 attoseconds.
+                // The loop may stop after the first value above the cap. A Duration overflows after 2^127 attoseconds.
                 if delay >= cap || delay <= .zero || multiplier == 1 { break }
                 delay = delay * multiplier
             }
@@ -99,8 +113,13 @@ extension RetryPolicy.Delay {
 }
 
 extension RetryPolicy {
-    /// Decides what follows the failed try number `attempt` (from 1). A failure that is no ``OperationFailure`` counts as
-    /// one that a retry may help, with the empty code.
+    /// Decides what follows a failed try. A failure that is not an ``OperationFailure`` counts as retryable, with an
+    /// empty code.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the failed try, from 1.
+    ///   - failure: The failure of the try.
+    ///   - random: A number drawn evenly from `0..<1`, which the jitter uses.
     public func decide(afterTry attempt: Int, failure: any Error, random: Double) -> Decision {
         let known = failure as? any OperationFailure
         return decide(

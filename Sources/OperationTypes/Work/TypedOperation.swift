@@ -1,7 +1,7 @@
-/// One piece of work with a typed input, output and failure.
+/// A piece of work with a typed input, output and failure.
 ///
-/// From this one declaration come an awaited value, a `Future`, a Foundation `Operation`, a publisher and a callback
-/// (module `Operations`), and a kind of durable job (module `Jobs`).
+/// The same declaration can be used as an awaited value, a `Future`, a Foundation `Operation`, a publisher and a
+/// callback (module `Operations`), and as a kind of durable job (module `Jobs`).
 public protocol TypedOperation<Input, Output, Failure>: Sendable {
     associatedtype Input: Sendable
     associatedtype Output: Sendable
@@ -9,18 +9,22 @@ public protocol TypedOperation<Input, Output, Failure>: Sendable {
 
     /// Does the work.
     ///
-    /// The task it runs in is cancelled, and `context.cancellation` with it, when the work should stop; the
-    /// operation then throws soon. What it throws after that is not counted as a failure.
+    /// When the work should stop, its task is cancelled, and `context.cancellation` with it. The operation should then
+    /// throw soon. An error that it throws after that does not count as a failure.
+    ///
+    /// - Throws: The failure of the work.
     func run(_ input: Input, context: OperationContext) async throws(Failure) -> Output
 }
 
-/// What surrounds one run of an operation.
+/// The context of one run of an operation.
 public struct OperationContext: Sendable {
     /// The number of this attempt, from 1.
     public let attempt: Int
+    /// Cancels when the work should stop.
     public let cancellation: CancellationToken
     private let onProgress: (@Sendable (OperationProgress) -> Void)?
 
+    /// Creates a context. Default: the first attempt, which is never cancelled and whose progress nobody observes.
     public init(
         attempt: Int = 1, cancellation: CancellationToken = .none,
         onProgress: (@Sendable (OperationProgress) -> Void)? = nil
@@ -30,7 +34,7 @@ public struct OperationContext: Sendable {
         self.onProgress = onProgress
     }
 
-    /// The same surroundings for another attempt.
+    /// A copy of the context for another attempt.
     public func with(attempt: Int) -> OperationContext {
         OperationContext(attempt: attempt, cancellation: cancellation, onProgress: onProgress)
     }
@@ -44,12 +48,13 @@ public struct OperationContext: Sendable {
     public func report(_ progress: OperationProgress) { onProgress?(progress) }
 }
 
-/// How far a run is. Counts never go back within an attempt.
+/// The progress of a run. The numbers never decrease within an attempt.
 public struct OperationProgress: Sendable, Hashable, Codable {
+    /// The number of completed units.
     public var completed: Int64
-    /// Nil while the whole is not known.
+    /// The number of units in all; nil while it is unknown.
     public var total: Int64?
-    /// What is counted, e.g. `bytes`.
+    /// The unit that is counted, such as `bytes`.
     public var unit: String
 
     public init(completed: Int64, total: Int64? = nil, unit: String) {
@@ -59,13 +64,13 @@ public struct OperationProgress: Sendable, Hashable, Codable {
     }
 }
 
-/// A failure that says what happened, by a code that never changes, and whether a retry may help.
+/// A failure with a code that never changes, and with the information whether a retry may help.
 public protocol OperationFailure: Error, Codable, Sendable, CustomStringConvertible {
-    /// Stable, snake_case; documented with what to do about it.
+    /// A stable code in snake_case. Its documentation says what to do about the failure.
     var code: String { get }
     /// Whether the same work may succeed when tried again.
     var isRetryable: Bool { get }
-    /// The wait that the other side asked for, if it did.
+    /// The wait that the other side requested before a retry; nil if it requested none. Default: nil.
     var retryAfter: Duration? { get }
 }
 
