@@ -4,6 +4,7 @@ import CSQLite
 ///
 /// The connection closes when neither it nor one of its statements is referenced any more.
 public final class Connection {
+    /// What a connection may do with its file.
     public enum Access: Sendable {
         case readOnly
         /// Reads a file to which no process is writing (`immutable=1`). Takes no lock, ignores a log, and creates no
@@ -180,6 +181,7 @@ public final class Connection {
     /// The largest permitted size of a value or a row, in bytes.
     public var lengthLimit: Int32 { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1) }
 
+    /// A setting that ``enable(_:)`` switches on.
     public enum Setting: Sendable {
         /// SQL that would deliberately corrupt the file is refused.
         case defensive

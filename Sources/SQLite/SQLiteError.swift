@@ -21,6 +21,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// The primary result code: the kind of error, without its details.
     public var primary: Primary { Primary(rawValue: code & 0xFF) }
 
+    /// A primary result code of SQLite.
     public struct Primary: RawRepresentable, Hashable, Sendable {
         public let rawValue: Int32
         public init(rawValue: Int32) { self.rawValue = rawValue }

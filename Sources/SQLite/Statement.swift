@@ -60,6 +60,7 @@ public struct Statement: ~Copyable {
         return connection.changes
     }
 
+    /// Ends the current run, so that the statement can run again. Its values stay bound.
     @inlinable
     public func reset() { sqlite3_reset(handle) }
 
@@ -75,6 +76,7 @@ public struct Statement: ~Copyable {
 
     // MARK: Binding
 
+    /// Binds an integer. Traps if there is no such parameter, or if the statement is running.
     @inlinable
     public func bind(_ parameter: Int32, _ value: Int64) {
         let code = sqlite3_bind_int64(handle, parameter, value)
@@ -84,12 +86,14 @@ public struct Statement: ~Copyable {
     @inlinable
     public func bind(_ parameter: Int32, _ value: Int) { bind(parameter, Int64(value)) }
 
+    /// Binds NULL. Traps if there is no such parameter, or if the statement is running.
     @inlinable
     public func bindNull(_ parameter: Int32) {
         let code = sqlite3_bind_null(handle, parameter)
         precondition(code == SQLITE_OK || handle == nil, "no such parameter, or the statement is running")
     }
 
+    /// Binds an integer, or NULL for nil.
     @inlinable
     public func bind(_ parameter: Int32, _ value: Int64?) {
         if let value { bind(parameter, value) } else { bindNull(parameter) }
@@ -143,12 +147,14 @@ public struct Statement: ~Copyable {
 
     // MARK: Columns of the current row
 
+    /// The value of a column as an integer; 0 for NULL.
     @inlinable
     public func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
     @inlinable
     public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
+    /// The value of a column as an integer; nil for NULL.
     @inlinable
     public func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
@@ -159,8 +165,10 @@ public struct Statement: ~Copyable {
         return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
 
+    /// The value of a column as text; empty for NULL.
     public func string(_ column: Int32) -> String { optionalString(column) ?? "" }
 
+    /// The value of a column as text; nil for NULL.
     public func optionalString(_ column: Int32) -> String? {
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         let count = Int(sqlite3_column_bytes(handle, column))

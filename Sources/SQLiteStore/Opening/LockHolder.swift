@@ -2,6 +2,7 @@ import Glibc
 
 /// The process that holds the lock of a database, as recorded in the lock file.
 public struct LockHolder: Sendable, Hashable {
+    /// The kind of process that holds the lock.
     public enum Role: String, Sendable, Hashable {
         /// A daemon, which holds the lock as long as it runs.
         case daemon
