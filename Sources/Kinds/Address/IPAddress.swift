@@ -2,7 +2,7 @@
 public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// An IPv4 address; its first octet is the most significant byte.
     case v4(UInt32)
-    /// An IPv6 address: the first eight bytes, then the last eight, each with the most significant byte first.
+    /// An IPv6 address: its first and its last eight bytes, each as a big-endian number.
     case v6(UInt64, UInt64)
 
     /// Parses `192.0.2.1` or `2001:db8::1`. Returns nil for looser spellings: leading zeros, short IPv4 forms,

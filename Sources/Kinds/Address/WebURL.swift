@@ -22,8 +22,8 @@ public struct WebURL: Hashable, Sendable, CustomStringConvertible {
     /// Whether the text contained a user name or a password.
     public var hadUserinfo: Bool
 
-    /// The maximum length of a URL, in bytes. Servers accept no longer URLs, and a chain of redirects must not let the
-    /// URL grow without end.
+    /// The maximum length of a URL, in bytes. Servers do not accept longer URLs, and a chain of redirects must not let
+    /// the URL grow without end.
     public static let maxBytes = 16 << 10
 
     /// The port to connect to: ``explicitPort`` or the scheme's default port.

@@ -23,7 +23,7 @@ public final class OutgoingClient: Sendable {
     private let executors: [LoopExecutor]
     private let lastExecutor = Atomic(0)
 
-    /// Creates a client that looks names up as the system's files configure it.
+    /// Creates a client that looks up names according to the system's configuration files.
     ///
     /// The caller must end the client with ``shutdown()``. The event loops of `group` keep running after that.
     public convenience init(
@@ -50,7 +50,7 @@ public final class OutgoingClient: Sendable {
         }
     }
 
-    /// - Parameter resolver: Its owner; ``shutdown()`` also shuts the resolver down.
+    /// - Parameter resolver: ``shutdown()`` also shuts this resolver down.
     private init(
         _ configuration: OutgoingConfiguration, group: any EventLoopGroup, resolver: Resolver?,
         find: @escaping Resolver.LookUp

@@ -8,8 +8,7 @@ public struct OutgoingLimits: Sendable, Hashable {
     public var idle: Duration = .seconds(30)
     /// The largest accepted head of a response (status line and header fields), in bytes. Default: 64 KiB.
     public var headerBytes = 64 << 10
-    /// The longest wait that a server may ask for with `Retry-After`. Longer waits are shortened to it. Default: 1
-    /// hour.
+    /// The longest wait that a server may ask for with `Retry-After`; longer waits are shortened. Default: 1 hour.
     public var retryAfter: Duration = .seconds(3600)
 
     /// Creates limits with their default values.

@@ -20,8 +20,8 @@ enum RetryAfter {
 
 /// HTTP dates (RFC 9110, 5.6.7), as seconds since 1970.
 enum HTTPDate {
-    /// Parses the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov 6
-    /// 08:49:37 1994`.
+    /// Parses the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and
+    /// `Sun Nov  6 08:49:37 1994`.
     static func parse(_ text: String) -> Int64? {
         let words = text.split { $0 == " " || $0 == "," || $0 == "-" }
         let (day, month, year, clock): (Substring, Substring, Substring, Substring)
@@ -31,8 +31,7 @@ enum HTTPDate {
         default: return nil
         }
         guard let day = Int(day), let month = CivilDate.month(named: month), var year = Int(year) else { return nil }
-        // RFC 9110: a two-digit year that seems to be far in the future means the past century. Here, those are 70 to
-        // 99.
+        // RFC 9110: a two-digit year far in the future means the past century. Here, these are 70 to 99.
         if year < 70 { year += 2000 } else if year < 100 { year += 1900 }
         let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let hour = Int(parts[0]), let minute = Int(parts[1]), let second = Int(parts[2]),

@@ -37,7 +37,7 @@ struct Abandonment: Sendable {
     private func request(for checkpoint: Checkpoint) throws(KindFailure) -> OutgoingRequest? {
         var headers: HTTPHeaders = ["accept": "*/*"]
         if checkpoint.style == "s3" {
-            // Halyard writes only valid URLs, so this checkpoint is not from Halyard if its URL is invalid.
+            // Halyard writes only valid URLs, so a checkpoint with an invalid URL was not written by Halyard.
             guard let target = try? WebURL(parsing: checkpoint.target),
                 let secret = try secret(for: target, of: checkpoint),
                 let signature = S3Signature(secret: secret, region: checkpoint.region ?? S3Signature.usualRegion)
@@ -46,7 +46,7 @@ struct Abandonment: Sendable {
             return OutgoingRequest(
                 method: .DELETE, url: url, headers: signature.sign(.DELETE, url, headers: headers), isGentle: false)
         }
-        // As above.
+        // As with the target above, Halyard writes only valid URLs.
         guard let url = try? WebURL(parsing: checkpoint.upload) else { return nil }
         if let secret = try secret(for: url, of: checkpoint) {
             let header = checkpoint.credentialHeader ?? .authorization

@@ -15,7 +15,7 @@ final class Throttle: Sendable {
         self.outer = outer
     }
 
-    /// How many bytes to take at once. With a low limit this is little, so that the bytes flow steadily.
+    /// How many bytes to take at once. A lower limit means fewer bytes, so that they flow steadily.
     var bufferBytes: Int {
         let own = rate.map { Int(max(1 << 10, min($0 / 4, 1 << 20))) } ?? 1 << 20
         return min(own, outer?.bufferBytes ?? own)

@@ -113,7 +113,8 @@ struct Transfer: Sendable {
     ///   - interim: Receives the interim responses.
     ///   - use: The purpose for which the response's body is needed. A body that is not needed is empty in the reply,
     ///     and losing it is harmless.
-    ///   - reports: Whether the piece continues the upload where it is, so that sending it counts as progress.
+    ///   - reports: Whether the position in the source is the progress of the upload. False for parts that are sent in
+    ///     parallel.
     /// - Throws: `source_changed` if the source has changed, or the reason why there is no response.
     func send<Digest: ContentDigest>(
         _ piece: Piece, as method: HTTPMethod, to url: WebURL, headers: HTTPHeaders, hash: inout Digest?,
@@ -223,7 +224,7 @@ struct Transfer: Sendable {
         }
     }
 
-    /// Waits until the request is sent, and then for this time. It checks only once per this time, since a request is
+    /// Waits until the request is sent, and then for `time`. The check runs only once per `time`, since a request is
     /// rarely still being sent when its response has begun.
     private static func wait(_ time: Duration, after isSent: () -> Bool) async {
         var wasSent = false
@@ -234,8 +235,8 @@ struct Transfer: Sendable {
         }
     }
 
-    /// Runs a step, and repeats it while it fails in a way that a retry may help. It runs at most four times, with
-    /// waits of 250 ms, 500 ms and 1 s in between.
+    /// Runs a step, and repeats it after failures that a retry may solve. It runs at most four times, with waits of 250
+    /// ms, 500 ms and 1 s in between.
     ///
     /// If the server asks for a wait of up to five seconds, this waits that long. If it asks for more, the failure is
     /// thrown at once, and the job is retried later.

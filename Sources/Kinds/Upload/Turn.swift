@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Whether the client or the server has to act next while a body is sent. The time that the client takes, to read from
-/// a slow disk or to keep to a bandwidth limit, does not count as the server's.
+/// Tracks whether the client or the server has to act next while a body is sent. The time that the client takes, to
+/// read from a slow disk or to keep to a bandwidth limit, does not count as the server's.
 final class Turn: Sendable {
     /// Since when the server has had bytes to accept; nil while it is the client's turn.
     private let theirs = Mutex<ContinuousClock.Instant?>(nil)

@@ -2,8 +2,8 @@ import Crypto
 import FoundationEssentials
 import Jobs
 
-/// Checks of an input before anything is sent. The input of a job is checked in the same way when the job is enqueued
-/// and when it runs.
+/// Checks an input before anything is sent. The input of a job is checked in the same way when the job is enqueued and
+/// when it runs.
 extension Upload.Input {
     /// Refuses an input that would fail with any server, any file and any configuration.
     func check(at stage: PlannedInput.Stage) throws(KindFailure) {
@@ -80,8 +80,8 @@ extension Upload.Input {
 }
 
 extension UploadConfiguration {
-    /// Returns the reason why a run would refuse the input, whatever happens until then; nil if a run may succeed.
-    /// Looks at no file; see ``refusal(ofFile:)``.
+    /// Returns the reason why a run would refuse the input, whatever happens until then; nil if a run may succeed. Does
+    /// not look at files; see ``refusal(ofFile:)``.
     public func refusal(of planned: PlannedInput) -> KindFailure? {
         do throws(KindFailure) {
             let input = try Upload.Input(planned)

@@ -41,11 +41,11 @@ extension Upload {
         public var credential: String?
         /// The header that carries the secret. Default: `Authorization`.
         public var credentialHeader: String?
-        /// The text before the secret in its header, such as `Token `. Default: none; see ``credentialHeader``.
+        /// The text before the secret in its header, such as `Token `. Default: none.
         public var credentialPrefix: String?
         /// Further headers. Headers that Halyard itself sets, and headers with secrets, are refused.
         public var headers: [String: String]?
-        /// Whether the upload fails if something already exists at the address. Default: false.
+        /// Whether the upload fails if something already exists at the URL. Default: false.
         public var createOnly: Bool?
         /// The name of the form field with the file. Default: `file`.
         public var formField: String?
@@ -53,11 +53,10 @@ extension Upload {
         public var formFields: [FormField]?
         /// The region for S3. Default: `us-east-1`.
         public var region: String?
-        /// The bandwidth limit of this upload, in bytes per second. The limit for all uploads applies, too. Default:
+        /// The bandwidth limit of this upload, in bytes per second. The limit for all uploads also applies. Default:
         /// none.
         public var maxBytesPerSecond: Int64?
-        /// The time limit for the whole upload, in milliseconds. The time limit of the attempt applies, too. Default:
-        /// none.
+        /// The time limit for the whole upload, in milliseconds. The attempt's time limit also applies. Default: none.
         public var timeoutMs: Int64?
         /// The SHA-256 that the content must have, in hexadecimal. An upload of other content fails, and is never
         /// completed at the server.

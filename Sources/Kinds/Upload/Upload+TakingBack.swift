@@ -11,7 +11,7 @@ extension Upload {
     /// Removes the checkpoint, since the job will not run again.
     public func didSucceed(_ job: JobID) {
         guard let folder = configuration.checkpoints else { return }
-        // The state does not matter: the client starts its threads, and only a shutdown ends them.
+        // The pool's state does not matter: the file is removed even during a shutdown.
         client.threads.submit { _ in CheckpointFile(folder: folder, job: job).remove() }
     }
 

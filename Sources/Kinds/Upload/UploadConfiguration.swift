@@ -17,8 +17,8 @@ public struct UploadConfiguration: Sendable {
     /// restart. It is created if it is missing, and only the daemon may write to it. ``Upload/takeBack(asking:)``
     /// removes the files of ended jobs. Without a folder, an interrupted upload starts over.
     public var checkpoints: String?
-    /// The most bytes that one request of a resumable upload may contain; for S3, the most bytes of up to four parallel
-    /// parts together. An interruption costs at most that much. Default: 64 MiB.
+    /// The maximum number of bytes in one request of a resumable upload; for S3, in up to four parallel parts together.
+    /// An interruption costs at most that much. Default: 64 MiB.
     public var chunkBytes: Int64 = 64 << 20
     /// The size of a part of a multipart upload to S3, in bytes, at least 5 MiB. Parts are larger if the file would
     /// have more than 10,000 of them. Default: 8 MiB.

@@ -1,8 +1,8 @@
 @_spi(_Unicode) import Swift
 
-/// Converts international domain names to ASCII as the URL standard requires: nontransitional UTS 46 that checks
-/// bidirectional rules and joiners, but neither hyphens nor lengths, and is not restricted to the characters of host
-/// names.
+/// Converts international domain names to ASCII as the URL standard requires: with nontransitional UTS 46, checking
+/// bidirectional rules and joiners. It does not check hyphens and lengths, and does not restrict names to the
+/// characters of host names.
 ///
 /// So a host means the same as in a browser: `faß.de` is `xn--fa-hia.de`, and `☃.net` is a valid name.
 enum InternationalName {

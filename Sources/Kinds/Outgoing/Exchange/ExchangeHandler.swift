@@ -238,7 +238,7 @@ final class ExchangeHandler: ChannelDuplexHandler {
             // I2. The connection returns to the pool before the task resumes, so that the task's next request finds it.
             if current.isKeptAlive, let connection, context?.channel.isActive == true {
                 noteActivity()
-                // Reading may still be paused, if the response waited for the end of the request.
+                // Reading may still be paused, since the task may not have taken the whole response yet.
                 readOn()
                 pool.giveBack(connection)
                 current.exchange.finish()

@@ -144,7 +144,7 @@ final class HostGate: Sendable {
         }
     }
 
-    /// Stores the state of a host, or forgets the host if its state says nothing more than a new one.
+    /// Stores the state of a host, or forgets the host if its state no longer matters.
     private func keep(_ host: Host, at key: String, in state: inout State) {
         let now = now
         state.hosts[key] = host.isForgettable(now: now, limits: limits) ? nil : host

@@ -7,8 +7,7 @@ public struct HostLimits: Sendable, Hashable {
     public var interval: Duration = .milliseconds(100)
     /// How many connections in a row must fail before the host gets no requests for a while. Default: 5.
     public var failuresBeforeRest = 5
-    /// How long such a host gets no requests. After that, a single request tests whether it answers again. Default: 30
-    /// s.
+    /// How long such a host gets no requests. Then a single request tests whether it answers again. Default: 30 s.
     public var rest: Duration = .seconds(30)
 
     /// Whether the first two limits also apply to hosts that an ``AllowRule`` permits. Tests set it, since their hosts

@@ -27,7 +27,7 @@ enum DNSAnswer: Hashable, Sendable {
 enum DNSMessage {
     static let maxAddresses = 32
     static let maxAliases = 16
-    /// The most compression pointers in a name; no name has more labels than that.
+    /// The maximum number of compression pointers in a name; no name has more labels than that.
     static let maxPointers = 127
     /// The largest UDP answer that usually arrives without fragmentation, in bytes (recommended by DNS flag day 2020).
     static let udpBytes = 1232
@@ -70,7 +70,7 @@ enum DNSMessage {
         bytes.append(UInt8(truncatingIfNeeded: field))
     }
 
-    /// The records that matter here, by the name of their owner.
+    /// The relevant records, by owner name.
     private struct Records {
         var addresses: [[UInt8]: (found: [IPAddress], ttl: UInt32)] = [:]
         var aliases: [[UInt8]: (target: [UInt8], ttl: UInt32)] = [:]

@@ -1,6 +1,6 @@
 import NIOSSL
 
-/// The reason why no secure connection was set up, as far as the TLS library's error shows it.
+/// The reason why no secure connection was set up, as far as the TLS library's error shows.
 enum TLSProblem: Error, Equatable {
     /// The certificates do not lead to a trusted authority; ``CertificateProblem`` gives the details.
     case untrusted

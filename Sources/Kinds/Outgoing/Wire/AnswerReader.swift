@@ -15,7 +15,7 @@ import NIOHTTP1
 /// - I5: Memory and work are bounded: there are limits for a head, for all heads with status 100 to 199 together, and
 ///   for the trailers. Body bytes are passed on as they arrive.
 struct AnswerReader {
-    /// The most interim responses (1xx) before a response. A server may use them to report its progress.
+    /// The maximum number of interim responses (1xx) before a response. A server may use them to report its progress.
     static let mostInterimHeads = 1000
     /// The longest accepted line with a chunk's size and its extensions, in bytes.
     static let maxChunkLine = 4096

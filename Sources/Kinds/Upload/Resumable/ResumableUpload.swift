@@ -17,9 +17,9 @@ struct ResumableUpload: Sendable {
     let fileName: String
     let createsOnly: Bool
 
-    /// After this many pieces in a row of which the server accepted no byte, the upload fails.
+    /// The upload fails after the server has accepted nothing of this many pieces in a row.
     private static let maxDoubts = 5
-    /// Replaces the status if there was no response.
+    /// Used as the status if there was no response.
     private static let noAnswer = 0
 
     func run() async throws(KindFailure) -> Upload.Output {
@@ -107,8 +107,8 @@ struct ResumableUpload: Sendable {
             if reached == nil {
                 doubts += 1
                 guard doubts < Self.maxDoubts else { throw stuck(place, reply?.status) }
-                // A server of the draft need not report the offset when it has accepted a piece, so there is nothing to
-                // wait for.
+                // A server of the draft need not report the offset when it has accepted a piece, so this is no reason
+                // to wait.
                 if !isSilent { try await pause(after: doubts, reply) }
                 reached = try await progressIfKnown(at: place)
             }
@@ -336,7 +336,7 @@ struct ResumableUpload: Sendable {
             let reply = try await transfer.ask(.HEAD, place, headers: headers)
             if [403, 404, 410].contains(reply.status) || reply.response.isSuccess { return reply }
             let failure = KindFailure.status(reply.response, at: place)
-            // The upload is locked: at the server, the connection that broke may not have ended yet.
+            // The upload is locked: the server may not have noticed yet that the connection broke.
             guard reply.status == 423 || reply.status == 409 else { throw failure }
             throw KindFailure(.httpStatus, failure.message, isRetryable: true, status: reply.status, url: place)
         }

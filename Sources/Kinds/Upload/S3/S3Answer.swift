@@ -49,7 +49,8 @@ enum S3Answer {
             case "Key": (key, id) = (text, nil)
             case "UploadId": id = text
             case "Initiated":
-                // The time is read to the second. Without a valid time, the upload cannot be recognised later.
+                // The time is read to the second. An upload without a valid time is skipped, since its age cannot be
+                // compared.
                 guard let key, let id, let moment = try? Date("\(text.prefix(19))Z", strategy: .iso8601) else {
                     continue
                 }

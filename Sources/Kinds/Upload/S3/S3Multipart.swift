@@ -65,7 +65,8 @@ struct S3Multipart: Sendable {
     private func sendParts(_ begun: Checkpoint) async throws(KindFailure) -> (Checkpoint, RunningDigest) {
         let partBytes = begun.partBytes ?? transfer.configuration.partBytes
         let count = Int((size + partBytes - 1) / partBytes)
-        // The parts in progress have together at most the size of one chunk, since they might have to be sent again.
+        // Together, the parts in progress are at most as large as one chunk, since an interruption may force all of
+        // them to be sent again.
         let atOnce = Int(max(1, min(4, transfer.configuration.chunkBytes / partBytes)))
         transfer.progress.reached(begun.offset)
         let result = await withTaskGroup(of: Result<Checkpoint.Part, KindFailure>.self) { group in
@@ -246,8 +247,8 @@ struct S3Multipart: Sendable {
                 if reply.status == 404 || reply.status == 412, isAmbiguous,
                     let there = try await objectIfSame(as: state.parts)
                 {
-                    // With 412, the parts that this attempt has sent again form an upload next to the object, which is
-                    // not needed.
+                    // With 412, the parts that this attempt sent again still belong to an unfinished upload, which is
+                    // no longer needed.
                     if reply.status == 412 {
                         await Abandonment(client: transfer.client, configuration: transfer.configuration).abandon(state)
                     }

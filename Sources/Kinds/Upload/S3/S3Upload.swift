@@ -4,9 +4,9 @@ import NIOHTTP1
 
 /// Uploads to S3 or a compatible server, either in one request or in parts that can be resumed.
 ///
-/// The URL is that of the object, in either style (`https://BUCKET.HOST/KEY` or `https://HOST/BUCKET/KEY`). The content
-/// is signed together with its digest, so the server refuses content that was damaged on the way. The client also asks
-/// for the checksum that the server stores, and compares it.
+/// The URL is that of the object, in either style (`https://BUCKET.HOST/KEY` or `https://HOST/BUCKET/KEY`). The
+/// signature of each request covers the digest of its content, so the server refuses content that was damaged on the
+/// way. The client also asks for the checksum that the server stores, and compares it.
 struct S3Upload: Sendable {
     let transfer: Transfer
     let signature: S3Signature
@@ -134,8 +134,8 @@ struct S3Upload: Sendable {
         return headers
     }
 
-    /// Adds the condition that nothing exists yet, if it is required. S3 supports this condition only for the requests
-    /// that create the object: PutObject and CompleteMultipartUpload.
+    /// Adds `If-None-Match: *` if existing content must be kept. S3 supports this header only for the requests that
+    /// create the object: PutObject and CompleteMultipartUpload.
     func marked(_ headers: HTTPHeaders) -> HTTPHeaders {
         var headers = headers
         if createsOnly { headers.replaceOrAdd(name: "if-none-match", value: "*") }
