@@ -7,7 +7,7 @@ import Synchronization
 
 /// The one way out: every HTTP request that Halyard sends goes through this client.
 ///
-/// The client resolves the host once, checks each address against the ``AddressPolicy``, and connects to exactly an
+/// The client resolves the host once, checks each address against the ``AddressPolicy``, and connects only to an
 /// address that passed. It never follows redirects: each hop is a new request, which is checked again.
 public final class OutgoingClient: Sendable {
     let configuration: OutgoingConfiguration

@@ -37,7 +37,7 @@ extension Upload {
         /// The media type. Default: derived from the file's name or first bytes; `application/json` for a dependency's
         /// output.
         public var contentType: String?
-        /// The name of the credential that is sent as `Authorization` or that signs the requests.
+        /// The name of the credential. It is sent in ``credentialHeader``, or signs the requests.
         public var credential: String?
         /// The header that carries the secret. Default: `Authorization`.
         public var credentialHeader: String?

@@ -73,7 +73,7 @@ struct AnswerReader {
 
     /// Returns the next part of the received bytes, or nil if more bytes are needed.
     ///
-    /// - Throws: The problem, once. After that the connection must not be used.
+    /// - Throws: The problem in the received bytes, only once. The connection must not be used after that.
     mutating func next() throws(WireProblem) -> HTTPClientResponsePart? {
         do throws(WireProblem) {
             return try read()

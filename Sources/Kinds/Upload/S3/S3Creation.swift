@@ -4,10 +4,10 @@ import NIOHTTP1
 
 /// Begins a multipart upload.
 ///
-/// If the response is lost, the store may have begun an upload, which it keeps and charges for. So the client then
+/// If the response is lost, the store may have begun an upload, which it keeps and charges for. In that case the client
 /// lists the uploads that have begun (ListMultipartUploads). It continues its own upload if that is among them, and
-/// begins another one only if it is not. If the store gives no clear answer, the attempt ends. So an attempt leaves at
-/// most one unused upload behind.
+/// begins another one only if it is not. If the store gives no clear answer, the attempt ends, so that an attempt
+/// leaves at most one unused upload behind.
 struct S3Creation: Sendable {
     let s3: S3Upload
 
