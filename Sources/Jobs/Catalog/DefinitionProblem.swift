@@ -47,7 +47,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case badInput(InputProblem)
         /// The graph definition has no nodes.
         case noNodes
-        /// The stored form is invalid for this release, for this reason.
+        /// This release cannot parse the stored form, for this reason.
         case unreadable(String)
         /// The nodes and edges do not form a graph.
         case badGraph(GraphProblem)
@@ -73,7 +73,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         case refusedDefinition(String)
         /// The definition of this name is removed by the same change.
         case removedDefinition(String)
-        /// The name is that of a graph definition, which cannot be a node.
+        /// The node names a graph definition; a node can only run a definition.
         case graphDefinition(String)
         /// No queue has this name.
         case unknownQueue(String, known: [String])

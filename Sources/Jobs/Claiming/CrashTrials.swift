@@ -73,7 +73,7 @@ public struct CrashTrials: Sendable {
     /// Whether no job is on trial or waits for its trial. This is the usual case.
     public var isEmpty: Bool { pending.isEmpty && underWay.isEmpty }
 
-    /// The job whose trial may begin now; nil if none may. Ends the trials that have exceeded their limit.
+    /// The job whose trial may begin now; nil if none may. Also ends the trials that have exceeded their limit.
     public mutating func next(now: Timestamp) -> JobID? {
         endOverdue(now)
         guard let next = pending.last else { return nil }
@@ -93,8 +93,8 @@ public struct CrashTrials: Sendable {
     /// Ends the trial of the job, if it is on trial. Call it when an attempt of the job has ended.
     public mutating func ended(_ job: JobID) { underWay[job] = nil }
 
-    /// The time until which other jobs must not start; nil if they may start (I3). Ends the trials that have exceeded
-    /// their limit.
+    /// The time until which other jobs must not start; nil if they may start (I3). Also ends the trials that have
+    /// exceeded their limit.
     public mutating func holdsOthers(now: Timestamp) -> Timestamp? {
         endOverdue(now)
         return underWay.values.map(\.endsAt).min()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Records the requests that one attempt sends, for people who later ask what it connected to.
+/// Records the requests that one attempt sends, so that people can see later which servers it connected to.
 ///
 /// The first ``firstKept`` and the last ``lastKept`` requests are kept. Code that sends a request finds the log of its
 /// attempt in ``current``, even in tasks that the operation starts, so a kind does not have to pass it on.

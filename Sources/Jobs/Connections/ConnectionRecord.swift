@@ -11,8 +11,7 @@ public struct ConnectionRecord: Hashable, Sendable {
     /// The origin, `https://host`, with the port unless it is the default of the scheme. It never contains a path, a
     /// query or a user, which may be secret.
     public var origin: String
-    /// The IP address and port of the server: the one connected to or, with a proxy, the one that the proxy was told to
-    /// connect to.
+    /// The IP address and port of the server, even if the connection goes through a proxy.
     public var address: String
     /// The proxy, as `http://host:port`, without user and password. Nil if none was used.
     public var proxy: String?

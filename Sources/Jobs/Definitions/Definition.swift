@@ -65,9 +65,9 @@ public struct GraphDefinition: Hashable, Sendable {
         public var after: [Edge]
         /// Input fields that override the definition's defaults, a JSON object; nil for none.
         public var input: JSONText?
-        /// The name of the queue; nil for that of the definition.
+        /// The name of the queue; nil for the definition's own.
         public var queue: String?
-        /// The priority; nil for that of the definition.
+        /// The priority; nil for the definition's own.
         public var priority: Priority?
 
         /// Creates a node.
@@ -128,7 +128,7 @@ public struct DefinitionID: RawRepresentable, Hashable, Sendable {
 public struct StoredDefinition: Hashable, Sendable {
     /// The number of this revision, unique among all definitions.
     public var id: DefinitionID
-    /// The number of the revision among those of the same name, from 1.
+    /// The number of the revision, counted from 1 for each name.
     public var revision: Int
     /// The definition as it was written.
     public var definition: Definition
@@ -156,7 +156,7 @@ public struct StoredDefinition: Hashable, Sendable {
 
 /// A revision of a graph definition, as stored.
 public struct StoredGraphDefinition: Hashable, Sendable {
-    /// The number of the revision among those of the same name, from 1.
+    /// The number of the revision, counted from 1 for each name.
     public var revision: Int
     /// The graph definition as it was written.
     public var definition: GraphDefinition

@@ -55,15 +55,15 @@ public struct JobGraph: Sendable {
         fileprivate let ordering: Ordering
     }
 
-    /// The settings of a node, besides its input.
+    /// The settings of a node, except its input.
     public struct Settings: Sendable, Hashable {
         /// The node's name within its graph.
         public let node: String
         /// The definition's name. Default: the kind's name.
         public var definition: String
-        /// The name of the queue; nil for that of the definition.
+        /// The name of the queue; nil for the definition's own.
         public var queue: String?
-        /// The priority; nil for that of the definition.
+        /// The priority; nil for the definition's own.
         public var priority: Priority?
         /// The earliest start; nil to start as soon as the dependencies allow.
         public var startAt: Timestamp?

@@ -29,11 +29,11 @@ public struct JobRequest: Sendable, Hashable {
     public var definition: String
     /// The explicit input fields, a JSON object; nil for none.
     public var input: JSONText?
-    /// The name of the queue; nil for that of the submission or of the definition.
+    /// The name of the queue; nil for the submission's or the definition's own.
     public var queue: String?
-    /// The priority; nil for that of the submission or of the definition.
+    /// The priority; nil for the submission's or the definition's own.
     public var priority: Priority?
-    /// The earliest start; nil for that of the submission.
+    /// The earliest start; nil for the submission's own.
     public var startAt: Timestamp?
     /// The dependencies, in the order in which their outputs are bound to the input.
     public var after: [Dependency]

@@ -15,8 +15,8 @@ public struct Submission: Sendable, Hashable {
     /// The explicit input fields, a JSON object. Must be nil with ``Work/jobs(_:name:)``, where each job has its own
     /// input.
     public var input: JSONText?
-    /// The name of the queue for all jobs, instead of that of their definitions; nil to keep it. With
-    /// ``Work/jobs(_:name:)``, a job's own queue takes precedence.
+    /// The name of the queue for all jobs; nil to use the queues of their definitions. With ``Work/jobs(_:name:)``, a
+    /// job's own queue takes precedence.
     public var queue: String?
     /// The priority for all jobs, with the same precedence as ``queue``.
     public var priority: Priority?

@@ -35,8 +35,7 @@ struct InputBinding<K: Kind> {
         return JSONObject(explicit).map { payload.defaults.overlaid(by: $0).text } ?? explicit
     }
 
-    /// The value that the dependencies offer: that of the first one with a fitting type or, for a list, those of all
-    /// that fit.
+    /// The value that the dependencies offer: the first value of a fitting type or, if a list is accepted, all of them.
     private func offered() throws -> K.Accepted? {
         guard K.Accepted.self != Never.self, !payload.dependencies.isEmpty else { return nil }
         let offers = payload.dependencies.compactMap { dependency in

@@ -42,12 +42,12 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// return quickly, because the runner claims no jobs meanwhile. The default does nothing.
     func didSucceed(_ job: JobID)
 
-    /// Undoes what jobs that have ended left elsewhere, such as an unfinished upload on a server. The daemon calls it
-    /// when it starts, after jobs were cancelled or failed, and every hour while something is left. The default has
-    /// nothing to undo.
+    /// Cleans up remote state that ended jobs left behind, such as an unfinished upload on a server. The daemon calls
+    /// it when it starts, after jobs were cancelled or failed, and every hour while something is left. The default does
+    /// nothing.
     ///
     /// - Parameter state: Returns the state of a job; nil if there is no such job, or no longer.
-    /// - Returns: Whether something is left to undo later.
+    /// - Returns: Whether some state is left to clean up later.
     /// - Throws: The error of `state`. The next call tries again.
     func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
@@ -63,7 +63,7 @@ extension Kind {
     /// Does nothing.
     public func didSucceed(_ job: JobID) {}
 
-    /// Returns false: there is nothing to undo.
+    /// Does nothing and returns false.
     public func takeBack(
         asking state: @Sendable (JobID) async throws(StoreError) -> JobState?
     ) async throws(StoreError) -> Bool { false }

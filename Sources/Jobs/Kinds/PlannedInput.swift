@@ -14,7 +14,7 @@ public struct PlannedInput: Sendable, Hashable {
     public var kind: String
     /// The definition's fields, overlaid by the job's fields.
     public var input: JSONText
-    /// What may still be added.
+    /// The parts that may still be added.
     public var stage: Stage
 
     /// Creates a planned input.
@@ -24,7 +24,7 @@ public struct PlannedInput: Sendable, Hashable {
         self.stage = stage
     }
 
-    /// Decodes the input in the same way as a run of the kind.
+    /// Decodes the input in the same way as the kind does when it runs.
     ///
     /// - Throws: ``InputMismatch``, which explains to people what does not fit.
     package func decoded<Input: Decodable>(as type: Input.Type) throws(InputMismatch) -> Input {

@@ -25,7 +25,7 @@ public struct RunnableKind: Sendable {
         await erased.run(payload, job: job, kinds: kinds)
     }
 
-    /// Tells the kind that a job's success is durable; see ``Kind/didSucceed(_:)``.
+    /// Notifies the kind that a job's success is durable; see ``Kind/didSucceed(_:)``.
     public func didSucceed(_ job: JobID) { erased.didSucceed(job) }
 }
 

@@ -13,7 +13,7 @@ public protocol JSONShaped: Codable {
 }
 
 extension JSONShaped {
-    /// Parses a value that is a document of its own.
+    /// Parses a value that is a complete document.
     ///
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText) throws(ShapeProblem) { try self.init(json: json, at: []) }

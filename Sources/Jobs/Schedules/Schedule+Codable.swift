@@ -27,7 +27,7 @@ extension Schedule: JSONShaped {
         try self.init(json: json, name: name, at: path, allowsNoTimes: false)
     }
 
-    /// Parses a schedule, possibly one that the store could not parse completely.
+    /// Parses a schedule, optionally one without calendar expressions.
     ///
     /// - Parameter allowsNoTimes: Whether the list of expressions may be empty, as in a record whose stored form is
     ///   invalid.

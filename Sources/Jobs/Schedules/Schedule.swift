@@ -2,7 +2,7 @@ import CalendarEvents
 
 /// A rule that enqueues a definition or a graph definition at calendar times, as a person writes it.
 public struct Schedule: Hashable, Sendable {
-    /// The rule for a time that comes while the job or graph of the previous time is not final.
+    /// The rule for a time that is reached before the job or graph of the previous time is final.
     public enum Overlap: String, CaseIterable, Sendable {
         /// Nothing is enqueued for that time.
         case skip
@@ -25,9 +25,9 @@ public struct Schedule: Hashable, Sendable {
     public var definition: String
     /// The explicit input, as in ``Submission/input``; nil for none.
     public var input: JSONText?
-    /// The name of the queue, as in ``Submission/queue``; nil for that of the definition.
+    /// The name of the queue, as in ``Submission/queue``; nil for the definition's own.
     public var queue: String?
-    /// The priority, as in ``Submission/priority``; nil for that of the definition.
+    /// The priority, as in ``Submission/priority``; nil for the definition's own.
     public var priority: Priority?
     /// Whether times that passed while no daemon ran are made up for. All of them together are made up for once.
     public var isPersistent: Bool

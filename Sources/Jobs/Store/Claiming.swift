@@ -43,7 +43,7 @@ public struct ClaimedJob: Sendable, Hashable {
 
 /// The end of an attempt, which releases its lease.
 public struct AttemptEnd: Sendable, Hashable {
-    /// How an attempt ended, and what follows for its job.
+    /// The ways in which an attempt can end.
     public enum Ending: Sendable, Hashable {
         /// The job has succeeded with this output. If a child names a queue that does not exist, the queue is created.
         case succeeded(JSONText, children: [NewGraph] = [])
@@ -203,8 +203,8 @@ public enum StoreChange: Sendable, Hashable {
     /// The accepted requests that the store cannot complete at the moment; empty when there are none. The store retries
     /// each at increasing intervals, and other requests are not affected.
     case stuck([StuckRequest])
-    /// The store has stopped, and this is its last change. It writes nothing more, and the next start has to find out
-    /// what is on the disk.
+    /// The store has stopped, and this is its last change. It writes nothing more, and only the next start can
+    /// determine the contents of the disk.
     case stopped(StoreError)
 }
 

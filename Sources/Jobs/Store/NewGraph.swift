@@ -118,7 +118,7 @@ public struct EnqueueReceipt: Sendable, Hashable {
 public enum EnqueueOutcome: Sendable, Hashable {
     /// The graph was accepted.
     case enqueued(EnqueueReceipt)
-    /// The key was already used for the same request. Nothing was added; the receipt is that of the first request.
+    /// The key was already used for the same request. Nothing was added; the receipt is the first request's.
     case duplicate(EnqueueReceipt)
     /// The graph was refused for this reason.
     case refused(EnqueueRefusal)
