@@ -5,16 +5,16 @@ import Synchronization
 
 /// Runs the jobs of one store until it is told to stop.
 ///
-/// One claim loop exchanges with the store: in one transaction it records the attempts that ended and claims what may
-/// run. It sleeps when there is nothing to record and nothing to claim, and wakes when the store reports a change or the
-/// next scheduled job is due (P10).
+/// A single claim loop communicates with the store. In one transaction, it records the attempts that have ended and
+/// claims jobs that can run. It sleeps when there is nothing to record and nothing to claim, and wakes when the store
+/// reports a change or the next scheduled job is due (P10).
 ///
-/// An operation may run more than once (P5); its result is recorded once (P3).
+/// An operation may run more than once (P5), but its result is recorded once (P3).
 public final class JobRunner: Sendable {
-    /// Makes the job that a running job asks for, checked as any other request is.
+    /// Plans a job that a running job enqueues, with the same checks as for any other request.
     public typealias ChildPlanner = @Sendable (ChildJob) async throws(JobFailure) -> NewGraph
 
-    /// Changes and progress as they happen.
+    /// Changes and progress of jobs, as they happen.
     public let events = JobEvents()
 
     let store: any JobStore
@@ -36,10 +36,10 @@ public final class JobRunner: Sendable {
     private let ready = Signal()
     private let ended = Signal()
 
-    /// The state that the claim loop and its host share.
+    /// The state shared by the claim loop's task and the threads that send it events.
     private struct Core {
         var loop: ClaimLoop
-        /// The claim loop's task, while it has nothing to do.
+        /// The claim loop's task while it has nothing to do.
         var parked: CheckedContinuation<Void, Never>?
         var armed = Moments()
         var failure: StoreError?
@@ -56,10 +56,13 @@ public final class JobRunner: Sendable {
         var set = Moments()
     }
 
+    /// Creates a runner, which does nothing before ``run()``.
+    ///
     /// - Parameters:
     ///   - lastEnd: How the last process that ran jobs of this store ended.
-    ///   - random: Evenly drawn from `0..<1`, for the jitter of retries.
-    ///   - beforeEachTurn: Awaited by the claim loop before each exchange; for tests that hold it up.
+    ///   - random: Returns uniform random numbers in `0..<1`, for the jitter of retries.
+    ///   - beforeEachTurn: Awaited by the claim loop before each exchange, so that tests can delay it.
+    ///   - planChild: Plans the jobs that running jobs enqueue.
     public init(
         store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(),
         after lastEnd: LastEnd = .unexplained, logger: Logger,
@@ -88,11 +91,11 @@ public final class JobRunner: Sendable {
     /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``hurry()`` is complete. Cancelling the
     /// task has the same effect as ``hurry()``. Call it only once.
     ///
-    /// When it returns, the ends of all attempts are recorded. When it throws, running jobs are orphans, which the next
-    /// start rescues.
+    /// When it returns, the ends of all attempts have been recorded. If it throws, the running jobs are orphans, which
+    /// the next start rescues.
     ///
-    /// - Throws: ``StoreError`` when the store can only be used after a new start, or could not record the last ends; an
-    ///   error of the clocks when no timer can be opened.
+    /// - Throws: ``StoreError`` if the store is unusable until the next start or could not record the last ends, or an
+    ///   error of the clocks if no timer can be created. Start a new runner to retry.
     public func run() async throws {
         defer { finish() }
         let observation = store.observe { [weak self] change in self?.observe(change) }
@@ -100,9 +103,10 @@ public final class JobRunner: Sendable {
         try openAlarms()
         defer { alarms.withLock { $0 = Alarms() } }
         try await rescueOrphans()
-        // Awaited below. Not a child, so that cancelling the caller interrupts attempts but still records their ends. Goes
-        // before the operations: they may neither keep it from its thread nor from proving that it makes progress, and
-        // it takes the first ends to the store while the other attempts still run.
+        // The task is awaited below. It is not a child task, so cancelling the caller interrupts the attempts but does
+        // not prevent their ends from being recorded. It has a higher priority than the operations, which must neither
+        // take its thread nor keep it from proving that it makes progress. So it can also record the first ends while
+        // the other attempts still run.
         let loop = Task(priority: .high) { try await turnUntilEnded() }
         try await withTaskCancellationHandler {
             try await loop.value
@@ -190,7 +194,7 @@ public final class JobRunner: Sendable {
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// Logs once that writes fail, and once that they succeed again, as the store reports it.
+    /// Logs once that writes fail, and once that they succeed again.
     private func noteTrouble(_ error: StoreError?) {
         let hasChanged = trouble.withLock { trouble in
             defer { trouble = error }
@@ -206,7 +210,7 @@ public final class JobRunner: Sendable {
         }
     }
 
-    /// Logs once that a request cannot be carried out, and once that it is carried out again.
+    /// Logs once that a request cannot be completed, and once that it could be.
     private func noteStuck(_ requests: [StuckRequest]) {
         let before = stuck.withLock { stuck in
             defer { stuck = requests }
@@ -223,7 +227,7 @@ public final class JobRunner: Sendable {
         }
     }
 
-    /// A revision never changes, so it is read once.
+    /// Prepares a revision. A revision never changes, so it is read only once.
     private func prepared(
         _ id: DefinitionID, in cache: inout [DefinitionID: PreparedDefinition]
     ) async throws(StoreError) -> PreparedDefinition {
@@ -233,14 +237,14 @@ public final class JobRunner: Sendable {
         }
         let definition = PreparedDefinition(
             stored.definition, kind: kinds[stored.definition.kind], unreadable: stored.unreadable)
-        // Revisions that nobody uses any more must not pile up in a process that runs for years.
+        // Revisions that are no longer used must not accumulate in a process that runs for years.
         if cache.count >= 10_000 { cache = [:] }
         cache[id] = definition
         return definition
     }
 
-    /// Waits until an exchange is wanted; returns false if the loop has ended. The batch is taken after this, so that
-    /// it still contains attempts that end before this task gets its thread.
+    /// Waits until an exchange is wanted; returns false if the loop has ended. The caller takes the batch only after
+    /// this returns, so that the batch includes attempts that end before this task gets a thread.
     private func waitForTurn() async -> Bool {
         await withCheckedContinuation { task in
             let isWanted = core.withLock { core in
@@ -276,7 +280,8 @@ public final class JobRunner: Sendable {
         case .start(let attempt): start(attempt)
         case .stop(let attempt, let reason):
             report.stopping(attempt, reason)
-            // Runs closures of the operation, which may not hold up the store's thread or the timer's; it ends by itself.
+            // Runs closures of the operation, so it must not block the thread of the store or of the timer. The task
+            // ends by itself; nothing awaits it.
             Task { attempt.stop(reason) }
         case .abandon(let attempt, let reason):
             attempt.endProgress()
@@ -287,30 +292,31 @@ public final class JobRunner: Sendable {
             report.returnedLate(attempt)
         case .prepare(let ended): prepare(ended)
         case .prove(let proofs, let isProof): for proof in proofs { proof.fire(isProof) }
-        // The claim loop's task sees the end by itself.
+        // The claim loop's task checks for the end by itself.
         case .end: break
         }
     }
 
     private func prepare(_ ended: ClaimLoop.EndedAttempt) {
-        // Nobody awaits this task: its end is an event that the claim loop waits for.
+        // Nothing awaits this task: it ends with an event that the claim loop waits for.
         Task(priority: .medium) {
             var ended = ended
-            // Losing the error is harmless: the exchange prepares the children itself, and reports what it meets.
+            // Losing the error is harmless: the exchange then stores the children itself and reports its own error.
             ended.prepared = try? await store.prepare(ended.ending.children)
             handle(.prepared(ended))
         }
     }
 
-    /// Reading the count under a lock of its own makes the last caller right.
+    /// Reports the count to the store. It reads the count while holding a separate lock, so that the last caller
+    /// reports the current value.
     private func noteAbandoned() {
         abandonedNote.withLock { _ in store.noteAbandoned(core.withLock { $0.loop.abandonedCount }) }
     }
 
     private func start(_ attempt: RunningAttempt) {
         story.started(attempt)
-        // Nobody awaits this task: its end is an event that the claim loop waits for, and gives up after the grace
-        // period, which a child of run() could not be.
+        // Nothing awaits this task: it ends with an event that the claim loop waits for. After the grace period the
+        // loop stops waiting, which would be impossible for a child task of run().
         let task = Task(priority: .medium) {
             let result = await result(of: attempt)
             attempt.endProgress()
@@ -322,7 +328,7 @@ public final class JobRunner: Sendable {
     private func observe(_ change: StoreChange) {
         switch change {
         case .queues: handle(.wake)
-        // Jobs keep the revision they were enqueued with. Accepted ones are reported again when they are written.
+        // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
         case .writing(let problem): noteTrouble(problem)
         case .stuck(let requests): noteStuck(requests)
@@ -352,7 +358,8 @@ public final class JobRunner: Sendable {
         alarms.withLock { $0 = Alarms(wall: wall, uptime: uptime) }
     }
 
-    /// Sets the alarms to what the loop wants now. Reading that under the alarms' own lock makes the last caller right.
+    /// Sets the alarms to the times that the loop wants. It reads the times while holding the alarms' lock, so that the
+    /// last caller sets the current ones.
     private func setAlarms() {
         alarms.withLock { alarms in
             let wanted = core.withLock { Moments(wall: $0.loop.wallAlarmAt, uptime: $0.loop.uptimeAlarmAt) }
@@ -366,22 +373,27 @@ public final class JobRunner: Sendable {
 // MARK: What others ask of it
 
 extension JobRunner {
-    /// Returns true once the claim loop has turned for the first time; false when it ended before that.
+    /// Waits for the first turn of the claim loop.
+    ///
+    /// - Returns: True after the first turn; false if the runner ended before that.
     public func waitUntilReady() async -> Bool { await ready.wait() }
 
     /// Stops claiming jobs, waits for running attempts, and interrupts them after `limit`. Interrupted jobs are ready
-    /// again without using up a try (P7). It returns shortly before ``run()``, which throws the error if there is one.
+    /// again, and no try is used up (P7). This method returns shortly before ``run()``, which throws if there was an
+    /// error.
     public func drain(limit: Duration) async {
         handle(.drain(limit: limit))
         _ = await ended.wait()
     }
 
-    /// Interrupts what runs, now; returns at once.
+    /// Interrupts all running attempts now, and returns immediately.
     public func hurry() { handle(.interrupt) }
 
-    /// Takes effect at once; fewer slots let running attempts end.
+    /// Changes the settings with immediate effect. If there are fewer slots, running attempts still continue to their
+    /// ends. ``RunnerSettings/maxRescues`` applies only when the runner starts.
     public func apply(_ settings: RunnerSettings) { handle(.settings(settings)) }
 
+    /// The current state of the runner.
     public var snapshot: RunnerSnapshot {
         let now = uptimeClock.now
         var snapshot = core.withLock { $0.loop.snapshot(now: now) }
@@ -390,17 +402,18 @@ extension JobRunner {
         return snapshot
     }
 
-    /// The last report of a running attempt.
+    /// The latest progress report of a job's running attempt; nil if there is none.
     public func progress(of job: JobID) -> OperationProgress? {
         core.withLock { $0.loop.attempt(of: job) }?.latestProgress
     }
 
-    /// Proves that the claim loop makes progress: returns true after it has turned and the store has answered a request
-    /// made after this call. Does not return while either hangs, unless the calling task is cancelled.
+    /// Proves that the claim loop makes progress: returns true after the loop has turned and the store has answered a
+    /// request made after this call. If either hangs, it does not return until the calling task is cancelled.
     ///
-    /// - Returns: False when the runner has ended, the calling task was cancelled, or every slot is held by an attempt
-    ///   that was given up (``RunnerSettings/grace``). A store that answers "busy" or "disk
-    ///   full" is progress; ``snapshot`` tells of it.
+    /// An answer such as "busy" or "disk full" also proves progress; ``snapshot`` contains the error.
+    ///
+    /// - Returns: False if the runner has ended, if the calling task was cancelled, or if attempts that were given up
+    ///   occupy every slot (``RunnerSettings/grace``).
     public func proveProgress() async -> Bool {
         let proof = Signal()
         return await withTaskCancellationHandler {

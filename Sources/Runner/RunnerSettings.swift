@@ -1,15 +1,18 @@
 /// The limits of a runner.
 public struct RunnerSettings: Sendable, Hashable {
-    /// The number of attempts that may run at once in all queues; at least 1.
+    /// The maximum number of attempts that run at once in all queues; at least 1.
     public var slots: Int
-    /// The wait after which a ready job counts as one priority higher.
+    /// The wait after which a ready job counts as one priority higher. Each further wait of this length raises it by
+    /// one more.
     public var ageing: Duration
-    /// A job that was the only running one in more crashes than this is failed with `crashed`.
+    /// The number of crashes in which a job may have been the only running one. After more, it fails with `crashed`.
     public var maxRescues: Int
-    /// The time in which an attempt must stop after a timeout, a cancellation or an interrupt. After that, its end is
-    /// recorded without waiting for it. It keeps its slot until it returns, and its result is dropped.
+    /// The time that an attempt has to stop after a timeout, a cancellation or an interrupt. After that, the runner
+    /// gives it up and records its end without waiting for it. The attempt keeps its slot until it returns, and its
+    /// result is dropped.
     public var grace: Duration
 
+    /// Creates settings. Defaults: 256 slots, ageing after five minutes, three rescues, and five seconds to stop.
     public init(
         slots: Int = 256, ageing: Duration = .seconds(300), maxRescues: Int = 3, grace: Duration = .seconds(5)
     ) {

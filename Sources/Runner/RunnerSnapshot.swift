@@ -2,29 +2,34 @@ import Jobs
 
 /// The state of a runner at one moment.
 public struct RunnerSnapshot: Sendable, Hashable {
+    /// The stages of a runner's life, in order.
     public enum Phase: Sendable, Hashable {
-        /// The claim loop has not turned yet.
+        /// The claim loop has not completed its first turn.
         case starting
+        /// The runner claims and runs jobs.
         case running
-        /// The runner claims no more jobs. Running attempts have this long before they are interrupted.
+        /// The runner claims no more jobs. Running attempts are interrupted after `left`.
         case draining(left: Duration)
-        /// Running attempts were told to stop.
+        /// Running attempts have been told to stop.
         case interrupting
+        /// The claim loop has ended.
         case ended
     }
 
+    /// The current stage.
     public var phase: Phase
     /// The number of running attempts.
     public var running: Int
-    /// The number of attempts that were given up and have not returned. Each still has its slot.
+    /// The number of attempts that were given up but have not returned. Each still occupies a slot.
     public var abandoned: Int
+    /// The number of slots, from ``RunnerSettings/slots``.
     public var slots: Int
-    /// The number of ended attempts whose ends are not recorded yet.
+    /// The number of attempts that have ended but whose ends are not recorded yet.
     public var unrecorded: Int
-    /// Whether the runner waits for an answer of the store.
+    /// Whether the runner is waiting for the store.
     public var awaitsStore = false
-    /// The problem that prevents an answer of the store. The runner tries again, and nothing is lost in the meantime.
+    /// The reason why the store cannot answer; nil if it can. The runner retries, and nothing is lost in the meantime.
     public var problem: StoreError?
-    /// The accepted requests that the store cannot carry out completely at the moment.
+    /// The accepted requests that the store cannot complete at the moment.
     public var stuck: [StuckRequest] = []
 }

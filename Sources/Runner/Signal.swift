@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Something that happens once, or is known never to happen, and that many can wait for.
+/// An event that happens at most once, and that any number of tasks can wait for. Its value says whether it happened
+/// (true) or never will (false).
 final class Signal: Sendable {
     private struct State {
         var value: Bool?
@@ -9,7 +10,7 @@ final class Signal: Sendable {
 
     private let state = Mutex(State())
 
-    /// The first call counts.
+    /// Sets the value and wakes all waiting tasks. Only the first call has an effect.
     func fire(_ value: Bool) {
         let waiters = state.withLock { state in
             if state.value != nil { return [CheckedContinuation<Bool, Never>]() }

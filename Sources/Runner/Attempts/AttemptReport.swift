@@ -2,7 +2,7 @@ import Jobs
 import Logging
 import Metrics
 
-/// Tells log and metrics about attempts: identifiers, outcomes and durations, never what a job was given or gave.
+/// Writes logs and metrics about attempts: identifiers, outcomes and durations, but never the input or output of a job.
 struct AttemptReport: Sendable {
     let logger: Logger
     private let succeeded = Counter(label: "halyard_attempts", dimensions: [("outcome", "succeeded")])
@@ -33,8 +33,8 @@ struct AttemptReport: Sendable {
         tell(successes)
     }
 
-    /// Logs jobs that succeeded. Many that succeed together share one entry per definition, since one entry per job
-    /// cost a fifth of the throughput.
+    /// Logs jobs that succeeded. If many succeed together, they share one entry per definition, because an entry for
+    /// each job reduced the throughput by a fifth.
     private func tell(_ successes: [ClaimLoop.EndedAttempt]) {
         guard logger.logLevel <= .info, !successes.isEmpty else { return }
         if successes.count <= JobStory.alone {
@@ -122,7 +122,7 @@ struct AttemptReport: Sendable {
         _ level: Logger.Level, _ message: @autoclosure () -> String, _ ended: ClaimLoop.EndedAttempt, event: String,
         outcome: String, _ failure: JobFailure? = nil
     ) {
-        // Spares the metadata, which costs more than the rest of an attempt's way through the runner.
+        // Building the metadata takes longer than everything else the runner does for an attempt.
         guard logger.logLevel <= level else { return }
         var metadata = Self.metadata(of: ended.attempt)
         metadata["HALYARD_EVENT"] = "\(event)"
@@ -149,7 +149,7 @@ struct AttemptReport: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds; the largest `Int64` after 292 years.
+    /// Whole nanoseconds. A duration longer than 292 years becomes the largest `Int64`.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -158,7 +158,7 @@ extension Duration {
 }
 
 extension Duration {
-    /// `7ms`, `3.2s`, `12m`.
+    /// A rounded duration for people, such as `7ms`, `3.2s` or `12m`.
     fileprivate var forPeople: String {
         let milliseconds = nanoseconds / 1_000_000
         switch milliseconds {

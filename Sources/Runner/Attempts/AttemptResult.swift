@@ -5,7 +5,7 @@ import OperationTypes
 enum AttemptResult: Sendable {
     case returned(JSONText, children: [NewGraph])
     case threw(FailedTry)
-    /// The operation never started, because the store could not return the parts of its input.
+    /// The operation did not run, because the store could not return parts of its input.
     case notRun
 
     var isValue: Bool {
@@ -14,7 +14,7 @@ enum AttemptResult: Sendable {
     }
 }
 
-/// Why an attempt was told to stop.
+/// The reason why an attempt was told to stop.
 enum StopReason: Sendable, Hashable {
     case timedOut(after: Duration)
     case cancelled
@@ -30,10 +30,10 @@ enum StopReason: Sendable, Hashable {
 }
 
 extension AttemptEnd.Ending {
-    /// Decides what is recorded.
+    /// Decides what to record.
     ///
-    /// A value counts even if the operation was told to stop, since the work is done. An error after a request to stop
-    /// is the answer to that request, not a failure of its own.
+    /// A value counts even if the operation was told to stop, because the work is done. An error after a request to
+    /// stop is taken as the response to that request and not as a failure of the operation.
     ///
     /// - Parameters:
     ///   - tries: The number of tries used up before this attempt.

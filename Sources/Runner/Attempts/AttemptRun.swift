@@ -3,7 +3,7 @@ import OperationTypes
 import Synchronization
 
 extension JobRunner {
-    /// Runs one attempt: input, operation, output, children.
+    /// Runs one attempt: builds the input, runs the operation, checks the size of its output, and plans its children.
     func result(of attempt: RunningAttempt) async -> AttemptResult {
         let definition = attempt.definition
         if let reason = definition.unreadable {
@@ -74,7 +74,7 @@ extension FailedTry {
         isRetryable: false)
 }
 
-/// The jobs that an operation wants to enqueue with its success, in order.
+/// The jobs that an operation asks to enqueue together with its success, in order.
 private final class RequestedChildren: Sendable {
     private let children = Mutex<[ChildJob]>([])
 

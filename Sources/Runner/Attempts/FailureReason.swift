@@ -1,7 +1,8 @@
 import Jobs
 
 extension JobFailure {
-    /// The message for the log. Each URL is cut to its origin, since user, path and query are part of the job's input.
+    /// The message for the log. Every URL is shortened to its origin, because user, path and query are part of the
+    /// job's input.
     var loggedMessage: String {
         guard message.contains("://") else { return message }
         var rest = message[...]
@@ -18,7 +19,7 @@ extension JobFailure {
             rest = rest[host.endIndex...]
             guard let next = rest.first, "/?#".contains(next) else { continue }
             let given = rest.prefix { !" \t\n\"'`<>(),;".contains($0) }
-            // Keeps punctuation that ends the sentence rather than the URL.
+            // Keeps a trailing punctuation mark, which belongs to the sentence and not to the URL.
             let end = given.last.map { ".:!".contains($0) } == true ? String(given.suffix(1)) : ""
             text += "/…" + end
             rest = rest[given.endIndex...]
@@ -26,7 +27,7 @@ extension JobFailure {
         return text + rest
     }
 
-    /// The reason for a line of the log, shortened if it is long; `HALYARD_ERROR` contains the whole message.
+    /// The message in the text of a log entry, shortened if it is long. `HALYARD_ERROR` contains the complete message.
     var reason: String {
         let message = loggedMessage
         if message.isEmpty { return code }

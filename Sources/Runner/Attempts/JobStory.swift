@@ -1,15 +1,16 @@
 import Jobs
 import Logging
 
-/// Logs the events of a job other than the ends of its attempts: enqueueing and start at `debug`; cancelling and
-/// skipping, which end a job, at `info`. Entries contain identifiers only, never the job's input.
+/// Logs the events of a job other than the ends of its attempts. Enqueueing and starting are logged at `debug`.
+/// Cancelling and skipping, which end a job, are logged at `info`. Entries contain only identifiers, never the job's
+/// input.
 ///
-/// Many jobs that end together share one entry, so that a flood costs the store's thread and the journal little. The
+/// If many jobs end together, they share one entry, so that they cost the store's thread and the journal little. The
 /// entry has one `HALYARD_JOB` field per job.
 struct JobStory: Sendable {
-    /// The most jobs in one entry. The journal accepts at most 1,024 fields.
+    /// The maximum number of jobs in one entry. The journal accepts at most 1,024 fields.
     static let jobsInEntry = 500
-    /// Up to this many jobs that end together get their own entries.
+    /// The maximum number of jobs ending together that still get separate entries.
     static let alone = 3
 
     private let logger: Logger
@@ -22,7 +23,7 @@ struct JobStory: Sendable {
         case skippedAtOnce
     }
 
-    /// On the store's thread, after the commit and before anything that follows from it.
+    /// Called on the store's thread, after the commit and before anything that follows from it.
     func changed(_ changes: [JobChange]) {
         guard logger.logLevel <= .info else { return }
         var ends: [Ending: [JobChange]] = [:]
@@ -84,7 +85,7 @@ struct JobStory: Sendable {
 }
 
 extension Logger.MetadataValue {
-    /// One field per job.
+    /// A metadata value that becomes one field per job.
     static func jobs(_ jobs: [JobID]) -> Logger.MetadataValue {
         jobs.count == 1 ? "\(jobs[0])" : .array(jobs.map { "\($0)" })
     }

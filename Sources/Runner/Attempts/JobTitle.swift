@@ -1,6 +1,6 @@
 import Jobs
 
-/// The name of one or more jobs in a line of the log: `job 42 (enrich)`, `jobs 42-58, 61 (enrich)`.
+/// The name of one or more jobs in a log entry, such as `job 42 (enrich)` or `jobs 42-58, 61 (enrich)`.
 struct JobTitle: CustomStringConvertible {
     private let numbers: String
     private let definition: String?
@@ -37,7 +37,7 @@ struct JobTitle: CustomStringConvertible {
 }
 
 extension Array {
-    /// Pieces of at most `count` elements, in order.
+    /// Splits the array into slices of at most `count` elements, in order.
     func pieces(of count: Int) -> [ArraySlice<Element>] {
         stride(from: startIndex, to: endIndex, by: count).map { self[$0..<Swift.min($0 + count, endIndex)] }
     }

@@ -1,19 +1,19 @@
 import Jobs
 
-/// A revision of a definition with what every attempt of it needs, worked out once.
+/// A revision of a definition with the data that all its attempts need, computed once.
 final class PreparedDefinition: Sendable {
     let definition: Definition
     let defaults: JSONObject
-    /// Nil when this process does not have the kind.
+    /// The definition's kind; nil if this process does not have it.
     let kind: RunnableKind?
-    /// Why its jobs fail without having run.
+    /// The reason why jobs of this revision fail without being run; nil if they can run.
     let unreadable: String?
 
     init(_ definition: Definition, kind: RunnableKind?, unreadable: String? = nil) {
         self.definition = definition
         self.unreadable = unreadable
         self.kind = kind
-        // The store accepts only objects here.
+        // The store accepts only JSON objects as inputs of definitions.
         defaults = JSONObject(definition.input) ?? JSONObject()
     }
 }

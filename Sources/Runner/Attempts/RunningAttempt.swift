@@ -2,7 +2,7 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// One attempt, from its claim to its end: its job and definition, and the means to stop it.
+/// One attempt, from its claim to its end: the job, its definition, and the means to stop the attempt.
 final class RunningAttempt: Sendable {
     let job: ClaimedJob
     let definition: PreparedDefinition
@@ -23,7 +23,7 @@ final class RunningAttempt: Sendable {
         var isOver = false
     }
 
-    /// The shortest time between two reports of progress to watchers.
+    /// The minimum interval between two progress reports to subscribers.
     static let progressInterval = Duration.milliseconds(100)
 
     init(job: ClaimedJob, definition: PreparedDefinition, connections: ConnectionLog) {
@@ -44,7 +44,7 @@ final class RunningAttempt: Sendable {
         if isStopped { started.cancel() }
     }
 
-    /// Whether the attempt was told to stop and its job does not run again. Only the first reason to stop counts.
+    /// Whether the attempt was told to stop and its job will not run again. Only the first reason to stop counts.
     var isStoppedForGood: Bool {
         guard case .stopped(let reason) = task.withLock(\.self) else { return false }
         return switch reason {
@@ -54,8 +54,8 @@ final class RunningAttempt: Sendable {
         }
     }
 
-    /// Whether the job fails for good if this attempt fails with this code. If the attempt was told to stop, only the
-    /// reason for that counts.
+    /// Whether the job fails permanently if this attempt fails with this code. If the attempt was told to stop, only
+    /// the reason for stopping decides.
     func wouldEnd(with code: String, isRetryable: Bool) -> Bool {
         if case .stopped = task.withLock(\.self) { return isStoppedForGood }
         return isLast(code, isRetryable: isRetryable)
@@ -66,7 +66,7 @@ final class RunningAttempt: Sendable {
             afterTry: job.tries + 1, code: code, isRetryable: isRetryable, random: 0) == .stop
     }
 
-    /// Cancels token and task. Closures registered with the token run on this thread.
+    /// Cancels the token and the task. Closures registered with the token run on this thread.
     func stop(_ reason: StopReason) {
         let started = task.withLock { state -> Task<Void, Never>? in
             defer { state = .stopped(reason) }
@@ -79,9 +79,9 @@ final class RunningAttempt: Sendable {
 
     var latestProgress: OperationProgress? { progress.withLock(\.latest) }
 
-    /// Keeps the report.
+    /// Stores a progress report.
     ///
-    /// - Returns: Whether it is time to tell it.
+    /// - Returns: Whether the report should be sent to subscribers now.
     func report(_ report: OperationProgress, now: Duration) -> Bool {
         progress.withLock { progress in
             if progress.isOver { return false }
@@ -92,6 +92,6 @@ final class RunningAttempt: Sendable {
         }
     }
 
-    /// Reports that come after the end are dropped.
+    /// Ignores all later reports.
     func endProgress() { progress.withLock { $0.isOver = true } }
 }

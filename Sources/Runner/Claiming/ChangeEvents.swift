@@ -1,8 +1,8 @@
 import Jobs
 
 extension ClaimLoop.Event {
-    /// Returns the events of one commit for the loop: whether jobs became ready, the next due time, and the running
-    /// jobs to cancel.
+    /// Derives the loop's events from the changes of one commit: whether jobs became ready, the next due time, and the
+    /// running jobs to cancel.
     static func events(of changes: [JobChange]) -> [ClaimLoop.Event] {
         var events: [ClaimLoop.Event] = []
         var ready: Set<JobID> = []
@@ -14,7 +14,7 @@ extension ClaimLoop.Event {
             }
             switch change.state {
             case .ready: ready.insert(change.job)
-            // Claimed in the same commit: our own exchange did that.
+            // The job was claimed by our own exchange in the same commit.
             case .running where !ready.isEmpty: ready.remove(change.job)
             case .scheduled:
                 if let dueAt = change.dueAt { due = min(due ?? dueAt, dueAt) }

@@ -1,33 +1,33 @@
 import Jobs
 
-/// Decides when the runner talks to the store, and what to do with the answers. It turns events into actions, without a
-/// clock and without I/O.
+/// Decides when the runner exchanges with the store, and how it acts on the answers. It turns events into actions,
+/// without a clock and without I/O.
 ///
 /// - I1: At most one exchange is in flight. Ends and requests during an exchange wait for the next one (group commit).
-/// - I2: There are never more running attempts, including given up ones, than slots.
+/// - I2: There are never more running attempts than slots; attempts that were given up count as running.
 /// - I3: Every claimed job has exactly one end, which is sent until the store has answered it.
-/// - I4: No exchange without a reason: an end to record, a slot with something that may be ready, a clock that was set,
-///   or a proof asked for.
-/// - I5: A wake-up during an exchange counts for the next one; none is lost.
-/// - I6: Once draining, nothing is claimed or started.
+/// - I4: An exchange needs a reason: an end to record, a free slot and a job that may be ready, a clock that was set,
+///   or a request for proof of progress.
+/// - I5: A wake-up during an exchange is not lost; it leads to the next one.
+/// - I6: After draining begins, nothing is claimed or started.
 /// - I7: Only the first reason to stop an attempt counts, and the attempt is told once.
-/// - I8: One exchange records at most ``maxWeight`` ends and rows of their children, and is not begun for an end with more
-///   children than that until the store has prepared them; the end keeps its slot meanwhile.
+/// - I8: One exchange records at most ``maxWeight`` ends and rows of their children. An end with more children is not
+///   sent until the store has prepared them; meanwhile it keeps its slot.
 struct ClaimLoop {
     enum Event {
-        /// Something may be ready: a job, or a queue that was changed.
+        /// Work may be ready: a job became ready, or a queue was changed.
         case wake
         /// A job is scheduled for this moment.
         case due(Timestamp)
         case wallAlarm(Timestamp)
         case uptimeAlarm(random: Double)
-        /// The answer to the turn taken, with an attempt for each claimed job.
+        /// The answer to the current turn, with an attempt for each claimed job.
         case exchanged(Exchange, [RunningAttempt])
         case exchangeFailed(StoreError)
-        /// The store failed in a way that only a restart can solve.
+        /// The store failed in a way that only a restart can fix.
         case storeFailed(StoreError)
         case attemptEnded(RunningAttempt, AttemptResult, random: Double)
-        /// The store has prepared the children of an end, or could not; the exchange then does it.
+        /// The store has prepared the children of an end. If it could not, the exchange stores them itself.
         case prepared(EndedAttempt)
         case cancelRequested(JobID)
         case proofWanted(Signal)
@@ -39,19 +39,20 @@ struct ClaimLoop {
     enum Action {
         case start(RunningAttempt)
         case stop(RunningAttempt, StopReason)
-        /// It did not stop in time and its end is recorded without it.
+        /// The attempt did not stop in time. Its end is recorded without waiting for it.
         case abandon(RunningAttempt, StopReason)
-        /// Its operation returned after it was given up.
+        /// The operation of an attempt that was given up has returned.
         case dropLateEnd(RunningAttempt)
-        /// The store is to prepare the children of this end, which ``Event/prepared(_:)`` answers.
+        /// Asks the store to prepare the children of this end; ``Event/prepared(_:)`` follows.
         case prepare(EndedAttempt)
-        /// The store answered after these were asked for; false when the loop has ended instead, or no slot is left.
+        /// Answers requests for proof of progress. True if the store has answered since they were made; false if the
+        /// loop has ended or no slot is left.
         case prove([Signal], Bool)
-        /// The last action of all. With an error when ends could not be recorded.
+        /// The last action. Contains an error if ends could not be recorded.
         case end(StoreError?)
     }
 
-    /// The request to the store in one exchange.
+    /// The content of one exchange with the store.
     struct Turn {
         var ends: [EndedAttempt]
         var claim: ClaimRequest?
@@ -60,19 +61,19 @@ struct ClaimLoop {
     struct EndedAttempt {
         var attempt: RunningAttempt
         var ending: AttemptEnd.Ending
-        /// The time from its start to its end; zero if it never started.
+        /// The time from the attempt's start to its end; zero if it never started.
         var took: Duration
-        /// The wait until the next try.
+        /// The wait until the next try; nil if there is none.
         var wait: Duration?
         var prepared: PreparedChildren?
 
-        /// How much the exchange writes for it.
+        /// The amount of data that the exchange writes for this end.
         fileprivate var weight: Int {
             prepared == nil ? ending.children.reduce(1) { $0 + $1.weight } : 1
         }
     }
 
-    /// More rows are written in several transactions.
+    /// The maximum weight of one exchange. A larger number of rows is written in several transactions.
     static let maxWeight = 2000
 
     private struct Running {
@@ -100,7 +101,7 @@ struct ClaimLoop {
     private var settings: RunnerSettings
     private var phase = Phase.running
     private var attempts: [Lease: Running] = [:]
-    /// Attempts that were given up while their code still runs.
+    /// The number of attempts that were given up while their code still runs.
     private(set) var abandonedCount = 0
     private var ends: [EndedAttempt] = []
     /// The number of ends whose children the store is preparing.
@@ -133,7 +134,7 @@ extension ClaimLoop {
 
     private var freeSlots: Int { max(0, settings.slots - attempts.count - preparing) }
 
-    /// Whether an exchange should begin now. (I1, I4)
+    /// Whether an exchange should begin now (I1, I4).
     var wantsTurn: Bool {
         if hasEnded || inFlight != nil { return false }
         if !proofs.isEmpty { return true }
@@ -141,11 +142,11 @@ extension ClaimLoop {
         return !ends.isEmpty || (mayClaim && isRunning && freeSlots > 0)
     }
 
-    /// Begins an exchange; nil when none is wanted. Its answer must follow as an event.
+    /// Begins an exchange, whose answer must follow as an event. Nil if no exchange is wanted.
     mutating func takeTurn() -> Turn? {
         guard wantsTurn else { return nil }
         var turn = Turn(ends: takeEnds(), claim: nil)
-        // Ends free slots and may free a queue's limit, so a claim goes with them.
+        // Every end frees a slot and may bring a queue below its limit, so an exchange also claims.
         if isRunning, freeSlots > 0 {
             turn.claim = ClaimRequest(slots: freeSlots, ageing: settings.ageing)
             mayClaim = false
@@ -156,7 +157,7 @@ extension ClaimLoop {
         return turn
     }
 
-    /// The ends for one exchange (I8), at least one if there are any.
+    /// The ends for one exchange (I8): at least one if there are any.
     private mutating func takeEnds() -> [EndedAttempt] {
         var weight = 0
         let count = ends.prefix { end in
@@ -167,10 +168,10 @@ extension ClaimLoop {
         return Array(ends.prefix(count))
     }
 
-    /// When the next scheduled job is due; nil when none is or nothing will be claimed.
+    /// When the next scheduled job is due; nil if none is, or if nothing more will be claimed.
     var wallAlarmAt: Timestamp? { isRunning ? dueAt : nil }
 
-    /// The next moment of the monotonic clock that matters.
+    /// The next moment of the monotonic clock at which the loop has something to do.
     var uptimeAlarmAt: Duration? {
         let phaseEnd: Duration?
         switch phase {
@@ -203,7 +204,7 @@ extension ClaimLoop {
 // MARK: Events
 
 extension ClaimLoop {
-    /// - Parameter now: Of the monotonic clock.
+    /// - Parameter now: The time of the monotonic clock.
     mutating func handle(_ event: Event, now: Duration) -> [Action] {
         if hasEnded { return handleAfterEnd(event) }
         var actions: [Action] = []
@@ -242,14 +243,15 @@ extension ClaimLoop {
 
     private mutating func noteDue(_ moment: Timestamp) {
         dueAt = min(dueAt ?? moment, moment)
-        // The answer in flight may not know of this job. (I5)
+        // The exchange in flight may not have seen this job (I5).
         let earlier = inFlight?.earliestDue
         inFlight?.earliestDue = min(earlier ?? moment, moment)
     }
 
     private mutating func wallAlarmRang(_ now: Timestamp) {
-        // An early alarm means that the clock was set: the next exchange returns when the current waits end on the new
-        // clock. So does one while nothing is due: an answer in flight counts with the clock before. (P8)
+        // An early alarm means that the clock was set. The next exchange then returns the time at which the current
+        // waits end on the new clock. The same applies to an alarm while nothing is due, because an exchange in flight
+        // may have used the old time (P8).
         if let dueAt, dueAt <= now { self.dueAt = nil }
         mayClaim = true
     }
@@ -276,13 +278,15 @@ extension ClaimLoop {
         inFlight = nil
         hasTurned = true
         backoff = Backoff()
-        // If attempts that were given up hold all slots, a turn is no progress, since nothing can be claimed any more.
+        // If attempts that were given up occupy all slots, a turn proves no progress, because nothing can be claimed
+        // any more.
         let isStuck = abandonedCount >= settings.slots && isRunning
         if !done.proofs.isEmpty { actions.append(.prove(done.proofs, !isStuck)) }
         dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()
         if let asked = done.turn.claim?.slots, claimed.count == asked { mayClaim = true }
         for attempt in claimed {
-            // Claimed while the runner was told to stop, or cancelled before it could be told: never started. (I6)
+            // A job is not started if it was claimed while the runner was told to stop, or if its cancellation arrived
+            // during the exchange (I6).
             if done.cancelled.contains(attempt.lease.job) {
                 ends.append(EndedAttempt(attempt: attempt, ending: .cancelled, took: .zero))
             } else if !isRunning {
@@ -310,7 +314,8 @@ extension ClaimLoop {
         inFlight = nil
         ends = failed.turn.ends + ends
         if failed.turn.claim != nil { mayClaim = true }
-        // The loop turned and the store answered, if only with a refusal that the snapshot shows.
+        // This proves progress: the loop turned and the store answered, although with an error, which the snapshot
+        // shows.
         if !failed.proofs.isEmpty { actions.append(.prove(failed.proofs, true)) }
         if case .interrupting(let giveUpAt) = phase, giveUpAt <= now { return fail(error, &actions) }
         backoff.failed(error, now: now)
@@ -361,7 +366,7 @@ extension ClaimLoop {
         for lease in attempts.keys where lease.job == job { stop(lease, .cancelled, now, &actions) }
     }
 
-    /// Tells an attempt to stop, once. (I7)
+    /// Tells an attempt to stop, once (I7).
     private mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
         guard let running = attempts[lease], running.stop == nil else { return }
         attempts[lease]?.stop = reason
@@ -393,7 +398,7 @@ extension ClaimLoop {
         case .running, .draining: break
         case .interrupting, .ended: return
         }
-        // One grace period for the operations, and as long again for a store that cannot record.
+        // The operations get one grace period, and a store that cannot record their ends gets another.
         phase = .interrupting(giveUpAt: now + settings.grace * 2)
         for lease in runningLeases { stop(lease, .interrupted, now, &actions) }
     }
@@ -407,7 +412,7 @@ extension ClaimLoop {
     }
 }
 
-/// The wait before the store is asked again after it could not answer: 100 ms, doubling to 5 s.
+/// The wait before the next exchange after the store could not answer: 100 ms, doubling up to 5 s.
 private struct Backoff {
     private(set) var problem: StoreError?
     var retryAt: Duration?

@@ -3,7 +3,7 @@ import Jobs
 
 /// The moments at which running attempts must be checked, the next one first.
 ///
-/// An entry stays when its attempt ends. The caller that pops it checks whether the attempt still runs.
+/// An entry stays when its attempt ends, so the caller checks whether the attempt of a popped entry still runs.
 struct Deadlines {
     private struct Entry: Comparable {
         let at: Duration
@@ -16,7 +16,10 @@ struct Deadlines {
 
     var next: Duration? { heap.min?.at }
 
-    /// - Parameter isLive: Whether an attempt still runs; entries of others are swept out before they outnumber the rest.
+    /// Adds a deadline.
+    ///
+    /// - Parameter isLive: Whether an attempt still runs. Entries of ended attempts are removed before they outnumber
+    ///   the others.
     mutating func add(_ lease: Lease, at moment: Duration, running: Int, isLive: (Lease) -> Bool) {
         if heap.count > 2 * running + 256 { heap = Heap(heap.unordered.filter { isLive($0.lease) }) }
         heap.insert(Entry(at: moment, lease: lease))

@@ -2,7 +2,7 @@ import CTimerFD
 import Dispatch
 import Glibc
 
-/// One `timerfd`, read by libdispatch's own thread: nothing of ours wakes before it rings.
+/// A `timerfd` that a thread of libdispatch watches. No thread of Halyard wakes up before it rings.
 final class KernelTimer: Sendable {
     private let descriptor: Int32
     // SAFETY: libdispatch allows any thread to use a source.
@@ -10,10 +10,12 @@ final class KernelTimer: Sendable {
     private let settime: @Sendable (Int32, Int32, itimerspec) -> Int32
     private let ring: @Sendable () -> Void
 
+    /// Creates a timer that is not set.
+    ///
     /// - Parameters:
-    ///   - settime: As timerfd_settime(2); another one only for tests, which must not set the machine's clock.
-    ///   - ring: Called on a thread of its own, never by ``set(_:)``.
-    /// - Throws: ``KernelTimerError`` when the process may open no more files.
+    ///   - settime: Behaves like timerfd_settime(2). Tests replace it, because they must not set the machine's clock.
+    ///   - ring: Called on another thread, never by ``set(_:)`` itself.
+    /// - Throws: ``KernelTimerError`` if the process cannot open more files.
     init(
         clock: clockid_t,
         settime: @escaping @Sendable (Int32, Int32, itimerspec) -> Int32 = { descriptor, flags, value in
@@ -41,22 +43,22 @@ final class KernelTimer: Sendable {
 
     func set(_ moment: timespec?) {
         var value = moment ?? timespec()
-        // Zero would silence the timer; the first nanosecond is as much past.
+        // Zero would turn the timer off. The first nanosecond is in the past just as well.
         if moment != nil, value.tv_sec == 0, value.tv_nsec == 0 { value.tv_nsec = 1 }
         let setting = itimerspec(it_interval: timespec(), it_value: value)
         let flags = Int32(TFD_TIMER_ABSTIME) | Int32(TFD_TIMER_CANCEL_ON_SET)
         if settime(descriptor, flags, setting) == 0 { return }
-        // The timer is set. The clock was set too, since the last read; this call, in its place, was told of it:
-        // timerfd_create(2), notes on ECANCELED.
+        // The timer is set, but the clock was also set since the last read. The kernel reports that only once, and it
+        // did so to this call instead of the next read; see timerfd_create(2), notes on ECANCELED.
         precondition(errno == ECANCELED, "the descriptor is a timer and the time is valid")
-        // The alarm rings on another thread, as it does from the event handler, since the caller may hold a lock that
-        // it needs.
+        // Rings on another thread, as the event handler does, because the caller may hold a lock that the alarm needs.
         DispatchQueue.global().async(execute: ring)
     }
 }
 
-/// No timer could be opened, usually because the process has reached its limit of open files.
+/// No timer could be created, usually because the process has reached its limit of open files.
 public struct KernelTimerError: Error, CustomStringConvertible {
+    /// The `errno` of timerfd_create(2).
     public let errorNumber: Int32
 
     public var description: String {

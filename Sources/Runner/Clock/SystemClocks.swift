@@ -2,18 +2,23 @@ import CTimerFD
 import Glibc
 import Jobs
 
-/// The machine's wall clock. Its alarms notice when the clock is set (P8).
+/// The machine's wall clock. Its alarms also ring when the clock is set (P8).
 public struct SystemWallClock: AlarmClock {
+    /// Creates the clock.
     public init() {}
 
+    /// The current time, in whole milliseconds.
     public var now: Timestamp {
         let time = readClock(CLOCK_REALTIME)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
+    /// Creates an alarm that is not set; see ``AlarmClock/alarm(_:)``.
+    ///
+    /// - Throws: ``KernelTimerError`` if the process cannot open more files.
     public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Timestamp> {
         let timer = try KernelTimer(clock: CLOCK_REALTIME, ring: ring)
-        // The kernel reports that the clock was set only to timers that were set before.
+        // The kernel reports a change of the clock only to timers that have been set.
         timer.set(nil)
         return WallAlarm(timer: timer)
     }
@@ -32,15 +37,20 @@ public struct SystemWallClock: AlarmClock {
     }
 }
 
-/// The machine's monotonic clock: the time since it was started.
+/// The machine's monotonic clock, the time since boot without suspend.
 public struct SystemUptimeClock: AlarmClock {
+    /// Creates the clock.
     public init() {}
 
+    /// The time since boot, without suspend.
     public var now: Duration {
         let time = readClock(CLOCK_MONOTONIC)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
+    /// Creates an alarm that is not set; see ``AlarmClock/alarm(_:)``.
+    ///
+    /// - Throws: ``KernelTimerError`` if the process cannot open more files.
     public func alarm(_ ring: @escaping @Sendable () -> Void) throws -> any Alarm<Duration> {
         UptimeAlarm(timer: try KernelTimer(clock: CLOCK_MONOTONIC, ring: ring))
     }

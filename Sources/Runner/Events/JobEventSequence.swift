@@ -1,25 +1,27 @@
 import DequeModule
 import Synchronization
 
-/// The events of one subscription, for one reader.
+/// The events of one subscription. Only one task may read it at a time.
 public struct JobEventSequence: AsyncSequence, Sendable {
     let subscription: JobEventSubscription
 
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
+    /// Reads the events of the subscription.
     public struct Iterator: AsyncIteratorProtocol {
         let subscription: JobEventSubscription
 
-        /// Nil after the runner ended, or when the reading task is cancelled.
+        /// Waits for the next event. Returns nil after the runner has ended, or when the reading task is cancelled.
         public mutating func next() async -> JobEvent? { await subscription.buffer.next() }
 
+        /// Waits for the next event. Returns nil after the runner has ended, or when the reading task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> JobEvent? {
             await subscription.buffer.next()
         }
     }
 }
 
-/// Takes its buffer out of the hub when the last reader is gone.
+/// Removes its buffer from ``JobEvents`` when the last reader is gone.
 final class JobEventSubscription: Sendable {
     let buffer: JobEventBuffer
     private let remove: @Sendable () -> Void
@@ -32,7 +34,7 @@ final class JobEventSubscription: Sendable {
     deinit { remove() }
 }
 
-/// The events that wait for one reader, at most `capacity`. If there are more, the oldest are dropped first.
+/// The events that wait for one reader, at most `capacity`. If there are more, the oldest are dropped.
 final class JobEventBuffer: Sendable {
     private struct State {
         var events: Deque<JobEvent> = []

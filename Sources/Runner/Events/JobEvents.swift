@@ -4,12 +4,16 @@ import Synchronization
 
 /// Live events of jobs: durable changes and reports of progress.
 ///
-/// The events are not stored: a subscriber receives only events after its subscription, and a subscriber that reads too
-/// slowly learns how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
+/// Events are not stored. A subscriber receives only events after its subscription, and a subscriber that reads too
+/// slowly is told how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
 public final class JobEvents: Sendable {
+    /// The jobs whose events a subscriber receives.
     public enum Scope: Sendable, Hashable {
+        /// All jobs.
         case all
+        /// One job.
         case job(JobID)
+        /// All jobs of one graph.
         case graph(GraphID)
     }
 
@@ -24,11 +28,13 @@ public final class JobEvents: Sendable {
 
     private let state = Mutex(State())
 
+    /// Creates a source of events without subscribers.
     public init() {}
 
-    /// Subscribes at once; the subscription ends when the sequence is dropped. The sequence ends with the runner.
+    /// Subscribes immediately. The subscription ends when the sequence is dropped, and the sequence ends with the
+    /// runner.
     ///
-    /// - Parameter capacity: How many events wait for a slow reader before the oldest are dropped.
+    /// - Parameter capacity: The number of events that may wait for a slow reader before the oldest are dropped.
     public func subscribe(_ scope: Scope, capacity: Int = 1024) -> JobEventSequence {
         let buffer = JobEventBuffer(capacity: capacity)
         let isOver = state.withLock { state in
@@ -45,7 +51,7 @@ public final class JobEvents: Sendable {
             subscription: JobEventSubscription(buffer: buffer) { [weak self] in self?.remove(buffer, from: scope) })
     }
 
-    /// Tells of changes that are durable.
+    /// Sends durable changes to the subscribers.
     public func publish(_ changes: [JobChange]) {
         state.withLock { state in
             if state.isEmpty { return }
@@ -60,7 +66,7 @@ public final class JobEvents: Sendable {
         }
     }
 
-    /// Ends every sequence after what it still holds.
+    /// Ends every sequence after the events that it still contains.
     func finish() {
         let buffers = state.withLock { state in
             defer {
@@ -72,7 +78,8 @@ public final class JobEvents: Sendable {
         for buffer in buffers { buffer.finish() }
     }
 
-    /// A reader's task is resumed under the lock, which only puts it in line: it does not run here.
+    /// Appending resumes a reader's task while the lock is held. This is safe because the task is only queued and does
+    /// not run here.
     private static func tell(_ event: JobEvent, of job: JobID, in graph: GraphID?, _ state: State) {
         for buffer in state.all.values { buffer.append(event) }
         if let buffers = state.jobs[job] { for buffer in buffers.values { buffer.append(event) } }
@@ -97,9 +104,10 @@ public final class JobEvents: Sendable {
 
 /// One event for a subscriber.
 public enum JobEvent: Sendable, Hashable {
+    /// A durable change of a job.
     case changed(JobChange)
-    /// A report of progress, at most ten per second for each job.
+    /// A progress report, at most ten per second for each job.
     case progress(JobID, OperationProgress)
-    /// This many events before the next one were dropped, because the reader was too slow.
+    /// The number of events that were dropped before the next one, because the reader was too slow.
     case missed(Int)
 }

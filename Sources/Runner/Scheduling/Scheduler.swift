@@ -3,12 +3,12 @@ import Jobs
 import Logging
 import Synchronization
 
-/// Fires the schedules of one store when their times come, until its task is cancelled.
+/// Fires the schedules of one store at their times, until its task is cancelled.
 ///
-/// It sleeps until the next time, and wakes when a schedule changes or the clock is set (P10). The store ensures that
-/// each time fires only once: see `JobStore.fire(_:now:)`. ``ScheduleRule`` calculates the next time.
+/// It sleeps until the next time, and wakes when a schedule changes or the clock is set (P10). The store ensures that a
+/// schedule fires only once for each time; see `JobStore.fire(_:now:)`. ``ScheduleRule`` calculates the next time.
 public final class Scheduler: Sendable {
-    /// Plans a schedule's work with the present definitions.
+    /// Plans the work of a schedule with the current definitions.
     public typealias Planner = @Sendable (Schedule) async throws(StoreError) -> ScheduledWork
 
     private let store: any JobStore
@@ -22,15 +22,15 @@ public final class Scheduler: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// A schedule was changed, or the clock was set.
+        /// Whether a schedule was changed or the clock was set since the last planning.
         var isStale = false
         var armedAt: Timestamp?
         var rules: [String: KnownRule] = [:]
-        /// The logged reasons why schedules have no times, by name.
+        /// The logged reasons why schedules have no times, by schedule name.
         var troubles: [String: String] = [:]
-        /// The logged jobs because of which schedules skip their times, by name.
+        /// The unfinished jobs that were logged as the reason for skipping times, by schedule name.
         var busy: [String: JobID] = [:]
-        /// When schedules with an unreadable time zone are checked again.
+        /// When to check schedules with an unreadable time zone again.
         var lookAgainAt: Timestamp?
     }
 
@@ -42,22 +42,27 @@ public final class Scheduler: Sendable {
 
     private enum Reading {
         case times(ScheduleRule)
-        /// The schedule is not valid until it is stored again.
+        /// The stored form is invalid, and stays so until the schedule is written again.
         case unreadable
-        /// The time zone is unreadable, perhaps only for a short time, so this is not remembered.
+        /// The time zone could not be loaded. This may be temporary, so the result is not cached.
         case noZone(problem: String)
     }
 
-    /// The wait after the store was busy or the disk full.
+    /// The wait before a retry when the store was busy or the disk was full.
     private static let retryAfter = Duration.seconds(5)
-    /// The wait after a time zone was unreadable.
+    /// The wait before a time zone that could not be loaded is tried again.
     private static let lookAgainAfter = Duration.seconds(3600)
-    /// The beginning of a stored problem that disappears when the time zone becomes readable.
+    /// The beginning of a stored problem that is removed when the time zone can be loaded.
     private static let noTimes = "It has no times: "
 
+    /// Creates a scheduler.
+    ///
     /// - Parameters:
-    ///   - zone: The time zone of expressions that name none.
-    ///   - onChange: Called after times may have come or changed and the alarm is set for the next one.
+    ///   - zone: The time zone for expressions that do not name one.
+    ///   - clock: The wall clock.
+    ///   - onChange: Called after each turn that may have fired or planned times, once the alarm is set for the next
+    ///     one.
+    ///   - work: Plans the work of a schedule whose time has come.
     public init(
         store: any JobStore, logger: Logger, zone: Zone, clock: any AlarmClock<Timestamp> = SystemWallClock(),
         onChange: @escaping @Sendable () -> Void = {}, work: @escaping Planner
@@ -71,14 +76,16 @@ public final class Scheduler: Sendable {
         (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Plans every schedule: times that passed while no daemon ran are made up for or skipped. Call it once, before
+    /// Plans every schedule. Times that passed while no daemon ran are made up for or skipped. Call it once, before
     /// ``run()``.
+    ///
+    /// - Throws: ``StoreError``. Calling it again is safe.
     public func prepare() async throws(StoreError) { try await planAll(.start) }
 
     /// Fires schedules until the task is cancelled. Call it only once.
     ///
-    /// - Throws: ``StoreError`` when the store can only be used after a new start; an error of the clock when no timer can
-    ///   be opened.
+    /// - Throws: ``StoreError`` if the store is unusable until the next start, or an error of the clock if no timer can
+    ///   be created.
     public func run() async throws {
         let observation = store.observe { [weak self] change in
             if case .schedules = change { self?.wake(isStale: true) }
@@ -117,8 +124,8 @@ public final class Scheduler: Sendable {
     private func alarmRang() {
         let now = clock.now
         state.withLock { state in
-            // An early ring means that the clock was set (S4), as does a ring during a turn, before the alarm is set
-            // again: that turn may have planned with the clock before.
+            // An early ring means that the clock was set (S4). So does a ring during a turn, when the alarm is not set:
+            // that turn may have used the clock's old time for its plan.
             if state.armedAt.map({ now < $0 }) ?? true { state.isStale = true }
             state.armedAt = nil
         }
@@ -132,9 +139,10 @@ public final class Scheduler: Sendable {
 
     // MARK: One turn
 
-    /// Fires what is due; returns when the next time comes, or when the task is cancelled.
+    /// Fires the schedules that are due. Returns the next time to wake up; nil if there is none or the task is
+    /// cancelled.
     private func turn() async throws(StoreError) -> Timestamp? {
-        // Cancellation is checked each time, since new times may come as fast as schedules fire.
+        // Checks for cancellation each time, because new times may come as fast as schedules fire.
         while !Task.isCancelled {
             if takeStale() { try await planAll(.running) }
             let due = try await store.schedules(due: clock.now, limit: 100)
@@ -227,7 +235,7 @@ public final class Scheduler: Sendable {
         }
     }
 
-    /// Once, not each time it is looked at.
+    /// Logs a reason once, not every time the schedule is read.
     private func tell(_ reason: String, _ record: ScheduleRecord) {
         let name = record.schedule.name
         let known = state.withLock { state in state.troubles.updateValue(reason, forKey: name) }
@@ -269,14 +277,14 @@ public final class Scheduler: Sendable {
         case .skipped(let job, let graph):
             let last = graph.map { "graph \($0)" } ?? "job \(job)"
             let name = record.schedule.name
-            // Told once for each job, not every minute.
+            // Logged once for each job, not every minute.
             let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
                 told == job ? .debug : .info,
                 "skips its times until \(last), which it enqueued last, is final", record,
                 "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):
-            // Told once, not every minute.
+            // Logged once, not every minute.
             let level: Logger.Level = reason == record.problem ? .debug : .error
             log(
                 level, "could not enqueue: \(reason)", record, "schedule-refused",
