@@ -8,10 +8,10 @@ import Operations
 class AnyLink: @unchecked Sendable {
     @usableFromInline let lane: Lane
     @usableFromInline let delay: Double?
-    /// Whether the link can only be skipped, here and now.
+    /// Whether the link will be skipped. Skipping needs no queue, so it happens at once.
     @exclusivity(unchecked) @usableFromInline final var isSkipped = false
-    /// Runs the block of the link, or skips it, and adds the links whose input is now known. The caller's compiler
-    /// specializes a closure for the link's types, which it cannot do for a method.
+    /// Runs the block of the link, or skips it, and adds the links whose input is now known. This is a closure, because
+    /// the compiler can specialize a closure for the link's types, but not a method.
     private let take: @Sendable (AnyLink, inout Known) -> Void
 
     @usableFromInline
@@ -35,7 +35,7 @@ class AnyLink: @unchecked Sendable {
         }
     }
 
-    /// Takes the turn of the link and of those that follow it on the same lane, one after the other in a loop.
+    /// Runs the link, and then the links that follow it on the same lane, one after the other in a loop.
     final func run() {
         var current: AnyLink? = self
         while let link = current {
@@ -77,12 +77,12 @@ struct Known {
     }
 }
 
-/// A link as its predecessor sees it, which passes it its input.
+/// A link that follows another one, for that link to pass its output to.
 @frozen
 @usableFromInline
 struct Follower<In: Sendable>: Sendable {
     @usableFromInline let link: AnyLink
-    /// Receives the link, and the input or the error.
+    /// A closure that gets the link, and its input or the error.
     @usableFromInline let receive: @Sendable (AnyLink, Result<In, any Error>) -> Void
 
     @inlinable

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Blocks on queues of different quality of service, one after the other.
+/// Runs blocks one after the other, on queues of different quality of service.
 ///
 /// ```swift
 /// Async.userInitiated { try load() }
@@ -10,11 +10,11 @@ import Dispatch
 /// ```
 public typealias Async = AsyncBlock<Void, Void>
 
-/// One link of a chain of blocks.
+/// A link in a chain of blocks.
 ///
 /// A static call dispatches its block at once. A chained link starts when the previous link has finished, and gets its
-/// value. When a link throws, or is cancelled before it has begun, every later link is skipped with the same error; for
-/// a cancelled link that is `CancellationError`. Links may be used from any thread.
+/// value. If a link throws, or is cancelled before it has begun, every later link is skipped with the same error, which
+/// is `CancellationError` for a cancelled link. Links may be used from any thread.
 public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
     @usableFromInline let link: Link<In, Out>
 
@@ -23,19 +23,20 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
         if case .success(let value)? = link.outcome { value } else { nil }
     }
 
-    /// Keeps the block from running if it has not begun, and releases its captures now; does nothing otherwise.
+    /// Prevents the block from running, and releases its captures now. Does nothing if the block has begun.
     @inlinable public func cancel() { link.cancel() }
 
     /// Blocks this thread until the link has finished: its block ran, or its turn came and it was cancelled or skipped.
     /// May be called repeatedly and from many threads. Does not wait for handlers of ``catch(respondBlock:)``.
     ///
     /// - Parameter seconds: The timeout; nil waits forever.
+    /// - Returns: `.timedOut` if the link has not finished in that time.
     @inlinable
     @discardableResult
     public func wait(seconds: Double? = nil) -> DispatchTimeoutResult { link.wait(seconds: seconds) }
 
     /// Calls `respondBlock` on this link's queue, after the link, if it or an earlier link failed or was cancelled. The
-    /// error is not consumed: later links and their handlers get it, too.
+    /// error is not consumed: later links and their handlers receive it, too.
     @inlinable
     @discardableResult
     public func `catch`(respondBlock: @escaping @Sendable (any Error) -> Void) -> AsyncBlock<In, Out> {
@@ -67,9 +68,10 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
 
 // MARK: - Starting a chain
 
-/// `after` is in seconds of the monotonic clock, which stops while the machine sleeps; nil and negative values mean at
-/// once.
+/// `after` is a delay in seconds on the monotonic clock, which stops while the machine sleeps. Nil and negative values
+/// mean no delay.
 extension AsyncBlock {
+    /// Starts a chain with a block on the main queue.
     @inlinable
     @discardableResult
     public static func main<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable () throws -> O)
@@ -78,6 +80,7 @@ extension AsyncBlock {
         begin(.main, after, block)
     }
 
+    /// Starts a chain with a block on a global queue, with the quality of service `userInteractive`.
     @inlinable
     @discardableResult
     public static func userInteractive<O: Sendable>(
@@ -86,6 +89,7 @@ extension AsyncBlock {
         begin(.shared(.userInteractive), after, block)
     }
 
+    /// Starts a chain with a block on a global queue, with the quality of service `userInitiated`.
     @inlinable
     @discardableResult
     public static func userInitiated<O: Sendable>(
@@ -94,6 +98,7 @@ extension AsyncBlock {
         begin(.shared(.userInitiated), after, block)
     }
 
+    /// Starts a chain with a block on a global queue, with the quality of service `utility`.
     @inlinable
     @discardableResult
     public static func utility<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable () throws -> O)
@@ -102,6 +107,7 @@ extension AsyncBlock {
         begin(.shared(.utility), after, block)
     }
 
+    /// Starts a chain with a block on a global queue, with the quality of service `background`.
     @inlinable
     @discardableResult
     public static func background<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable () throws -> O)
@@ -110,6 +116,7 @@ extension AsyncBlock {
         begin(.shared(.background), after, block)
     }
 
+    /// Starts a chain with a block on `queue`.
     @inlinable
     @discardableResult
     public static func custom<O: Sendable>(
@@ -119,10 +126,11 @@ extension AsyncBlock {
     }
 }
 
-// MARK: - Going on
+// MARK: - Continuing a chain
 
-/// `after` counts from the end of the previous link.
+/// `after` is a delay in seconds from the end of the previous link.
 extension AsyncBlock {
+    /// Adds a block on the main queue, which gets this link's value.
     @inlinable
     @discardableResult
     public func main<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O) -> AsyncBlock<
@@ -131,6 +139,7 @@ extension AsyncBlock {
         chain(.main, after, block)
     }
 
+    /// Adds a block on a global queue, with the quality of service `userInteractive`. It gets this link's value.
     @inlinable
     @discardableResult
     public func userInteractive<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
@@ -139,6 +148,7 @@ extension AsyncBlock {
         chain(.shared(.userInteractive), after, block)
     }
 
+    /// Adds a block on a global queue, with the quality of service `userInitiated`. It gets this link's value.
     @inlinable
     @discardableResult
     public func userInitiated<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
@@ -147,6 +157,7 @@ extension AsyncBlock {
         chain(.shared(.userInitiated), after, block)
     }
 
+    /// Adds a block on a global queue, with the quality of service `utility`. It gets this link's value.
     @inlinable
     @discardableResult
     public func utility<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
@@ -155,6 +166,7 @@ extension AsyncBlock {
         chain(.shared(.utility), after, block)
     }
 
+    /// Adds a block on a global queue, with the quality of service `background`. It gets this link's value.
     @inlinable
     @discardableResult
     public func background<O: Sendable>(after: Double? = nil, _ block: @escaping @Sendable (Out) throws -> O)
@@ -163,6 +175,7 @@ extension AsyncBlock {
         chain(.shared(.background), after, block)
     }
 
+    /// Adds a block on `queue`, which gets this link's value.
     @inlinable
     @discardableResult
     public func custom<O: Sendable>(

@@ -4,17 +4,17 @@ import Synchronization
 
 /// The links that wait for the global queue of one class, and the threads of that queue that run them.
 ///
-/// Waking a thread costs more than most blocks do. A thread that finds no link therefore looks for more during some
+/// Waking a thread costs more than most blocks do. A thread that finds no link therefore keeps looking for a few
 /// microseconds before it returns to the queue.
 ///
-/// 1. While links wait, a thread is on its way to take one (`isExpected`).
+/// 1. While links wait, a thread is about to take one (`isExpected`).
 /// 2. A thread that takes a link while others wait first requests another thread, so that a block may wait for a later
 ///    one.
 @usableFromInline
 final class Crew: Sendable {
     private struct State {
         var links: [AnyLink?] = []
-        /// How many links at the front were taken.
+        /// The number of links at the front that were taken.
         var taken = 0
         var isExpected = false
 
@@ -37,12 +37,12 @@ final class Crew: Sendable {
     }
 
     /// How often a thread looks for a link, or for the end of a link, before it leaves or sleeps. This takes about two
-    /// microseconds, as long as sleeping and being woken. Zero where only one thread can run.
+    /// microseconds, as long as sleeping and waking up. Zero if only one thread can run at a time.
     @usableFromInline static let looks = ProcessInfo.processInfo.activeProcessorCount > 1 ? 4000 : 0
 
     private let queue: DispatchQueue
     private let state = Mutex(State())
-    /// How many links wait. Written under the lock; read without it.
+    /// The number of links that wait. Written under the lock; read without it.
     private let waiting = Atomic(0)
 
     private init(_ qos: DispatchQoS.QoSClass) { queue = .global(qos: qos) }
@@ -91,6 +91,8 @@ final class Crew: Sendable {
         }
     }
 
+    /// Decides what the calling thread does next.
+    ///
     /// - Parameter isExpected: Whether the calling thread is the expected one.
     private func next(isExpected: Bool) -> Next {
         state.withLock { state in
@@ -107,7 +109,7 @@ final class Crew: Sendable {
         }
     }
 
-    /// Looks for a link for a moment.
+    /// Looks repeatedly for a link, for a few microseconds.
     ///
     /// - Returns: Whether there is one. If not, the calling thread is no longer expected.
     private func lookOut() -> Bool {

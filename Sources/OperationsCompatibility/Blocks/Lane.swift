@@ -1,7 +1,7 @@
 import Dispatch
 import Operations
 
-/// Where a block runs.
+/// The queue on which a block runs.
 @usableFromInline
 enum Lane: Sendable {
     case main
@@ -30,7 +30,8 @@ enum Lane: Sendable {
         if case .shared = self { true } else { false }
     }
 
-    /// The quality of service that was requested for a block here; for a queue of the caller, that of the queue.
+    /// The quality of service of the blocks on this lane. On a custom queue, that of the queue; nil if the queue has
+    /// none.
     var qos: qos_class_t? {
         switch self {
         case .main: qos_class_main()
@@ -39,8 +40,8 @@ enum Lane: Sendable {
         }
     }
 
-    /// Whether a block may run directly after one of that lane, on the same thread and without the queue. That is
-    /// possible only on a shared queue, where it makes no difference.
+    /// Whether a block of this lane may run directly after a block of `lane`, on the same thread and without the queue.
+    /// That is possible only on a shared queue, where it makes no difference.
     func continues(_ lane: Lane) -> Bool {
         if case .shared(let mine) = self, case .shared(let other) = lane { mine == other } else { false }
     }
@@ -51,7 +52,7 @@ enum Lane: Sendable {
         run(after: nil) { RequestedQoS.with(qos) { catcher(error) } }
     }
 
-    /// Runs `work` after `delay` seconds of the monotonic clock, which stands still while the machine sleeps.
+    /// Runs `work` after `delay` seconds on the monotonic clock, which stops while the machine sleeps.
     func run(after delay: Double?, _ work: @escaping @Sendable () -> Void) {
         let isMain = if case .main = self { true } else { false }
         guard let delay, delay > 0 else {
@@ -66,7 +67,7 @@ enum Lane: Sendable {
 }
 
 extension DispatchQueue {
-    /// Nil for a queue that was created without one.
+    /// The queue's quality of service; nil if the queue was created without one.
     var requestedQoS: qos_class_t? {
         if MainThread.isServed(by: self) { return qos_class_main() }
         let qos = qos.qosClass

@@ -1,20 +1,20 @@
 import Dispatch
 import Synchronization
 
-/// One block of a chain.
+/// A block in a chain.
 ///
 /// 1. A link waits for its input, then for its turn, then runs, then is finished; it never goes back.
 /// 2. A link that is cancelled before it runs finishes as cancelled when its turn comes.
 /// 3. A link whose predecessor failed or was cancelled finishes with that error at once.
 ///
 /// SAFETY: The variables are accessed under the lock, with two exceptions. Only the thread that finishes the previous
-/// link, and after it the thread that runs this one, access `input`, `isSkipped` and, until `isFinished` is set, `value`
-/// and `error`. After `isFinished` is set, no variable changes but the lists, which belong to the thread that set it.
+/// link, and after it the thread that runs this one, access `input`, `isSkipped` and, until `isFinished` is set,
+/// `value` and `error`. After `isFinished` is set, only the lists change, and they belong to the thread that set it.
 @usableFromInline
 final class Link<In: Sendable, Out: Sendable>: AnyLink, @unchecked Sendable {
     @usableFromInline typealias Outcome = Result<Out, any Error>
 
-    /// A block as its caller passed it: to convert one into the other would allocate memory.
+    /// A block in the form in which the caller passed it. Converting one form to the other would allocate memory.
     @usableFromInline
     enum Block: Sendable {
         case first(@Sendable () throws -> Out)
@@ -122,7 +122,9 @@ extension Link {
 // MARK: - Attaching
 
 extension Link {
-    /// Adds an element to a list, unless the link has finished.
+    /// Adds an element to a list.
+    ///
+    /// - Returns: False if the link has finished. Nothing was added then.
     @inlinable
     func attach(_ append: () -> Void) -> Bool {
         lock.withLock { _ in
@@ -148,7 +150,7 @@ extension Link {
         if !attach({ catchers.append(catcher) }), let error { lane.call(catcher, error) }
     }
 
-    /// Keeps the block from running, if it has not begun, and releases it.
+    /// Prevents the block from running, if it has not begun, and releases it.
     @inlinable
     func cancel() {
         let block = lock.withLock { _ in self.block.take() }
@@ -157,7 +159,7 @@ extension Link {
 
     @inlinable
     func wait(seconds: Double?) -> DispatchTimeoutResult {
-        // Sleeping costs more than most blocks do.
+        // The thread looks repeatedly before it sleeps, since sleeping costs more than most blocks do.
         for _ in 0..<(lane.isShared ? Crew.looks : 1) where isFinished.load(ordering: .acquiring) { return .success }
         let signal = DispatchSemaphore(value: 0)
         let isLate = !attach { waits.append(signal) }

@@ -12,22 +12,23 @@ import Operations
 #if !canImport(Darwin)
     import CDispatch
 
-    /// A quality of service, with Darwin's number.
+    /// A quality of service, numbered as on Darwin.
     // swift-format-ignore: TypeNamesShouldBeCapitalized
     public struct qos_class_t: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt32
         public init(rawValue: UInt32) { self.rawValue = rawValue }
     }
 
-    /// The class of blocks for the main queue.
+    /// The quality of service of the main queue.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_main() -> qos_class_t { qos_class_t(rawValue: 0x31) }
 
-    /// The class that ``Async``, ``Apply`` or ``AsyncGroup`` requested for the current block; on the main thread that
-    /// of the main queue; in other blocks of a global queue that of the queue; otherwise unspecified.
+    /// The quality of service of the current block: the one that ``Async``, ``Apply`` or ``AsyncGroup`` requested;
+    /// otherwise that of the main queue on the main thread, that of the queue in a block of a global queue, and
+    /// unspecified anywhere else.
     ///
-    /// Linux itself has no such classes, and no global queue for `userInteractive`: blocks that were sent to that queue
-    /// directly see `userInitiated`.
+    /// Linux itself has no such classes, and no global queue for `userInteractive`: a block that was sent to that queue
+    /// directly sees `userInitiated`.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_self() -> qos_class_t {
         if let requested = RequestedQoS.current { return requested }
@@ -36,7 +37,8 @@ import Operations
     }
 
     extension DispatchQoS.QoSClass {
-        /// The class of the global queue that this thread serves, by the queue's label.
+        /// The quality of service of the global queue that this thread serves, determined from the queue's label. Nil
+        /// on other threads.
         fileprivate static var ofGlobalQueue: DispatchQoS.QoSClass? {
             switch String(cString: dispatch_queue_get_label(nil)) {
             case "com.apple.root.user-interactive-qos": .userInteractive
@@ -90,15 +92,15 @@ extension DispatchQoS.QoSClass {
 /// The quality of service that was requested for the block on this thread.
 @usableFromInline
 enum RequestedQoS {
-    /// Holds the number of a class, or the queue that the block was sent to, which is asked for its class only on
-    /// request.
+    /// The key of a thread-specific value: the number of a class, or the queue to which the block was sent. The class
+    /// of a queue is read only when it is needed.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)
         return key
     }()
 
-    /// Numbers of classes are below, addresses of queues are above.
+    /// Lower values are numbers of classes. Higher values are addresses of queues.
     private static let lowestAddress: UInt = 4096
 
     static var current: qos_class_t? {
@@ -115,7 +117,9 @@ enum RequestedQoS {
         return body()
     }
 
-    /// - Parameter lane: The lane of the block; the caller holds it until ``leave(to:)``.
+    /// Sets the quality of service of this thread for a block.
+    ///
+    /// - Parameter lane: The lane of the block. The caller must retain it until ``leave(to:)``.
     /// - Returns: The previous value, for ``leave(to:)``.
     @usableFromInline
     static func enter(_ lane: Lane) -> UnsafeMutableRawPointer? {

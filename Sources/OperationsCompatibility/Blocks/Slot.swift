@@ -1,7 +1,8 @@
-/// A variable for at most one value of a type that its owner knows. The owner calls ``clear(_:)`` when it goes.
+/// A variable for at most one value, whose type its owner knows. The owner must call ``clear(_:)`` before it is
+/// deallocated.
 ///
-/// To destroy a variable whose own type is generic, the deinitializer of a generic class looks that type up at run
-/// time, which takes longer than everything else a link does.
+/// A slot replaces a variable of a generic type. To destroy such a variable, the deinitializer of a generic class looks
+/// up the type at run time, which takes longer than everything else a link does.
 @frozen
 @usableFromInline
 struct Slot {
@@ -15,8 +16,8 @@ struct Slot {
         isFull = false
     }
 
-    /// Whether the value is in the slot itself. Any other value gets memory of its own, since its type may forbid to
-    /// move its bytes.
+    /// Whether a value of this type is stored in the slot itself. Any other value gets its own memory, since its type
+    /// may not permit moving its bytes.
     @inlinable
     static func holds<Value>(_: Value.Type) -> Bool {
         _isPOD(Value.self) && MemoryLayout<Value>.size <= MemoryLayout<(UInt, UInt)>.size

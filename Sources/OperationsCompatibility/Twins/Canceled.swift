@@ -1,7 +1,7 @@
 #if canImport(NetworkAdapters)
     import NetworkAdapters
 
-    // The spelling of the published operations.
+    // The published operations use this spelling.
 
     extension UnfurlURLOperation.Error {
         /// The same as `cancelled`.

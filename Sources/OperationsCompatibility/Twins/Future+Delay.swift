@@ -20,9 +20,10 @@ extension Future {
         }
     }
 
-    /// Calls `work` until it succeeds, at most `attempts` times in all; fails with the last error.
+    /// Calls `work` until it succeeds, at most `attempts` times in all. If all attempts fail, the future fails with the
+    /// last error.
     ///
-    /// The first call is made now, on this thread, the others on a global queue after `delay`. `shouldRetry` is not
+    /// The first call is made now, on this thread, further calls on a global queue after `delay`. `shouldRetry` is not
     /// called after the last permitted attempt.
     public static func retry(
         attempts: Int, delay: Delay, shouldRetry: @escaping @Sendable (Error) -> Bool = { _ in true },

@@ -17,7 +17,7 @@
     public let QOS_CLASS_UNSPECIFIED = DispatchQoS.QoSClass.unspecified.number
 
     extension DispatchQoS.QoSClass {
-        /// As Darwin numbers it.
+        /// Darwin's number of the class.
         public var rawValue: qos_class_t { number }
     }
 #endif
