@@ -3,9 +3,10 @@ import Foundation
 import OperationTypes
 import Operations
 
-// Each adapter is two halves: from a service of one style to a typed operation, and from that to the other style.
+// Each adapter has two halves: the first turns a service of one style into a typed operation, the second runs that
+// operation in the other style.
 
-/// A service of some style.
+/// A network service of any calling style.
 enum NetworkSource: Sendable {
     case callback(any CallbackNetwork)
     case combine(any CombineNetwork)

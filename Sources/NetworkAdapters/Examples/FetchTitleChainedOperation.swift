@@ -2,29 +2,36 @@ import Foundation
 import Kinds
 import Operations
 
-/// Fetches a page and reads its title, with a real HTML parser, in whatever encoding the page is.
+/// Fetches a page and reads its title with an HTML parser, whatever the page's encoding.
 ///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class FetchTitleChainedOperation:
     ChainedAsyncResultOperation<URL, String, FetchTitleChainedOperation.Error>, @unchecked Sendable
 {
+    /// The reason why there is no title.
     public enum Error: ExampleError, Equatable {
         case cancelled
         case missingInputURL
-        /// The page says none.
+        /// The page has no title.
         case missingPageTitle
         case underlying(error: KindFailure)
-        /// The URL could not be unfurled, by the operation that was to supply it.
+        /// The operation that should have supplied the URL failed.
         case upstream(UnfurlURLOperation.Error)
     }
 
     private let client: OutgoingClient
 
+    /// Creates an operation.
+    ///
+    /// - Parameters:
+    ///   - input: The URL of the page. If nil, a dependency supplies it. Default: nil.
+    ///   - client: The client for the requests.
     public init(input: URL? = nil, client: OutgoingClient = .shared) {
         self.client = client
         super.init(input: input)
     }
 
+    /// Starts the request. Fails with `missingInputURL` if there is no URL.
     public override func main() {
         guard let input else { return finish(with: .failure(.missingInputURL)) }
         Enrich(client: client).start(.init(url: input.absoluteString), cancellation: cancellation) { result in
@@ -35,6 +42,7 @@ public final class FetchTitleChainedOperation:
         }
     }
 
+    /// Translates the failures of the unfurling operations, and of kinds. Nil for other failures.
     public override func failure(fromUpstream error: any Swift.Error) -> Error? {
         switch error {
         case let error as Error: error

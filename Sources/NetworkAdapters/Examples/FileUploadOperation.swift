@@ -2,7 +2,7 @@ import Foundation
 import Kinds
 import Operations
 
-/// Sends a file, with PUT, in pieces and never read whole; ends with the server's receipt.
+/// Uploads a file with PUT, in pieces, so that the whole file is never in memory. The result is the server's receipt.
 ///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class FileUploadOperation: AsyncResultOperation<Upload.Output, KindFailure>, @unchecked Sendable {
@@ -10,14 +10,17 @@ public final class FileUploadOperation: AsyncResultOperation<Upload.Output, Kind
     private let targetUploadURL: URL
     private let client: OutgoingClient
 
+    /// Creates an operation that uploads the file to `targetUploadURL` through `client`.
     public init(fileURL: URL, targetUploadURL: URL, client: OutgoingClient = .shared) {
         self.fileURL = fileURL
         self.targetUploadURL = targetUploadURL
         self.client = client
     }
 
+    /// Starts the upload.
     public override func main() {
-        // The caller names the file, so its folder is allowed; links on the way there are resolved, one in its place is not.
+        // The caller names the file, so its folder is allowed. Symbolic links in the path of the folder are resolved; a
+        // link in place of the file is not.
         let folder = fileURL.deletingLastPathComponent().resolvingSymlinksInPath().path
         var configuration = UploadConfiguration()
         configuration.roots = [folder]

@@ -3,11 +3,11 @@ import Kinds
 import Operations
 
 extension OutgoingClient {
-    /// The client of operations that are given no other. It reaches public addresses at the usual ports only.
+    /// The default client of the operations. It reaches only public addresses, at the usual ports.
     public static let shared = OutgoingClient()
 }
 
-/// Why an example operation gave no value.
+/// The failure of an example operation.
 protocol ExampleError: CancellationFailure {
     static func underlying(error: KindFailure) -> Self
 }

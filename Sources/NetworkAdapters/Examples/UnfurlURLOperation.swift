@@ -2,13 +2,14 @@ import Foundation
 import Kinds
 import Operations
 
-/// Finds out where a short URL leads, through all its redirects.
+/// Follows the redirects of a short URL. The result is the last URL.
 ///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class UnfurlURLOperation: AsyncResultOperation<URL, UnfurlURLOperation.Error>, @unchecked Sendable {
+    /// The reason why there is no URL.
     public enum Error: ExampleError, Equatable {
         case cancelled
-        /// The last answer named no address that can be used.
+        /// The last response contains no usable URL.
         case missingRedirectURL
         case underlying(error: KindFailure)
     }
@@ -16,22 +17,26 @@ public final class UnfurlURLOperation: AsyncResultOperation<URL, UnfurlURLOperat
     private let shortURL: URL
     private let client: OutgoingClient
 
+    /// Creates an operation that unfurls `shortURL` through `client`.
     public init(shortURL: URL, client: OutgoingClient = .shared) {
         self.shortURL = shortURL
         self.client = client
     }
 
+    /// Starts the requests.
     public override func main() {
         client.unfurl(shortURL, cancellation: cancellation) { self.finish(with: $0) }
     }
 }
 
-/// Finds out where a short URL leads, as a link of a chain: given one, or the output of a dependency.
+/// Follows the redirects of a short URL, which is given to the initializer or is the output of a dependency. The result
+/// is the last URL.
 ///
 /// SAFETY: What this class adds is immutable and Sendable.
 public final class UnfurlURLChainedOperation:
     ChainedAsyncResultOperation<URL, URL, UnfurlURLChainedOperation.Error>, @unchecked Sendable
 {
+    /// The reason why there is no URL.
     public enum Error: CancellationFailure, Equatable {
         case cancelled
         case missingInputURL
@@ -40,11 +45,17 @@ public final class UnfurlURLChainedOperation:
 
     private let client: OutgoingClient
 
+    /// Creates an operation.
+    ///
+    /// - Parameters:
+    ///   - shortURL: The URL to unfurl. If nil, a dependency supplies it. Default: nil.
+    ///   - client: The client for the requests.
     public init(shortURL: URL? = nil, client: OutgoingClient = .shared) {
         self.client = client
         super.init(input: shortURL)
     }
 
+    /// Starts the requests. Fails with `missingInputURL` if there is no URL.
     public override func main() {
         guard let input else { return finish(with: .failure(.missingInputURL)) }
         client.unfurl(input, cancellation: cancellation) { result in

@@ -1,18 +1,20 @@
 import Foundation
 import OperationTypes
 
-/// Why a request gave no value. The cases are tried in this order.
+/// The reason why a request returned no value. The causes are checked in the order of the cases.
 public enum NetworkError: CancellationFailure, CustomStringConvertible {
     case cancelled
-    /// No answer: no connection, a timeout, a connection that broke.
+    /// There is no complete response: no connection, a timeout, or a broken connection.
     case transport(any Error)
-    /// What answered does not speak HTTP.
+    /// The response is not an HTTP response.
     case notHTTP
-    /// A status other than 200 to 299, with what the server said about it.
+    /// A status other than 200 to 299, with the body of the response.
     case status(Int, body: Data)
+    /// The response has an empty body.
     case noData
+    /// The body does not have the expected shape.
     case decoding(DecodingError)
-    /// The type's own decoding threw something else than a `DecodingError`.
+    /// Decoding threw an error that is not a `DecodingError`.
     case unknown(any Error)
     /// A publisher finished without a value.
     case noValue

@@ -6,17 +6,23 @@ import Operations
     import FoundationNetworking
 #endif
 
-/// Gets the bytes at a URL: one typed operation under all the services.
+/// Gets the bytes at a URL. All services are built on this typed operation.
 public struct NetworkFetch: TypedOperation {
     private let connection: NetworkConnection
 
-    /// - Parameter session: One with a cache is replaced by one like it without, since cancelling a task of a session with a
-    ///   cache can end the process on Linux (swift-corelibs-foundation 3296).
+    /// Creates an operation.
+    ///
+    /// - Parameter session: The session for the requests. If it has a cache, a copy without a cache is used instead,
+    ///   since cancelling a task of a session with a cache can end the process on Linux (swift-corelibs-foundation
+    ///   3296).
     public init(session: URLSession) { connection = NetworkConnection(session) }
 
+    /// Makes one request.
+    ///
+    /// - Throws: ``NetworkError``. Repeating the request is safe.
     public func run(_ url: URL, context: OperationContext) async throws(NetworkError) -> Data {
         if context.cancellation.isCancelling { throw .cancelled }
-        // A continuation over the completion handler: the session's own async functions deadlock with cancellation on Linux
+        // Waits for the completion handler, because the session's async functions deadlock with cancellation on Linux
         // (swift-corelibs-foundation 5412).
         var registration: CancellationRegistration?
         defer { registration?.unregister() }
@@ -24,7 +30,8 @@ public struct NetworkFetch: TypedOperation {
             let task = connection.session.dataTask(with: url) { data, response, error in
                 continuation.resume(returning: (data, response, error))
             }
-            // From another thread: whoever cancels may hold a lock that the session's queue needs.
+            // The task is cancelled on another thread, since the cancelling thread may hold a lock that the session's
+            // queue needs.
             registration = context.cancellation.register { DispatchQueue.global().async { task.cancel() } }
             task.resume()
         }
@@ -44,16 +51,20 @@ public struct NetworkFetch: TypedOperation {
     }
 }
 
-/// Decodes what is at a URL: a typed operation for every calling style.
+/// Gets and decodes the content of a URL, as a typed operation for every calling style.
 public struct NetworkRequest<Value: Decodable & Sendable>: TypedOperation {
     let fetch: NetworkFetch
     let decoder: JSONDecoder
 
+    /// Creates an operation. Its requests use `session`, or a copy of it without a cache.
     public init(session: URLSession, decoder: JSONDecoder = JSONDecoder()) {
         fetch = NetworkFetch(session: session)
         self.decoder = decoder
     }
 
+    /// Makes one request and decodes the body of the response.
+    ///
+    /// - Throws: ``NetworkError``. Repeating the request is safe.
     public func run(_ url: URL, context: OperationContext) async throws(NetworkError) -> Value {
         try decoder.value(in: await fetch.run(url, context: context))
     }
@@ -69,7 +80,7 @@ extension JSONDecoder {
     }
 }
 
-/// A session without a cache, ended with its last user if it is ours.
+/// A session without a cache. If it is a copy, it is invalidated with its last user.
 private final class NetworkConnection: Sendable {
     let session: URLSession
     private let isOwn: Bool
@@ -90,7 +101,7 @@ private final class NetworkConnection: Sendable {
 }
 
 extension URLSession {
-    /// A session for services, without a cache and without anything kept on disk.
+    /// A session for the services. It has no cache and keeps nothing on disk.
     public static let uncached: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil

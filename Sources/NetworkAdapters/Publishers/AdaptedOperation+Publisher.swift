@@ -4,8 +4,9 @@ import Operations
 import Synchronization
 
 extension AdaptedOperation {
-    /// From a publisher: the operation's output is its first value, after which the subscription is cancelled. It fails with
-    /// `missingValue` when the publisher finishes without one, or is cancelled and the failure type has no word for that.
+    /// Adapts a publisher. The output is the publisher's first value, after which the subscription is cancelled. A run
+    /// fails with `missingValue` if the publisher finishes without a value. A cancelled run fails with the failure
+    /// type's value for cancellation or, if there is none, with `missingValue`.
     public init<P: Publisher>(
         missingValue: Failure, publisher make: @escaping @Sendable (Input, OperationContext) -> P
     ) where P.Output == Output, P.Failure == Failure, P: SendableMetatype {
@@ -17,12 +18,12 @@ extension AdaptedOperation {
     }
 }
 
-/// Takes the first value of a publisher, and its subscription back.
+/// Receives the first value of a publisher, and then cancels the subscription.
 private final class FirstValue<Input: Sendable, Failure: Error>: Subscriber, Sendable {
     /// SAFETY: Exists only inside the mutex below.
     private struct State: @unchecked Sendable {
         var subscription: (any Subscription)?
-        /// Nil once called.
+        /// Nil after it was called.
         var completion: (@Sendable (Result<Input, Failure>) -> Void)?
     }
 

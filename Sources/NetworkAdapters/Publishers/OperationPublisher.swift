@@ -4,10 +4,10 @@ import Operations
 import Synchronization
 
 extension TypedOperation {
-    /// A publisher of the operation's output, which starts one run for each subscription once that asks for a value.
+    /// A publisher of the operation's output. Each subscription starts one run when it first demands a value.
     ///
-    /// Cancelling the subscription cancels the run, and nothing arrives after that. Values and failures arrive on an
-    /// unspecified thread.
+    /// Cancelling the subscription cancels the run, and no value or failure arrives after that. Values and failures
+    /// arrive on an unspecified thread.
     public func publisher(_ input: Input) -> OperationPublisher<Self> { OperationPublisher(work: self, input: input) }
 }
 
@@ -24,7 +24,7 @@ public struct OperationPublisher<Work: TypedOperation>: Publisher, Sendable {
             switch result {
             case .success(let output):
                 _ = subscriber.receive(output)
-                // The subscriber may have wanted no more than that.
+                // The subscriber may have cancelled when it received the value.
                 if !isCancelled() { subscriber.receive(completion: .finished) }
             case .failure(let failure):
                 subscriber.receive(completion: .failure(failure))
@@ -35,12 +35,13 @@ public struct OperationPublisher<Work: TypedOperation>: Publisher, Sendable {
 }
 
 private final class OperationSubscription<Work: TypedOperation>: Subscription, Sendable {
-    /// Tells the subscriber, asking in between whether it has cancelled.
+    /// Passes the result to the subscriber. Between the value and the completion, it checks whether the subscriber has
+    /// cancelled.
     typealias Receive = (Result<Work.Output, Work.Failure>, _ isCancelled: () -> Bool) -> Void
 
     /// SAFETY: Exists only inside the mutex below.
     private struct State: @unchecked Sendable {
-        /// Nil once the subscriber is told the end, or wants to hear no more.
+        /// Nil after the subscriber has received the result or has cancelled.
         var receive: Receive?
         var run: CancellationTokenSource?
         var isCancelled = false
@@ -69,7 +70,7 @@ private final class OperationSubscription<Work: TypedOperation>: Subscription, S
     }
 
     func cancel() {
-        // The subscriber is released after the lock: it may come back here when it goes.
+        // The subscriber is released after the lock, since its deinitializer may call this object again.
         let (receive, run) = state.withLock { state in
             state.isCancelled = true
             return (Unaudited(state.receive.take()), state.run)

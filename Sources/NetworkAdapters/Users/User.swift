@@ -1,4 +1,4 @@
-/// What the user services give.
+/// A user, as the user services return it.
 public struct User: Codable, Sendable, Hashable, Identifiable {
     public var id: Int
     public var name: String

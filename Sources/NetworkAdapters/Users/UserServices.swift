@@ -2,9 +2,10 @@ import Foundation
 @preconcurrency import OpenCombine
 import OperationTypes
 
-// Users at `<base>/users/<id>`, for whoever likes which style. Each works over any network layer of its style, also one that
-// an adapter makes.
+// Services that get users from `<base>/users/<id>`, one for each calling style. Each works on any network layer of its
+// style, including an adapter.
 
+/// Gets users, with callbacks.
 public struct CallbackUserService: Sendable {
     private let network: any CallbackNetwork
     private let base: URL
@@ -14,7 +15,7 @@ public struct CallbackUserService: Sendable {
         self.base = base
     }
 
-    /// Calls back exactly once; see ``CallbackNetwork/get(url:callback:)``.
+    /// Gets a user. Calls `callback` exactly once; see ``CallbackNetwork/get(url:callback:)``.
     @discardableResult
     public func getUser(id: Int, callback: @escaping @Sendable (Result<User, any Error>) -> Void)
         -> CancellationTokenSource
@@ -23,6 +24,7 @@ public struct CallbackUserService: Sendable {
     }
 }
 
+/// Gets users, with publishers.
 public struct CombineUserService: Sendable {
     private let network: any CombineNetwork
     private let base: URL
@@ -32,10 +34,11 @@ public struct CombineUserService: Sendable {
         self.base = base
     }
 
-    /// One request for every subscription; see ``CombineNetwork/get(url:)``.
+    /// A publisher of a user. Each subscription makes one request; see ``CombineNetwork/get(url:)``.
     public func getUser(id: Int) -> AnyPublisher<User, any Error> { network.get(url: base.user(id)) }
 }
 
+/// Gets users, with async functions.
 public struct AsyncAwaitUserService: Sendable {
     private let network: any AsyncAwaitNetwork
     private let base: URL
@@ -45,6 +48,9 @@ public struct AsyncAwaitUserService: Sendable {
         self.base = base
     }
 
+    /// Gets a user.
+    ///
+    /// - Throws: The error of ``AsyncAwaitNetwork/get(url:)``.
     public func getUser(id: Int) async throws -> User { try await network.get(url: base.user(id)) }
 }
 
