@@ -113,7 +113,7 @@ final class Workbench: Sendable {
         return deleted
     }
 
-    // MARK: Looking
+    // MARK: Inspecting
 
     func dependencies(of job: JobID) async throws -> [Neighbour] {
         try await store.dependencies(of: job, onlyOpen: false, limit: 100).jobs

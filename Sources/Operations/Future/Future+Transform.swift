@@ -108,7 +108,7 @@ extension Future where Error == any Swift.Error {
     }
 }
 
-// MARK: - When the result comes
+// MARK: - When the result arrives
 
 extension Future {
     @inlinable

@@ -128,7 +128,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// how it ended.
     var runsThoughCancelled: Bool { false }
 
-    // MARK: - Telling others
+    // MARK: - Notifying observers
 
     /// Runs `body` once the operation has finished, or now if it already has.
     final func whenFinished(_ body: @escaping @Sendable () -> Void) {

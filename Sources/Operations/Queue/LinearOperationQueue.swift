@@ -133,7 +133,7 @@ public final class LinearOperationQueue: Sendable {
         set { state.withLock { $0.underlyingQueue = newValue } }
     }
 
-    // MARK: Looking
+    // MARK: Inspecting
 
     /// The operations that have not finished, in the order in which they were added.
     public var operations: [Operation] { state.withLock { $0.unfinished } }
@@ -154,7 +154,7 @@ public final class LinearOperationQueue: Sendable {
     /// The queue whose operation runs on this thread; nil if there is none.
     public static var current: LinearOperationQueue? { Worker.current?.queue }
 
-    // MARK: Ending
+    // MARK: Cancelling and waiting
 
     /// Cancels every operation that has not finished.
     public func cancelAllOperations() {
@@ -199,7 +199,7 @@ extension LinearOperationQueue: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-// MARK: - Moving on
+// MARK: - Scheduling operations
 
 extension LinearOperationQueue {
     private func add(_ operations: [Operation], isBarrier: Bool) {

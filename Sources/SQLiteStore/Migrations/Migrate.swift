@@ -78,7 +78,7 @@ extension Connection {
         }
     }
 
-    // MARK: Room
+    // MARK: Free space
 
     /// Estimates how many bytes the migrations write. Each changed page is copied into the log, and each new table
     /// exists next to the old one until the old one is dropped.

@@ -114,7 +114,7 @@ extension Writer {
         if !memory.work.contains(work) { memory.work.append(work) }
     }
 
-    // MARK: Callers that wait
+    // MARK: Waiting callers
 
     /// Registers a waiter for the end of the work. A request calls this in its transaction, and again if the
     /// transaction is repeated after a rollback. Work that is set aside is tried again at once, so that the waiter soon

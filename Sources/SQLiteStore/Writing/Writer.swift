@@ -149,7 +149,7 @@ final class Writer {
         schedulesChanged = false
     }
 
-    // MARK: Noting what a verb did
+    // MARK: Recording changes
 
     /// Counts a job's move from one state to another.
     @inline(__always)
