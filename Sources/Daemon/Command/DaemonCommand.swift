@@ -8,7 +8,7 @@ import Kinds
 import Logging
 import Systemd
 
-/// `halyardd`: reads its configuration, then runs until it is told to stop.
+/// `halyardd`: reads its configuration, then runs jobs until a signal stops it.
 public struct DaemonCommand: ParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "halyardd",
@@ -70,7 +70,7 @@ public struct DaemonCommand: ParsableCommand {
         DocumentSandbox.runIfAsked()
         crash_mark_install()
         umask(0o027)
-        // libdispatch would write to the system log that it may not raise the priority of a thread, for every thread.
+        // Otherwise libdispatch logs for every thread that it may not raise the thread's priority.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
         let service = ServiceEnvironment.take()
@@ -89,7 +89,7 @@ public struct DaemonCommand: ParsableCommand {
         surroundings.logger = logger
         surroundings.kinds = kinds
         if !surroundings.notifier.isHeard {
-            // Nobody else would end it.
+            // Without a service manager, nothing else ends a process that hangs.
             surroundings.onHang = { _exit($0.status.rawValue) }
         }
         let spare = SpareSocket(sockets)
@@ -135,8 +135,8 @@ public struct DaemonCommand: ParsableCommand {
         }
     }
 
-    /// The failure for a wrong command line when callers may be waiting on the socket. Otherwise, and for flags such as
-    /// --help, prints the message and ends the process.
+    /// Returns the failure for a wrong command line if callers may be waiting on the socket. Otherwise, and for
+    /// flags such as --help, prints the message and ends the process.
     private static func failure(of error: any Error, isActivated: Bool) -> DaemonFailure {
         guard isActivated, !exitCode(for: error).isSuccess else { exit(withError: error) }
         return DaemonFailure(
@@ -144,7 +144,8 @@ public struct DaemonCommand: ParsableCommand {
             errno: EINVAL)
     }
 
-    /// The parser would take `-check-config` for several options of one letter, one of them `-h`, and print help.
+    /// Returns an error for a long option with one dash. The parser would read `-check-config` as several
+    /// one-letter options, one of them `-h`, and print help.
     private static func mistypedOption(in arguments: some Sequence<String>) -> (any Error)? {
         let words = arguments.prefix { $0 != "--" }
         guard let word = words.first(where: { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 }),

@@ -1,4 +1,5 @@
-/// A number of bytes as people write it: `512B`, `64MiB`, `5TiB`; binary units only, and never without one.
+/// A number of bytes as people write it: `512B`, `64MiB`, `5TiB`. Only binary units are valid, and a unit is
+/// required.
 struct ByteSize: Hashable, Sendable, CustomStringConvertible {
     var bytes: Int64
 

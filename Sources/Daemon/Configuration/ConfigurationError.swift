@@ -1,4 +1,4 @@
-/// All problems of a configuration, each with its place and the correction.
+/// All problems of a configuration, each with its place and its correction.
 public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     public var problems: [String]
 

@@ -2,7 +2,7 @@ import Glibc
 import Jobs
 import YAML
 
-/// The keys of a YAML file with their values as text and their lines.
+/// The keys of a YAML file, with their values as text and their line numbers.
 struct ConfigurationFile {
     var path: String
     var values: [String: Value] = [:]
@@ -16,7 +16,7 @@ struct ConfigurationFile {
         var entryLines: [Int] = []
     }
 
-    /// No file at all: nothing is set.
+    /// Creates the contents of a missing file: nothing is set.
     init() { path = "" }
 
     init(path: String, text: String) {

@@ -4,14 +4,15 @@ import Glibc
 import Kinds
 import SQLiteStore
 
-/// The reasons, each with its key, why the daemon could not start with a configuration on this machine. The check only
-/// reads; it creates and changes nothing.
+/// The reasons why the daemon could not start with a configuration on this machine, each with its configuration
+/// key. The check only reads; it creates and changes nothing.
 struct ConfigurationObstacles: Sendable, Hashable {
     /// The caller of the check.
     enum Onlooker: Hashable {
         case start(opensSocket: Bool)
-        /// A reload, for which only settings that it can change are checked.
+        /// A reload, which checks only the settings that it can change.
         case reload
+        /// `--check-config`, which any user may run.
         case anybody
     }
 
@@ -21,7 +22,8 @@ struct ConfigurationObstacles: Sendable, Hashable {
     private(set) var isLasting = false
     /// The `errno` of the first error that may disappear.
     private(set) var code: Int32?
-    /// The questions that only the daemon's own user can answer.
+    /// Findings that may not affect the daemon itself: it may run as another user, or systemd may create a
+    /// missing folder.
     private(set) var doubts: [String] = []
     private let onlooker: Onlooker
 
@@ -32,7 +34,8 @@ struct ConfigurationObstacles: Sendable, Hashable {
         if onlooker != .start(opensSocket: false) { lookAtGroup(configuration) }
         let home = folder(of: configuration.database)
         for (key, path) in configuration.ownFolders { lookAtOwnFolder(key, path, home: home) }
-        // The start itself tells these; whether the service manager makes the folder cannot be known before.
+        // A start finds the problems below by itself, when it opens the database and the socket. A check cannot
+        // know whether the service manager will create the folders.
         guard onlooker == .anybody else { return }
         lookAtDatabase(configuration.database)
         if configuration.socket.utf8.count > ControlSocket.maxPathBytes {
@@ -58,9 +61,10 @@ struct ConfigurationObstacles: Sendable, Hashable {
         isLasting = true
     }
 
-    // MARK: What is looked at
+    // MARK: Checks
 
-    /// Nothing could be trusted that the file is there for; every address of https would fail.
+    /// Checks the file of additional certificates. If it is unusable, the servers that need it are not trusted,
+    /// and every HTTPS request fails.
     private mutating func lookAtAuthorities(_ configuration: DaemonConfiguration) {
         guard let path = configuration.network.authorities else { return }
         let key = "network.authorities"
@@ -69,7 +73,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
         guard stat(path, &facts) == 0, access(path, R_OK) == 0 else {
             return add(key, "\(path) cannot be read", errno, remedy: remedy)
         }
-        // A pipe would have to be waited for.
+        // Only a regular file is accepted, since reading a pipe could block.
         guard facts.st_mode & S_IFMT == S_IFREG, areCertificates(inFile: path) else {
             return add(key, "\(path) holds no certificates that can be read", remedy: remedy)
         }
@@ -91,7 +95,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
         return getegid() == group || groups.prefix(max(0, Int(count))).contains(group)
     }
 
-    /// One that is there must be ours to use, one that is not must be possible to make.
+    /// Checks that the daemon may use an existing folder, or may create a missing one.
     private mutating func lookAtOwnFolder(_ key: String, _ path: String, home: String) {
         let remedy = "name a folder that the daemon's user can write"
         var facts = stat()
@@ -105,7 +109,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
         guard errno == ENOENT else { return add(key, "\(path) cannot be looked at", errno, remedy: remedy) }
         let parent = folder(of: path)
         if access(parent, W_OK | X_OK) != 0 {
-            // Told of the database, which lies there as well.
+            // The check of the database reports this problem, since the database is in the same folder.
             if parent == home, errno == ENOENT { return }
             return add(key, "\(path) cannot be made in \(parent)", errno, remedy: remedy)
         }
@@ -115,16 +119,16 @@ struct ConfigurationObstacles: Sendable, Hashable {
         }
     }
 
-    /// Checks the database as the start does, as far as nothing has to be changed for it.
+    /// Checks the database as a start does, without the steps that change it.
     private mutating func lookAtDatabase(_ path: String) {
         do throws(StoreOpenError) {
             try SQLiteJobStore.check(databaseAt: path)
         } catch {
             switch error {
-            // Surroundings are looked at below.
+            // `lookAtSurroundings` checks the folder.
             case .missingFile, .missingDirectory: return
             case .unreadableFile:
-                // Else the folder is told.
+                // Without access to the folder, `lookAtSurroundings` reports the problem.
                 guard access(folder(of: path), X_OK) == 0 else { return }
                 add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user the right")
             default: add("database", error)
@@ -149,7 +153,8 @@ struct ConfigurationObstacles: Sendable, Hashable {
     }
 }
 
-/// Whether what a call on a file or folder says may be over without anybody setting the configuration right.
+/// Whether the problem behind an `errno` of a file operation may disappear without a change of the
+/// configuration.
 func mayPass(_ code: Int32) -> Bool {
     switch code {
     case ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EILSEQ, EFBIG: false

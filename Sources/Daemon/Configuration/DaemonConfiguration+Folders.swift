@@ -1,7 +1,7 @@
 import Glibc
 
 extension DaemonConfiguration {
-    /// The folders that the daemon makes for itself alone where they are missing, by key.
+    /// The folders that only the daemon uses, by configuration key. The daemon creates the missing ones.
     var ownFolders: [(key: String, path: String)] {
         [("spool.directory", spoolDirectory), ("upload.checkpoints", checkpointDirectory)]
     }

@@ -12,6 +12,7 @@ public struct ConfigurationSources: Sendable {
     public var flags: [String: String]
     /// The environment; only variables that begin with `HALYARD_` are used.
     public var environment: [String: String]
+    /// The values that systemd passed to the service. Its directories replace some defaults.
     public var service: ServiceEnvironment
 
     public init(
@@ -30,9 +31,11 @@ public struct ConfigurationSources: Sendable {
 }
 
 extension DaemonConfiguration {
-    /// Reads flags over environment over file over defaults, whole or not at all.
+    /// Reads the whole configuration. Flags override the environment, which overrides the file, which overrides
+    /// the defaults.
     ///
-    /// - Throws: ``ConfigurationError`` with every problem found, not only the first.
+    /// - Throws: ``ConfigurationError`` with every problem found, not only the first. If
+    ///   ``ConfigurationError/passing`` is set, a later call may succeed.
     public static func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> DaemonConfiguration {
         let file = try readFile(sources)
         var problems = file.problems
@@ -40,7 +43,7 @@ extension DaemonConfiguration {
             problems.append("--set: " + NearestName.unknown("key", key, among: Setting.all.map(\.key)))
         }
 
-        // A flag carries a list as the environment does: by commas.
+        // As in the environment, commas separate the entries of a list.
         let flags = sources.flags.map { key, value -> (String, Setting.Text) in
             let isList = Setting.all.contains { $0.key == key && $0.isList }
             return (key, isList ? .list(value.split(separator: ",").map(String.init)) : .scalar(value))
@@ -62,14 +65,15 @@ extension DaemonConfiguration {
             }
         }
         guard problems.isEmpty else {
-            // Two entries of one line may have the same.
+            // Two entries on the same line may have the same problem.
             var told: Set<String> = []
             throw ConfigurationError(problems.filter { told.insert($0).inserted })
         }
         return configuration
     }
 
-    /// Variables that look like ours and mean nothing: not errors, since other programs may read them, but worth a word.
+    /// Returns a warning for each variable that begins with `HALYARD_` but sets nothing. It is not an error,
+    /// since another program may use the variable.
     static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Setting.all.map(\.variable) + [StandardPaths.Variable.configuration]
         return environment.keys.sorted().filter { $0.hasPrefix("HALYARD_") && !known.contains($0) }.map { name in
@@ -90,7 +94,8 @@ extension DaemonConfiguration {
         }
     }
 
-    /// A value of the wrong shape is handed on as it is, so that its setting refuses it with its place.
+    /// Returns a value of the wrong shape unchanged (a list instead of a single value, or the reverse), so that
+    /// its setting can refuse it with its line number.
     private static func text(of setting: Setting, in reader: ConfigReader) -> Setting.Text? {
         let key = ConfigKey(setting.key.split(separator: ".").map(String.init))
         if setting.isList {

@@ -3,7 +3,8 @@ import Glibc
 import Logging
 
 extension DaemonConfiguration {
-    /// Does not wait for it: a root on a server that does not answer holds up whoever looks at it.
+    /// Logs `warnings` on a background thread and returns at once, since a folder on an unresponsive server can
+    /// block the check.
     func logWarnings(to logger: Logger) {
         DispatchQueue.global().async { for warning in warnings { logger.warning("\(warning)") } }
     }
@@ -22,7 +23,8 @@ extension DaemonConfiguration {
         return roots + [credentials].compactMap(\.self)
     }
 
-    /// Why files in it cannot be read; ends where what follows from that begins.
+    /// Returns why files in the folder cannot be read, as the beginning of a sentence that the caller
+    /// completes; nil if they can.
     private func problem(ofFolder path: String) -> String? {
         var facts = stat()
         guard stat(path, &facts) == 0 else {

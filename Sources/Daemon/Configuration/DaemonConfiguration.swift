@@ -8,17 +8,23 @@ import Systemd
 public struct DaemonConfiguration: Sendable, Hashable {
     public var database = StandardPaths.database
     public var socket = StandardPaths.socket
-    /// The group that may connect to the socket; nil leaves the group of the process.
+    /// The group that may connect to the socket; nil for the group of the process.
     public var socketGroup: String?
     /// Permission bits of the socket.
     public var socketMode: UInt16 = 0o660
     /// The document whose definitions a new database begins with; nil for none.
     public var definitions: String? = StandardPaths.definitions
+    /// The number of jobs that run at once.
     public var slots = 256
+    /// The wait after which a ready job's priority rises by one step.
     public var ageing: Duration = .seconds(300)
+    /// How many crashes of the daemon a job may survive as the only running job before it fails as `crashed`.
     public var maxRescues = 3
+    /// How long a stop waits for running jobs before it interrupts them.
     public var drainTimeout: Duration = .seconds(30)
+    /// How long a job may take to stop after its timeout, a cancellation or an interrupt.
     public var grace: Duration = .seconds(5)
+    /// The lowest level that is logged.
     public var logLevel: Logger.Level = .info
     /// The shortest time between two status lines.
     public var statusInterval: Duration = .seconds(1)
@@ -32,10 +38,10 @@ public struct DaemonConfiguration: Sendable, Hashable {
         public var roots: [String] = []
         /// The folder of secrets, one file each; nil for none.
         public var credentials: String?
-        /// Where each may be sent.
+        /// The servers to which each credential may be sent.
         public var credentialOrigins: [CredentialOrigin] = []
         public var maxBytes: Int64 = 5 << 40
-        /// Nil for `uploads` beside the database.
+        /// The folder of the checkpoints of uploads; nil for `uploads` next to the database.
         public var checkpoints: String?
         public var chunkBytes: Int64 = 64 << 20
         public var partBytes: Int64 = 8 << 20
@@ -87,7 +93,7 @@ public struct DaemonConfiguration: Sendable, Hashable {
 
     public init() {}
 
-    /// The defaults where systemd gave directories.
+    /// Creates the defaults, with the directories that systemd passed to the service.
     public init(_ service: ServiceEnvironment) {
         if let state = service.stateDirectory { database = state + "/halyard.db" }
         if let runtime = service.runtimeDirectory { socket = runtime + "/halyard.sock" }
@@ -98,7 +104,7 @@ public struct DaemonConfiguration: Sendable, Hashable {
     public var spoolDirectory: String { spool.directory ?? beside("spool") }
     public var checkpointDirectory: String { upload.checkpoints ?? beside("uploads") }
 
-    /// A path in the database's folder.
+    /// Returns the path of a name in the database's folder.
     private func beside(_ name: String) -> String {
         guard let slash = database.lastIndex(of: "/") else { return name }
         return database[...slash] + name

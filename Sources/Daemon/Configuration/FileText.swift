@@ -12,7 +12,7 @@ struct FileFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Reads a regular file as text, unless it is larger than `limit` bytes.
+/// Reads a regular file as UTF-8 text. Fails if the file is larger than `limit` bytes.
 func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileFailure> {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { return .failure(FileFailure(path: path, code: errno)) }

@@ -3,7 +3,7 @@ import Kinds
 import Logging
 
 extension Setting {
-    /// Every key there is, in the order of `config/halyard.yaml`.
+    /// All keys, in the order of `config/halyard.yaml`.
     static let all: [Setting] = [
         .one("database", \.database, absolutePath),
         .one("socket", \.socket, absolutePath),
@@ -95,7 +95,7 @@ extension Setting {
         return text
     }
 
-    /// Empty for none.
+    /// Parses a proxy's address; an empty text means no proxy.
     @Sendable private static func proxy(_ text: String) throws(Refusal) -> ProxyServer? {
         if text.isEmpty { return nil }
         guard let proxy = ProxyServer(text) else {
@@ -124,7 +124,7 @@ extension Setting {
         return text
     }
 
-    /// Reads the file; empty for none.
+    /// Reads the list from the file named by `text`; an empty text means no list.
     @Sendable private static func trackingList(_ text: String) throws(Refusal) -> TrackingList? {
         guard let path = try optionalPath(text) else { return nil }
         let list: String

@@ -7,14 +7,14 @@ struct Setting: Sendable {
         case list([String])
     }
 
-    /// The reason why a text is not valid for a setting, which ends with what to write.
+    /// Why a text is not valid for a setting. The reason ends with what to write instead.
     struct Refusal: Error {
         var reason: String
     }
 
-    /// Everything that is wrong with one value.
+    /// All problems with one value.
     struct Refusals: Error {
-        /// `entry` is the place in a list; nil for the value as a whole.
+        /// `entry` is an index in a list; nil if the problem concerns the whole value.
         var all: [(entry: Int?, reason: String)]
 
         init(_ reason: String) { all = [(nil, reason)] }
@@ -24,10 +24,10 @@ struct Setting: Sendable {
 
     typealias Apply = @Sendable (Text, inout DaemonConfiguration) throws(Refusals) -> Void
 
-    /// Dotted: `upload.roots`.
+    /// The key with its groups, such as `upload.roots`.
     var key: String
     var isList = false
-    /// Whether a reload takes it over; else only a start does.
+    /// Whether a reload applies a new value. Otherwise the daemon must be restarted.
     var isLive = false
     var isSame: @Sendable (DaemonConfiguration, DaemonConfiguration) -> Bool
     var apply: Apply
@@ -61,7 +61,7 @@ extension Setting {
         return Setting(key: key, isSame: { $0[keyPath: path] == $1[keyPath: path] }, apply: apply)
     }
 
-    /// - Parameter read: For each entry of the list.
+    /// - Parameter read: Parses one entry of the list.
     static func many<Element, Value: RangeReplaceableCollection & Sendable & Equatable>(
         _ key: String, _ path: Path<Value>, _ read: @escaping @Sendable (String) throws(Refusal) -> Element
     ) -> Setting where Value.Element == Element {
@@ -123,7 +123,7 @@ extension Setting {
         return text
     }
 
-    /// Empty for none.
+    /// Parses a path; an empty text means none.
     @Sendable static func optionalPath(_ text: String) throws(Refusal) -> String? {
         text.isEmpty ? nil : try absolutePath(text)
     }

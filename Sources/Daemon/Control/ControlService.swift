@@ -2,7 +2,7 @@ import API
 import Runner
 import ServiceLifecycle
 
-/// Serves the control socket once the runner turns, and tells when both are ready.
+/// Serves the control socket when the claim loop runs, and reports that the daemon is ready.
 struct ControlService: Service {
     let server: ControlServer
     let runner: JobRunner
@@ -10,7 +10,7 @@ struct ControlService: Service {
 
     func run() async throws {
         if await runner.waitUntilReady() { isReady() }
-        // Also where the runner never turned: the server closes the socket.
+        // Run the server even if the claim loop never started, because the server closes the socket.
         try await server.run()
     }
 }

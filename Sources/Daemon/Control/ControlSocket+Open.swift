@@ -3,7 +3,7 @@ import Glibc
 import Systemd
 
 extension ControlSocket {
-    /// The socket that the service manager passed, else one of our own.
+    /// Returns the socket that the service manager passed, or binds the configured one.
     static func open(_ configuration: DaemonConfiguration, passed: PassedSocket?) throws -> ControlSocket {
         if let passed { return ControlSocket(passed: passed.descriptor) }
         guard let group = configuration.socketGroup else {
@@ -14,7 +14,7 @@ extension ControlSocket {
                 .configuration, "socket_group: there is no group \"\(group)\". Create it, or name another one.",
                 errno: ENOENT)
         }
-        // Only for us until it has its group.
+        // Only the daemon's user may connect until the socket belongs to its group.
         let socket = try ControlSocket(path: configuration.socket, mode: mode_t(configuration.socketMode & 0o700))
         guard chown(configuration.socket, uid_t.max, id) == 0,
             chmod(configuration.socket, mode_t(configuration.socketMode)) == 0

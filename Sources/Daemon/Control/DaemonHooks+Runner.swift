@@ -4,7 +4,7 @@ import Jobs
 import Runner
 
 extension DaemonHooks {
-    /// The daemon's contributions to the verbs of its store.
+    /// Creates the hooks through which the control verbs reach the daemon.
     init(
         runner: JobRunner, startedAt: Timestamp, spool: Spool,
         problems: @escaping @Sendable () -> [String],
@@ -30,7 +30,7 @@ extension DaemonHooks {
             progress: { runner.progress(of: $0) },
             observeProgress: { scope, observer in
                 let events = runner.events.subscribe(JobEvents.Scope(scope))
-                // Ends when the observation is cancelled or dropped, or with the runner.
+                // The task ends when the observation is cancelled or released, or when the runner ends.
                 let task = Task {
                     for await case .progress(let job, let progress) in events { observer(job, progress) }
                 }

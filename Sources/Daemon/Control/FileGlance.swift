@@ -3,29 +3,29 @@ import Dispatch
 import Jobs
 import Synchronization
 
-/// Looks at the files that inputs name, for a short while: a disk on a server that does not answer holds up no caller, and
-/// what was not looked at in time is left to the job.
+/// Checks the files that inputs name, within a time limit, so that a disk on an unresponsive server does not
+/// delay callers. The job itself checks the files for which the time did not suffice.
 final class FileGlance: Sendable {
     private let queue = DispatchQueue(label: "halyard.glance")
     private let turnPatience: Duration
     private let looks = Mutex(Looks())
 
-    /// The running look and the waiting ones.
+    /// The checks that run or wait.
     private struct Looks {
         var count = 0
-        /// The start of the running look.
+        /// When the running check began; nil while none runs.
         var begunAt: ContinuousClock.Instant?
     }
 
     private enum Turn { case next, later, never }
 
-    /// - Parameter turnPatience: How long a look waits for those of others.
+    /// - Parameter turnPatience: How long a check waits for the checks of other requests.
     init(turnPatience: Duration = .milliseconds(50)) { self.turnPatience = turnPatience }
 
-    /// - Parameter patience: How long all looks of the request may take together.
+    /// - Parameter patience: How long all checks of the request may take together.
     func request(patience: Duration = .seconds(1)) -> Request { Request(self, patience: patience) }
 
-    /// The looks of one request; after the first that took too long, nothing more is looked at.
+    /// The checks of one request. After the first that takes too long, the request checks nothing more.
     final class Request: Sendable {
         private let glance: FileGlance
         private let patience: Mutex<Duration>
@@ -35,8 +35,8 @@ final class FileGlance: Sendable {
             self.patience = Mutex(patience)
         }
 
-        /// - Parameter look: Blocks.
-        /// - Returns: The first problem that was found in time.
+        /// - Parameter look: Checks one element; it may block.
+        /// - Returns: The first problem found in time; nil if there was none.
         func first<Element: Sendable>(
             of elements: [Element], _ look: @escaping @Sendable (Element) -> ControlProblem?
         ) async -> ControlProblem? {
@@ -50,7 +50,7 @@ final class FileGlance: Sendable {
         }
     }
 
-    /// - Returns: Nil when it was not known in time.
+    /// - Returns: Nil if the checks did not end in time.
     private func first<Element: Sendable>(
         of elements: [Element], for patience: Duration, _ look: @escaping @Sendable (Element) -> ControlProblem?
     ) async -> Found? {
@@ -85,7 +85,7 @@ final class FileGlance: Sendable {
 
     private struct Found { var problem: ControlProblem? }
 
-    /// Given once.
+    /// Resumes the waiting caller at most once.
     private final class Answer: Sendable {
         private let continuation: Mutex<(waiting: CheckedContinuation<Found?, Never>?, hasBegun: Bool)>
 
@@ -93,7 +93,7 @@ final class FileGlance: Sendable {
             self.continuation = Mutex((continuation, false))
         }
 
-        /// - Returns: False when nobody waits any more.
+        /// - Returns: False if the caller no longer waits.
         func begin() -> Bool {
             continuation.withLock { state in
                 state.hasBegun = true

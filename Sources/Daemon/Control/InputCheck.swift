@@ -4,8 +4,8 @@ import Kinds
 import Systemd
 
 extension DaemonConfiguration {
-    /// Refuses what the built-in kinds would refuse whenever the job runs, before it is accepted, and by their own
-    /// judgement: it is asked again when the job runs.
+    /// Returns the reason why a built-in kind would refuse an input in every run, so that the job is refused
+    /// before it is accepted. The check uses the kind's own rules, which are checked again when the job runs.
     func problem(of planned: PlannedInput) -> ControlProblem? {
         switch planned.kind {
         case Kinds.Unfurl.name, Kinds.Enrich.name:
@@ -15,12 +15,13 @@ extension DaemonConfiguration {
         }
     }
 
-    /// Returns the problem of the file that an input names; see ``UploadConfiguration/refusal(ofFile:)``. It blocks.
+    /// Returns the problem of the file that an input names; see ``UploadConfiguration/refusal(ofFile:)``. It
+    /// may block.
     func problem(ofFileIn planned: PlannedInput) -> ControlProblem? {
         file(in: planned).flatMap(uploadRules.refusal(ofFile:)).map { ControlProblem(.invalidInput, $0.message) }
     }
 
-    /// That the job would open, outside the spool.
+    /// Returns the file that the job would open; nil if it names none or names a file in the spool.
     func file(in planned: PlannedInput) -> String? {
         guard planned.kind == Kinds.Upload.name, planned.stage != .definition else { return nil }
         let file = JSONObject(planned.input)?["file"]?.decodedString

@@ -4,8 +4,8 @@ import Jobs
 import Logging
 import Synchronization
 
-/// Checks the definitions of the store at the start, on a reload, and when they change. Problems are stored by name and
-/// logged; the other definitions stay usable.
+/// Checks the stored definitions at the start, on a reload, and when they change. It stores problems by name
+/// and logs them; the other definitions stay usable.
 final class DefinitionKeeper: Sendable {
     private let store: any JobStore
     private let logger: Logger
@@ -20,7 +20,7 @@ final class DefinitionKeeper: Sendable {
 
     /// Writes the first definitions into a database that has neither definitions nor jobs.
     ///
-    /// - Throws: ``ConfigurationError`` when the document is refused; then nothing is written.
+    /// - Throws: ``ConfigurationError`` if the document is invalid. Then nothing is written.
     func seed(from path: String?) async throws {
         guard let path else { return }
         let definitions = try await store.definitions()
@@ -43,7 +43,7 @@ final class DefinitionKeeper: Sendable {
         for stored in definitions.graphs { known[stored.definition.name] = stored.problem }
         guard problems != known else { return }
         try await store.recordProblems(problems)
-        // Nobody else is told of it.
+        // The store does not notify observers of recorded problems, so the catalog must be dropped here.
         self.catalog.forget()
         for (name, reason) in problems.sorted(by: { $0.key < $1.key }) where known[name] != reason {
             logger.error(
@@ -58,7 +58,7 @@ final class DefinitionKeeper: Sendable {
     /// How many definitions and graph definitions cannot be used.
     var refused: Int { refusals.withLock(\.self) }
 
-    /// Makes the job that a running job asks for, by the definitions as they are now.
+    /// Plans the job that a running job enqueues, using the current definitions.
     func plan(_ child: ChildJob) async throws(JobFailure) -> NewGraph {
         let catalog: Catalog
         do throws(StoreError) {
@@ -76,7 +76,7 @@ final class DefinitionKeeper: Sendable {
 }
 
 extension DaemonConfiguration {
-    /// Returns the changes that a document of definitions makes to a set.
+    /// Reads and checks a document of definitions, and returns the changes that it makes to `definitions`.
     static func firstDefinitions(
         _ path: String, over definitions: DefinitionSet
     ) throws(ConfigurationError) -> DefinitionChange {
@@ -109,7 +109,8 @@ extension DaemonConfiguration {
     /// Checks everything that could prevent a start.
     ///
     /// - Parameter kinds: The kinds for the first definitions of a new database; nil if the database exists.
-    /// - Returns: The questions that the caller's user cannot answer.
+    /// - Returns: Warnings: findings that may not affect the daemon, and schedules that will not fire as
+    ///   expected.
     @discardableResult
     func check(
         for onlooker: ConfigurationObstacles.Onlooker, firstDefinitions kinds: [KindDescription]?

@@ -2,7 +2,7 @@ import Jobs
 import Logging
 import ServiceLifecycle
 
-/// Looks at the definitions again whenever they change.
+/// Reads and checks the definitions again whenever they change.
 struct DefinitionService: Service {
     let store: any JobStore
     let keeper: DefinitionKeeper
@@ -21,11 +21,11 @@ struct DefinitionService: Service {
             do throws(StoreError) {
                 try await keeper.load()
             } catch {
-                // No reason to interrupt what runs.
+                // A transient failure is not a reason to end the daemon and interrupt its jobs.
                 guard error.isTransient else { throw error }
                 logger.warning("the definitions could not be read anew; the old ones stand for now: \(error)")
                 let pause = { @Sendable in try await Task.sleep(for: .seconds(5)) }
-                try? await cancelWhenGracefulShutdown(pause)  // Ends early only with the daemon.
+                try? await cancelWhenGracefulShutdown(pause)  // Only a shutdown ends it early.
                 changes.wake()
             }
         }

@@ -1,5 +1,5 @@
-/// The `MESSAGE_ID` of each kind of event, by the value of the metadata key `HALYARD_EVENT`. They never change; a message
-/// catalog explains them.
+/// The `MESSAGE_ID` of each kind of event, by the value of the metadata key `HALYARD_EVENT`. The identifiers
+/// never change; the journal's message catalog explains them.
 enum MessageID {
     static let byEvent: [String: String] = [
         "daemon-ready": "f062e1283889427db5221ad5f8760eee",

@@ -3,7 +3,7 @@ import Kinds
 import Logging
 
 extension DaemonConfiguration {
-    /// The configuration of the kinds.
+    /// The settings of the built-in kinds.
     var kinds: KindsConfiguration {
         var kinds = KindsConfiguration()
         kinds.outgoing.policy = AddressPolicy(
@@ -47,7 +47,8 @@ extension DaemonConfiguration {
         return kinds
     }
 
-    /// Says what was found in a list that others keep.
+    /// Logs how many rules of the external tracking list are used, and how many are left out because they
+    /// contain more than a name and a host.
     func tellOfTrackingList(_ logger: Logger) {
         guard let list = unfurl.trackingList else { return }
         logger.info(

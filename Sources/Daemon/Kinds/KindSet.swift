@@ -15,7 +15,7 @@ final class KindSet: Sendable {
         }
 
         deinit {
-            // Nobody waits for the connections of a configuration that is gone; nothing uses them any more.
+            // Nobody awaits this task: no job uses the replaced configuration's connections any more.
             Task { [client] in await client.shutdown() }
         }
     }
@@ -24,23 +24,25 @@ final class KindSet: Sendable {
 
     init(_ configuration: KindsConfiguration) { current = Mutex(Generation(configuration)) }
 
-    /// Runs that begin after this use the new configuration.
+    /// Replaces the configuration. Runs that begin after this call use the new one; the others keep the old
+    /// one.
     func replace(with configuration: KindsConfiguration) {
         let next = Generation(configuration)
-        // Handed out, so that the old generation does not end inside the lock.
+        // The closure returns the old generation, so that it is not deinitialized inside the lock.
         _ = current.withLock { current in
             defer { current = next }
             return current
         }
     }
 
-    /// The kinds to register. They need to be registered only once, since they follow ``replace(with:)``.
+    /// The kinds to register. Register them once; they follow ``replace(with:)``.
     var kinds: [any Kind] { current.withLock(\.kinds).map { live($0) } }
 
     private func live<Base: Kind>(_ kind: Base) -> any Kind {
         LiveKind<Base> { [self] in
             let generation = current.withLock { $0 }
-            // Every generation contains the same types. If one is missing, the kind of the first generation is used.
+            // Every generation contains the same types, so the fallback to the first generation's kind is never
+            // needed.
             return (generation.kinds.lazy.compactMap { $0 as? Base }.first ?? kind, generation)
         }
     }

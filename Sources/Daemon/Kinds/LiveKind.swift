@@ -2,8 +2,8 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// A kind whose configuration can be replaced while jobs run. A run keeps the configuration with which it began; the
-/// next run uses the new one.
+/// A kind whose configuration can be replaced while jobs run. A run keeps the configuration with which it
+/// began; the next run uses the new one.
 struct LiveKind<Base: Kind>: Kind {
     typealias Accepted = Base.Accepted
     typealias Offered = Base.Offered
@@ -14,7 +14,7 @@ struct LiveKind<Base: Kind>: Kind {
     static func accept(_ value: Base.Accepted, into input: inout Base.Input) { Base.accept(value, into: &input) }
     static func offer(_ output: Base.Output) -> Base.Offered { Base.offer(output) }
 
-    /// The present generation's kind, and an object that must live as long as the kind runs.
+    /// Returns the current generation's kind, and an object that must stay alive while the kind runs.
     let current: @Sendable () -> (kind: Base, keeping: any Sendable)
 
     func run(_ input: Base.Input, context: OperationContext) async throws(Base.Failure) -> Base.Output {

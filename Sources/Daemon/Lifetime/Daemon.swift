@@ -11,13 +11,15 @@ import Systemd
 
 /// The whole daemon, from the lock on its database to the last recorded attempt.
 public enum Daemon {
-    /// Runs until it is told to stop (by a signal, its handle, or cancellation of the task, which hurries), or fails.
+    /// Runs the daemon until it is stopped or fails. A signal or its handle stops it. Cancelling the task also
+    /// stops it, and interrupts the running jobs at once.
     ///
-    /// In order: the lock, the control socket, the store, kinds and definitions, orphans rescued and the claim loop
-    /// turning, callers answered, ready. When it returns, every attempt has ended and is recorded, and the database is closed.
+    /// A start takes these steps in order: acquire the lock, open the control socket and the store, register
+    /// kinds and definitions, rescue orphans, start the claim loop, answer callers, and report ready. When the
+    /// function returns, every attempt has ended and is recorded, and the database is closed.
     ///
-    /// - Throws: What ``DaemonFailure/init(_:)-swift.init`` explains. After a failure the database is as after a crash:
-    ///   the next start recovers.
+    /// - Throws: An error that ``DaemonFailure/init(_:)-swift.init`` converts to an exit status and a reason.
+    ///   After a failure, the database is as after a crash: the next start recovers it.
     public static func run(
         _ configuration: DaemonConfiguration, in surroundings: DaemonSurroundings = DaemonSurroundings()
     ) async throws {
@@ -36,8 +38,8 @@ public enum Daemon {
             for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
             firstDefinitions: isNew ? registry.descriptions : nil)
         notifier.status("starting; opening \(configuration.database)")
-        // A large database may take longer than the unit's TimeoutStartSec= to be checked, brought up to date and
-        // recovered. After this a start that hangs is ended.
+        // Checking, migrating and recovering a large database may take longer than the unit's TimeoutStartSec=.
+        // The service manager ends a start that also exceeds this extension.
         notifier.send(.extendTimeout(by: .seconds(600)))
         let lock = try await DatabaseLock.acquire(
             forDatabaseAt: configuration.database, as: surroundings.runsOnce ? .once : .daemon,
@@ -50,7 +52,7 @@ public enum Daemon {
         defer { lock.release() }
         let lastEnd = lock.lastEnd
         if surroundings.handlesSignals { lock.marksCrashes() }
-        // The file of another program keeps its mode. Opening it fails below and says why.
+        // Another program's file keeps its mode; opening it fails below with the reason.
         if (try? SQLiteJobStore.checkHeader(ofDatabaseAt: configuration.database)) != nil {
             for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
         }
@@ -82,7 +84,8 @@ public enum Daemon {
         notifier.status("stopped")
     }
 
-    /// Where callers come in: opened before the database, so that what fails here leaves none behind.
+    /// The ways in which callers reach the daemon. They are opened before the database, so that a failure here
+    /// does not leave a new database behind.
     private struct Door {
         let spool: Spool
         let socket: ControlSocket
@@ -158,7 +161,7 @@ public enum Daemon {
                 SignalService(
                     signals: signals, stop: { stops.wake() }, hurry: { runner.hurry() },
                     reload: {
-                        try? await reloader.reload()  // Told in the log, which is where the sender of a signal looks.
+                        try? await reloader.reload()  // The reloader logs it; a signal gets no reply.
                     }, logger: logger))
         }
         let handle = DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
@@ -169,7 +172,7 @@ public enum Daemon {
             status.wake()
             surroundings.onReady(handle)
         }
-        // Where it runs once, there are no times to wait for.
+        // With `--once`, schedules do not fire.
         var scheduler: Scheduler?
         if let door {
             let control = try await control(
@@ -199,12 +202,13 @@ public enum Daemon {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services.map { service in
-                    // The runner may end by itself, after a failure; without it the rest is of no use.
+                    // The runner may end by itself after a failure. Then the whole group shuts down, since the
+                    // other services need it.
                     ServiceGroupConfiguration.ServiceConfiguration(
                         service: service is RunnerService ? service : LastingService(base: service),
                         successTerminationBehavior: .gracefullyShutdownGroup)
                 }, logger: quiet))
-        // Ends when it is cancelled, as this scope is left.
+        // Leaving this scope cancels and ends the task.
         async let _: Void = forward(stops, to: group)
         isServed = true
         try await group.run()
@@ -214,7 +218,8 @@ public enum Daemon {
         for await _ in stops.stream { await group.triggerGracefulShutdown() }
     }
 
-    /// Callers that came early, since the socket listens, wait until a server runs with this.
+    /// Creates the control for the server. The socket already listens, so early callers wait until the server
+    /// runs.
     private static func control(
         _ door: Door, _ store: SQLiteJobStore, _ runner: JobRunner, _ catalog: CurrentCatalog,
         problems: @escaping @Sendable () -> [String],

@@ -6,7 +6,7 @@ import Runner
 import SQLiteStore
 import Systemd
 
-/// How the daemon ends other than well: the number for the shell and the service manager, and the reason for people.
+/// Why the daemon failed: the exit status for the shell and the service manager, and the reason for people.
 ///
 /// | status | meaning |
 /// | --- | --- |
@@ -28,8 +28,9 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     }
 
     public var status: Status
+    /// What happened and what to do about it, with one line for each problem.
     public var reason: String
-    /// The error code for the manager's `ERRNO=`.
+    /// The error code for the service manager's `ERRNO=`.
     public var errno: Int32
 
     public init(_ status: Status, _ reason: String, errno: Int32) {
@@ -40,6 +41,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
 
     public var description: String { reason }
 
+    /// Converts an error to its exit status and reason. An error of unknown type becomes ``Status/defect``.
     public init(_ error: any Error) {
         switch error {
         case let failure as DaemonFailure: self = failure

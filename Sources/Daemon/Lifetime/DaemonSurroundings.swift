@@ -28,7 +28,7 @@ public struct DaemonSurroundings: Sendable {
     public var lockPatience: Duration = .seconds(30)
     /// How much longer than the drain and the grace period the daemon may take to end.
     public var endPatience: Duration = .seconds(30)
-    /// Called when a part of the daemon hangs permanently, after the service manager was asked to end the process.
+    /// Called when a part of the daemon hangs, after the daemon has asked the service manager to end the process.
     public var onHang: @Sendable (DaemonFailure) -> Void = { _ in }
     /// Awaited by the claim loop before each turn, for tests that delay it.
     public var beforeEachTurn: (@Sendable () async -> Void)?

@@ -1,12 +1,12 @@
 import ServiceLifecycle
 
-/// A service that may have nothing more to do before the group shuts down. The group takes a service that returns early
-/// for a failure, so this one stays until its turn comes.
+/// A service that may run out of work before the group shuts down. The group would shut down when a service
+/// returns, so this one waits for the shutdown.
 struct LastingService: Service {
     let base: any Service
 
     func run() async throws {
         try await base.run()
-        try? await gracefulShutdown()  // Cancellation ends it as well.
+        try? await gracefulShutdown()  // Cancellation also ends the wait.
     }
 }

@@ -2,8 +2,8 @@ import Jobs
 import Runner
 import ServiceLifecycle
 
-/// Asks for the end when nothing runs and nothing could run: no job is running, none is ready in a queue that is not
-/// paused, none is due. Jobs scheduled for later, retries among them, stay for another time.
+/// Stops the daemon when no job is running, none is ready in a queue that is not paused, and none is due. Jobs
+/// scheduled for later, including retries, remain in the store.
 struct OnceService: Service {
     let store: any JobStore
     let runner: JobRunner

@@ -4,13 +4,15 @@ import Runner
 import ServiceLifecycle
 import Systemd
 
-/// Runs jobs until the group shuts down, then drains within the limit, and tells the manager that this takes its time.
+/// Runs jobs until the group shuts down, then drains within the limit and asks the service manager for the time
+/// this needs.
 struct RunnerService: Service {
     let runner: JobRunner
     let notifier: Notifier
-    /// Watches over the end of the whole daemon, from here to the closed database.
+    /// Reports a hang if the daemon does not end in time. It covers the time from the drain to the closing of
+    /// the database.
     let ending: HangGuard
-    /// How long that may take beyond what running jobs are given.
+    /// How much longer than the drain and the grace periods the daemon may take to end.
     let patience: Duration
     let drainTimeout: @Sendable () -> Duration
     let grace: @Sendable () -> Duration
@@ -53,14 +55,15 @@ struct RunnerService: Service {
             "stopping; running jobs have \(limit.human) to end",
             metadata: ["HALYARD_EVENT": "daemon-stopping", "HALYARD_RUNNING": "\(running)"])
         notifier.send(.stopping)
-        // Interrupted jobs have the grace period, and a store that cannot record their ends has as long again.
+        // Interrupted jobs have the grace period, and the store has the same time again to record how they
+        // ended.
         let whole = limit + grace() * 2 + patience
         watchEnd(within: whole, of: "the daemon was told to stop \(whole.human) ago, but")
-        // Cancelled when the drain is over.
+        // Returning from this function cancels the task.
         async let _: Void = keepExtending(for: whole)
         status.wake()
         await runner.drain(limit: limit)
-        // For the last callers and the closing of the database.
+        // Time for the last callers and for closing the database.
         notifier.send(.extendTimeout(by: patience))
     }
 
@@ -70,8 +73,9 @@ struct RunnerService: Service {
         }
     }
 
-    /// The manager kills what takes longer than it was told; each of these asks for three more pauses. Counted as the
-    /// manager and the drain count, on a clock that stands still while the machine sleeps.
+    /// Extends the service manager's timeout until `whole` has passed, since the manager kills a process that
+    /// exceeds it. Each message asks for three steps. Like the manager and the drain, it uses a clock that
+    /// stops while the machine sleeps.
     private func keepExtending(for whole: Duration) async {
         let step = Duration.seconds(5)
         let clock = SuspendingClock()

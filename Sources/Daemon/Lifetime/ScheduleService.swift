@@ -1,7 +1,8 @@
 import Runner
 import ServiceLifecycle
 
-/// Fires schedules until the group shuts down, which it does before the runner drains: nothing new is accepted then.
+/// Fires schedules until the group shuts down. It ends before the runner drains, so that a stopping daemon
+/// enqueues nothing new.
 struct ScheduleService: Service {
     let scheduler: Scheduler
 

@@ -2,13 +2,14 @@ import Jobs
 import Logging
 import ServiceLifecycle
 
-/// Lets the kinds take back what ended jobs left elsewhere: at the start, when jobs were cancelled or failed, and every
-/// interval while something is left. Otherwise an idle daemon sleeps here (P10).
+/// Lets the kinds remove what ended jobs left elsewhere, such as parts of an upload on a server. It runs at the
+/// start, after jobs were cancelled or failed, and every `interval` while something remains. Otherwise it does
+/// not wake an idle daemon (P10).
 struct TakingBackService: Service {
     let store: any JobStore
     let kinds: [any Kind]
     var interval = Duration.seconds(3600)
-    /// At least so long lies between two rounds, however many jobs are cancelled.
+    /// The shortest time between two rounds, however many jobs are cancelled.
     var pause = Duration.seconds(5)
     let logger: Logger
 
@@ -21,7 +22,7 @@ struct TakingBackService: Service {
         defer { observation.cancel() }
         bell.wake()
         await cancelWhenGracefulShutdown {
-            // Rings once more after the interval; the latest one counts.
+            // Wakes the loop once more after the interval. At most one timer runs.
             var timer: Task<Void, Never>?
             defer { timer?.cancel() }
             for await _ in bell.stream {
@@ -33,7 +34,7 @@ struct TakingBackService: Service {
                         bell.wake()
                     }
                 }
-                try? await Task.sleep(for: pause)  // Only cancellation ends it early, and the loop with it.
+                try? await Task.sleep(for: pause)  // Only cancellation ends it early, and also ends the loop.
             }
         }
     }
@@ -43,13 +44,14 @@ struct TakingBackService: Service {
         for kind in kinds {
             do throws(StoreError) {
                 let isLeft = try await kind.takeBack { job throws(StoreError) in
-                    // A job of another kind left nothing of this one: the number is another database's.
+                    // If the job is of another kind, its number belongs to another database, so report it as
+                    // missing.
                     guard let record = try await store.job(job), record.kind == type(of: kind).name else { return nil }
                     return record.state
                 }
                 isAnythingLeft = isLeft || isAnythingLeft
             } catch {
-                // What ends the store ends the runner, which tells why.
+                // An error that ends the store also ends the runner, which reports it.
                 logger.debug("nothing taken back: \(error)")
                 isAnythingLeft = true
             }

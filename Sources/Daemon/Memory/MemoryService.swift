@@ -7,7 +7,7 @@ import Systemd
 
 /// Frees the store's caches when memory runs short. Without pressure it never wakes (P10).
 struct MemoryService: Service {
-    /// As systemd names it in the environment.
+    /// The file to watch and what to write to it, from the environment that systemd set.
     let watched: (path: String, setting: String?)
     let store: SQLiteJobStore
     let logger: Logger

@@ -5,7 +5,8 @@ import Runner
 import Synchronization
 import Systemd
 
-/// Reads configuration and definitions anew, whole or not at all, and tells the service manager of it.
+/// Reads the configuration and the definitions again, applies all changes or none, and reports the reload to
+/// the service manager.
 actor Reloader {
     private let sources: ConfigurationSources?
     private let live: LiveConfiguration
@@ -31,10 +32,10 @@ actor Reloader {
         self.loadDefinitions = loadDefinitions
     }
 
-    /// When it throws, everything is as before.
+    /// Reloads the configuration and the definitions. If it throws, the old configuration stays in force.
     func reload() async throws(ControlProblem) {
         notifier.reloading()
-        // Ready again in either case: a refused reload leaves a daemon that works as it did.
+        // Report ready in both cases: after a refused reload, the daemon works as before.
         defer { notifier.send(.ready) }
         do throws(ControlProblem) {
             // A bad file is refused before anything changes.
@@ -44,7 +45,7 @@ actor Reloader {
             } catch {
                 throw ControlProblem(.storage, error.description)
             }
-            // Once more: another reload may have come in between, with a newer file.
+            // Read the file again, since another reload may have applied a newer one meanwhile.
             take(try read())
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
         } catch {

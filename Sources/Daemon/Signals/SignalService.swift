@@ -2,9 +2,9 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// SIGTERM and SIGINT drain; a second one interrupts what still runs. SIGHUP reloads.
+/// Handles signals. SIGTERM and SIGINT drain; a second one interrupts the running jobs. SIGHUP reloads.
 struct SignalService: Service {
-    /// Trapped before the daemon says that it is ready; what comes earlier waits in it.
+    /// Trapped before the daemon reports ready. Signals wait in this sequence until the service runs.
     let signals: UnixSignalsSequence
     let stop: @Sendable () -> Void
     let hurry: @Sendable () -> Void

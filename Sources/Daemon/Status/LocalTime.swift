@@ -1,7 +1,8 @@
 import Glibc
 import Jobs
 
-/// `14:05` within a day of `now`, else `2026-02-03 14:05`, in the machine's time zone.
+/// Formats a future time in the machine's time zone: `14:05` if it is less than a day after `now`, otherwise
+/// `2026-02-03 14:05`.
 func localTime(_ moment: Timestamp, now: Timestamp) -> String {
     var seconds = time_t(moment.milliseconds / 1000)
     var parts = tm()
@@ -13,7 +14,7 @@ func localTime(_ moment: Timestamp, now: Timestamp) -> String {
     return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) \(clock)"
 }
 
-/// The wall clock.
+/// Returns the time of the wall clock.
 func wallClock() -> Timestamp {
     var moment = timespec()
     clock_gettime(CLOCK_REALTIME, &moment)

@@ -8,7 +8,7 @@ struct StatusLine: Sendable {
     var nextDueAt: Timestamp?
     var problems: [String]
 
-    /// - Parameter localTime: The moment as people where the daemon runs read it.
+    /// - Parameter localTime: Formats a time in the machine's time zone.
     func text(localTime: (Timestamp) -> String) -> String {
         var line: String
         switch runner.phase {

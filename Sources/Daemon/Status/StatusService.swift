@@ -5,8 +5,8 @@ import ServiceLifecycle
 import Synchronization
 import Systemd
 
-/// Keeps the status line true: says a new one after something changed, at most one in each interval, and counts down
-/// while the runner drains. An idle daemon sleeps here (P10).
+/// Keeps the status line up to date. It sends a new line after a change, at most one per interval, and counts
+/// down while the runner drains. It does not wake an idle daemon (P10).
 struct StatusService: Service {
     let store: any JobStore
     let runner: JobRunner
@@ -17,33 +17,33 @@ struct StatusService: Service {
     let logger: Logger
 
     func run() async throws {
-        // The runner may hear of a problem later than this service, which would then not hear of it again.
+        // Keep the problem here: the runner may learn of it after this service, which gets no second event.
         let writing = Writing()
         let observation = store.observe { [changes] change in
             if case .writing(let problem) = change { writing.problem.withLock { $0 = problem } }
             changes.wake()
         }
         defer { observation.cancel() }
-        // A long recovery changes nothing until its end.
+        // Send a line now, since a long recovery reports no change until it ends.
         changes.wake()
         await cancelWhenGracefulShutdown {
             for await _ in changes.stream {
                 guard await tell(writing.problem.withLock(\.self)) else { continue }
-                try? await Task.sleep(for: interval)  // Only cancellation ends it early, and the loop with it.
+                try? await Task.sleep(for: interval)  // Only cancellation ends it early, and also ends the loop.
             }
         }
     }
 
     /// - Parameter problem: The reason why writes fail.
-    /// - Returns: Whether there was something to tell.
+    /// - Returns: False if there was nothing to report.
     private func tell(_ problem: StoreError?) async -> Bool {
         var snapshot = runner.snapshot
         snapshot.problem = problem
-        // The store may be closed by now; the daemon says how it ended.
+        // The store may be closed already, and the daemon itself reports how it ended.
         if snapshot.phase == .ended { return false }
         do throws(StoreError) {
             let counts = try await store.counts()
-            // Ready in a moment, and what is true then must not wait for an interval.
+            // The daemon is about to become ready. A line sent now would delay the next one by an interval.
             if snapshot.phase == .starting, counts[.running] == 0 { return false }
             let refused = try await store.refusedScheduleCount()
             var problems = problems()
@@ -56,10 +56,10 @@ struct StatusService: Service {
             let now = wallClock()
             notifier.status(line.text { localTime($0, now: now) })
         } catch {
-            // What ends the store ends the runner, which tells why.
+            // An error that ends the store also ends the runner, which reports it.
             logger.debug("no status: \(error)")
         }
-        // The seconds that are left change by themselves.
+        // The remaining seconds change without an event.
         switch snapshot.phase {
         case .draining, .interrupting: changes.wake()
         case .starting, .running, .ended: break
@@ -72,7 +72,7 @@ private final class Writing: Sendable {
     let problem = Mutex<StoreError?>(nil)
 }
 
-/// A bell that is rung from anywhere; several rings before it is heard count as one.
+/// A wake-up signal that any thread can send. Several signals before the receiver wakes count as one.
 struct Wakeups: Sendable {
     let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

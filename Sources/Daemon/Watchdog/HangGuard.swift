@@ -5,14 +5,16 @@ import Logging
 import Synchronization
 import Systemd
 
-/// Notices when something that ends in bounded time does not, says what and why in the status and the log, and asks the
-/// service manager to end the process and start it anew.
+/// Notices when an operation exceeds its time limit, reports the reason in the status and the log, and asks the
+/// service manager to restart the process.
 ///
-/// Counts on a thread of libdispatch, so that it rings also while every task hangs. Rings twice, a short while apart:
-/// who was kept from running as long as we were, as by a machine that stood still, has time to show that nothing hangs.
+/// The timer runs on a libdispatch thread, so it works even if every task hangs. It fires twice, a short while
+/// apart. If the whole machine was suspended, the operation could not run either; the second period gives it
+/// time to finish.
 final class HangGuard: Sendable {
     private struct State {
-        /// Told apart by number, since the end may come, and another be expected, while a ring looks for the reason.
+        /// Identifies the expected end. While a ring asks for the reason, that end may come and another one may
+        /// be expected.
         var lastNumber = 0
         var expected: Expected?
         var problem: String?
@@ -22,7 +24,7 @@ final class HangGuard: Sendable {
         let number: Int
         let reason: @Sendable () -> String?
         let shortWhileMilliseconds: Int
-        /// Of libdispatch's clock, in nanoseconds.
+        /// On libdispatch's clock, in nanoseconds.
         var ringsAt: UInt64
         var hasRung = false
     }
@@ -34,7 +36,7 @@ final class HangGuard: Sendable {
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
     private let state = Mutex(State())
 
-    /// - Parameter onHang: Called after everybody was told.
+    /// - Parameter onHang: Called after the hang was reported in the status and the log.
     init(notifier: Notifier, logger: Logger, onHang: @escaping @Sendable (DaemonFailure) -> Void) {
         self.notifier = notifier
         self.logger = logger
@@ -46,10 +48,10 @@ final class HangGuard: Sendable {
 
     deinit { timer.cancel() }
 
-    /// From now on counts until ``ended()``, in place of what was expected before.
+    /// Expects a call of ``ended()`` within a time limit. Replaces the previous expectation.
     ///
-    /// - Parameter reason: What hangs, asked when the limit and a short while (a sixteenth of it, 100 ms to 5 s) have
-    ///   passed; nil when it has just ended.
+    /// - Parameter reason: Returns what hangs, or nil if the operation has just ended. It is called when the
+    ///   limit and a short while (a sixteenth of the limit, 100 ms to 5 s) have passed.
     func expectEnd(within limit: Duration, _ reason: @escaping @Sendable () -> String?) {
         let shortWhile = min(max(limit.milliseconds / 16, 100), 5000)
         state.withLock { state in
@@ -58,7 +60,7 @@ final class HangGuard: Sendable {
             state.expected = Expected(
                 number: state.lastNumber, reason: reason, shortWhileMilliseconds: Int(shortWhile),
                 ringsAt: ringsAt.uptimeNanoseconds)
-            // Under the lock, so that the timer is set as the last caller wants it.
+            // Inside the lock, so that the timer always belongs to the latest expectation.
             timer.schedule(deadline: ringsAt)
         }
     }
@@ -68,7 +70,7 @@ final class HangGuard: Sendable {
         state.withLock { $0.problem = nil }
     }
 
-    /// Counts no more; what was told still holds.
+    /// Stops the timer but keeps the reported problem.
     func pause() {
         state.withLock { state in
             state.expected = nil
@@ -76,7 +78,7 @@ final class HangGuard: Sendable {
         }
     }
 
-    /// What hangs; nil while nothing does.
+    /// The reported hang; nil if there is none.
     var problem: String? { state.withLock(\.problem) }
 
     private func ring() {
@@ -91,11 +93,11 @@ final class HangGuard: Sendable {
         if isStillExpected { announce(reason) }
     }
 
-    /// - Returns: What is overdue, at its second ring.
+    /// - Returns: The overdue expectation if this is its second ring; otherwise nil.
     private func takeRing(_ state: inout State) -> Expected? {
         guard var expected = state.expected else { return nil }
         let now = DispatchTime.now()
-        // Else it was meant for what was expected before.
+        // If it is earlier, the ring belongs to a previous expectation.
         if now.uptimeNanoseconds >= expected.ringsAt {
             if expected.hasRung { return expected }
             expected.hasRung = true
@@ -106,14 +108,14 @@ final class HangGuard: Sendable {
         return nil
     }
 
-    /// The manager ends the process upon this, as if its watchdog had run out.
+    /// Reports a hang at once. The service manager then ends the process as if its watchdog had expired.
     func tell(_ reason: String) {
         state.withLock { $0.problem = reason }
         announce(reason)
     }
 
     private func announce(_ reason: String) {
-        // Before the log, which may wait for a journal that hangs as well.
+        // Notify before logging, since the log may block on a journal that hangs as well.
         notifier.send(.status(reason), .watchdogTrigger)
         logger.critical("\(reason)", metadata: ["HALYARD_EVENT": "daemon-hung", "HALYARD_ERROR": "\(reason)"])
         onHang(DaemonFailure(.inputOutput, reason, errno: ETIMEDOUT))

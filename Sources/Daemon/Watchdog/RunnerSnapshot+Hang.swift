@@ -1,7 +1,7 @@
 import Runner
 
 extension RunnerSnapshot {
-    /// Why nothing gets on, where nothing does; nil when the runner has ended.
+    /// The reason to report when no job makes progress; nil if the runner has ended.
     var whatHangs: String? {
         if phase == .ended { return nil }
         if abandoned >= slots { return "every slot is held by a job that does not stop; a new start runs the others" }

@@ -1,19 +1,21 @@
 import ServiceLifecycle
 import Systemd
 
-/// Feeds the service manager's watchdog, and only with proofs: each ping follows a turn of the claim loop and an answer
-/// of the store that were asked for after the ping before. When a proof does not come, the manager is told what hangs,
-/// a moment before it would end the process without knowing why.
+/// Pings the service manager's watchdog only after a proof of progress: a turn of the claim loop and an answer
+/// from the store, both requested after the previous ping. If a proof does not come in time, the service
+/// reports what hangs, shortly before the manager would end the process without a reason.
 struct WatchdogService: Service {
-    /// How often the manager wants to hear from us at least; pings come twice as often.
+    /// The longest time between two pings that the manager allows. The service pings twice as often.
     let interval: Duration
     let notifier: Notifier
     let hang: HangGuard
-    /// Returns false when the first turn never came. Until then the limit of the start counts.
+    /// Waits for the first turn of the claim loop; returns false if it never came. Until then, the timeout of
+    /// the start applies.
     let waitUntilReady: @Sendable () async -> Bool
-    /// Returns false when there is no progress, or nothing left to prove; does not return while something hangs.
+    /// Returns whether there was progress. Also returns false if nothing is left to prove. Does not return
+    /// while something hangs.
     let proveProgress: @Sendable () async -> Bool
-    /// What keeps the proof from coming; nil when nothing is left to prove.
+    /// Returns why there is no proof; nil if nothing is left to prove.
     let whatHangs: @Sendable () -> String?
 
     func run() async throws {
@@ -24,7 +26,7 @@ struct WatchdogService: Service {
         }
     }
 
-    /// - Returns: False when there is nothing left to prove.
+    /// - Returns: False if nothing is left to prove.
     private func feed() async -> Bool {
         var refusals = 0
         while true {
@@ -38,13 +40,13 @@ struct WatchdogService: Service {
             guard !Task.isCancelled, let reason = whatHangs() else { return false }
             hang.pause()
             refusals += 1
-            // Seen twice, a quarter of the interval apart: no slot came free meanwhile.
+            // It failed twice, a quarter of the interval apart: no slot became free meanwhile.
             if refusals == 2 { hang.tell(reason) }
             guard await pause(interval / 4) else { return false }
         }
     }
 
-    /// - Returns: False when the task was cancelled.
+    /// - Returns: False if the task was cancelled.
     private func pause(_ time: Duration) async -> Bool {
         do {
             try await Task.sleep(for: time)

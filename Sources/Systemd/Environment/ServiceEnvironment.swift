@@ -6,28 +6,32 @@ public struct ServiceEnvironment: Sendable, Hashable {
     public var notifySocket: String?
     /// The longest time between two watchdog messages; nil if the manager expects none.
     public var watchdogInterval: Duration?
-    /// `device:inode` of the stream to the journal, if standard output or error is one.
+    /// `device:inode` of the stream to the journal, if standard output or standard error is connected to it.
     public var journalStream: String?
     /// The manager's identifier of this start; nil if a person started the process.
     public var invocationID: String?
     public var stateDirectory: String?
     public var runtimeDirectory: String?
     public var configurationDirectory: String?
-    /// Where `LoadCredential=` puts secrets.
+    /// The folder in which `LoadCredential=` puts secrets.
     public var credentialsDirectory: String?
-    /// What ``MemoryPressure`` watches; nil where the manager does not offer it.
+    /// The file that ``MemoryPressure`` watches; nil if the manager offers none.
     public var memoryPressureWatch: String?
+    /// The text that ``MemoryPressure`` writes to the file, in Base64; nil to write nothing.
     public var memoryPressureSetting: String?
 
     public init() {}
 
-    /// - Parameter process: This process. Values that the manager passed to another process are ignored.
+    /// Takes the values from the variables of an environment.
+    ///
+    /// - Parameter process: The ID of this process. A watchdog that the manager set for another process is
+    ///   ignored.
     public init(_ variables: [String: String], process: Int32 = getpid()) {
         func value(_ name: String) -> String? {
             guard let value = variables[name], !value.isEmpty else { return nil }
             return value
         }
-        /// systemd joins several directories by colons; the first is ours.
+        /// Returns the first directory; systemd separates several by colons.
         func directory(_ name: String) -> String? {
             value(name).flatMap { $0.split(separator: ":").first.map(String.init) }
         }
@@ -47,8 +51,8 @@ public struct ServiceEnvironment: Sendable, Hashable {
         memoryPressureSetting = value("MEMORY_PRESSURE_WRITE")
     }
 
-    /// The variables for this process alone. With them, a child process could send messages to the manager in the name
-    /// of this process or find its secrets.
+    /// The variables that only this process may read. With them, a child process could send messages to the
+    /// manager in the name of this process or find its secrets.
     public static let privateVariables = [
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
         "JOURNAL_STREAM", "INVOCATION_ID", "CREDENTIALS_DIRECTORY", "MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE",
@@ -56,8 +60,8 @@ public struct ServiceEnvironment: Sendable, Hashable {
 
     /// Reads the environment and removes ``privateVariables`` from it.
     ///
-    /// Take passed sockets first (``PassedSocket/takeAll()``). Call it while the process has one thread, since no other
-    /// thread may read the environment while it changes.
+    /// Call ``PassedSocket/takeAll()`` first, since it needs some of these variables. Call both while the
+    /// process has only one thread, since no other thread may read the environment while it changes.
     public static func take() -> ServiceEnvironment {
         let names = [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM", "INVOCATION_ID", "STATE_DIRECTORY",

@@ -7,8 +7,10 @@ public struct UnitName: Sendable, Hashable, CustomStringConvertible {
     /// Whether a user's service manager runs the unit.
     public var isOfUser: Bool
 
-    /// - Parameter controlGroups: The text of `/proc/self/cgroup`.
-    /// - Returns: Nil for a process outside any service.
+    /// Finds the unit of a process.
+    ///
+    /// - Parameter controlGroups: The text of `/proc/PID/cgroup`.
+    /// - Returns: Nil if the process belongs to no service.
     public init?(controlGroups: String) {
         // Lines such as 0::/system.slice/halyard.service, or 1:name=systemd:/… with version 1 control groups.
         for line in controlGroups.split(separator: "\n") {
@@ -23,7 +25,7 @@ public struct UnitName: Sendable, Hashable, CustomStringConvertible {
         return nil
     }
 
-    /// This process's unit.
+    /// Returns the unit of this process; nil if it belongs to no service.
     public static func own() -> UnitName? {
         guard let file = fopen("/proc/self/cgroup", "re") else { return nil }
         defer { fclose(file) }
@@ -32,7 +34,7 @@ public struct UnitName: Sendable, Hashable, CustomStringConvertible {
         return UnitName(controlGroups: String(decoding: bytes[..<count], as: UTF8.self))
     }
 
-    /// The command that shows the unit's state.
+    /// The command that shows the unit's state, such as `systemctl status halyard`.
     public var statusCommand: String { "systemctl \(isOfUser ? "--user " : "")status \(name)" }
 
     public var description: String { name }

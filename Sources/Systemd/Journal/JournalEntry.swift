@@ -1,7 +1,7 @@
 import Logging
 
-/// One entry of the journal: fields in the order they are sent. Control characters are written as `\x1b` and the like,
-/// so that they never reach a reader of the journal, syslog or a terminal.
+/// One entry of the journal, with its fields in the order in which they are sent. Control characters are
+/// escaped as `\x1b` and so on, so that they never reach a reader of the journal, syslog or a terminal.
 struct JournalEntry {
     private(set) var fields: [(name: String, value: String)] = []
 
@@ -17,7 +17,8 @@ struct JournalEntry {
         if let event = metadata["HALYARD_EVENT"], let id = messageIDs[event.description] {
             fields.append(("MESSAGE_ID", id))
         }
-        // A field may have several values, so that an entry about several jobs is found by each of them.
+        // Send each value of an array as a field of its own, so that a search for any of several jobs finds the
+        // entry.
         let named = metadata.map { (name: JournalEntry.fieldName($0), value: $1) }
         for (name, value) in named.sorted(by: { $0.name < $1.name }) {
             let values = if case .array(let values) = value { values } else { [value] }
@@ -25,8 +26,8 @@ struct JournalEntry {
         }
     }
 
-    /// The field's name for a key: `HALYARD_JOB` for both `HALYARD_JOB` and `job`. The journal accepts only capital
-    /// letters, digits and underscores, at most 64.
+    /// Returns the field's name for a metadata key: `HALYARD_JOB` for both `HALYARD_JOB` and `job`. The journal
+    /// accepts only capital letters, digits and underscores, and at most 64 of them.
     static func fieldName(_ key: String) -> String {
         let name = key.utf8.map { byte -> Character in
             switch byte {

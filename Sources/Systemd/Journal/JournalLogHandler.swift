@@ -2,7 +2,9 @@ import CSystemd
 import Glibc
 import Logging
 
-/// Writes to the journal, each metadata key as a field: `journalctl HALYARD_JOB=42` tells the story of a job.
+/// Writes to the journal, with a field for each metadata key, so that `journalctl HALYARD_JOB=42` shows all
+/// messages about a job. If the journal does not accept a message, the handler writes it as a line to standard
+/// error.
 public struct JournalLogHandler: LogHandler {
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
@@ -12,7 +14,14 @@ public struct JournalLogHandler: LogHandler {
     private let identifier: String
     private let messageIDs: [String: String]
 
-    /// - Parameter messageIDs: From the value of the metadata key `HALYARD_EVENT` to a `MESSAGE_ID` of 32 hexadecimal digits.
+    /// Creates a handler.
+    ///
+    /// - Parameters:
+    ///   - label: The logger's label, which becomes the field `LOGGER`.
+    ///   - threshold: The level to use until a logger sets its own.
+    ///   - identifier: The value of `SYSLOG_IDENTIFIER`.
+    ///   - messageIDs: The `MESSAGE_ID`, of 32 hexadecimal digits, for each value of the metadata key
+    ///     `HALYARD_EVENT`.
     public init(label: String, threshold: LogThreshold, identifier: String, messageIDs: [String: String]) {
         self.label = label
         self.threshold = threshold
@@ -35,7 +44,7 @@ public struct JournalLogHandler: LogHandler {
             level: event.level, message: event.text, metadata: event.metadata(over: metadata, from: metadataProvider),
             label: label, identifier: identifier, messageIDs: messageIDs)
         if entry.send() { return }
-        // Its socket does not answer, but its stream may.
+        // The journal's socket does not accept the entry, but the stream on standard error may.
         var line = LineLogHandler(threshold: threshold, style: .levelPrefix)
         line.metadata = metadata
         line.metadataProvider = metadataProvider
@@ -44,7 +53,7 @@ public struct JournalLogHandler: LogHandler {
 }
 
 extension JournalEntry {
-    /// Returns whether the journal has taken it.
+    /// Sends the entry. Returns whether the journal accepted it.
     func send() -> Bool {
         var bytes: [UInt8] = []
         var ends: [Int] = []

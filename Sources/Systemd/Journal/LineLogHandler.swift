@@ -1,13 +1,13 @@
 import Glibc
 import Logging
 
-/// Writes one line for each message to standard error: for a person with the time, or for the journal's stream with the
-/// level as `<N>`.
+/// Writes each message as one line, by default to standard error.
 public struct LineLogHandler: LogHandler {
+    /// The form of a line.
     public enum Style: Sendable, Hashable {
-        /// `2026-02-03T04:05:06.789Z info  finished job=4 outcome=succeeded`
+        /// For people, with the time: `2026-02-03T04:05:06.789Z info  finished job=4 outcome=succeeded`
         case dated
-        /// `<6>finished job=4 outcome=succeeded`, as `sd-daemon(3)` describes it.
+        /// For systemd, with the level: `<6>finished job=4 outcome=succeeded`; see `sd-daemon(3)`.
         case levelPrefix
     }
 
@@ -18,6 +18,11 @@ public struct LineLogHandler: LogHandler {
     private let style: Style
     private let write: @Sendable (String) -> Void
 
+    /// Creates a handler.
+    ///
+    /// - Parameters:
+    ///   - threshold: The level to use until a logger sets its own.
+    ///   - write: Writes a line that ends with a line feed. Any thread may call it.
     public init(
         threshold: LogThreshold, style: Style,
         write: @escaping @Sendable (String) -> Void = LineLogHandler.toStandardError
@@ -55,7 +60,8 @@ public struct LineLogHandler: LogHandler {
         write(line + "\n")
     }
 
-    /// One `write` for a line, so that lines of several threads do not mix.
+    /// Writes a line with a single `write`, so that the lines of several threads do not mix. A line that cannot
+    /// be written is lost.
     public static func toStandardError(_ line: String) {
         var line = line
         line.withUTF8 { bytes in
@@ -63,7 +69,7 @@ public struct LineLogHandler: LogHandler {
             while !rest.isEmpty {
                 let written = Glibc.write(STDERR_FILENO, rest.baseAddress, rest.count)
                 if written < 0 && errno == EINTR { continue }
-                // Nobody reads; the log is not worth the daemon.
+                // Nobody reads standard error. Drop the line, since a lost log line must not end the daemon.
                 guard written > 0 else { return }
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             }

@@ -1,15 +1,17 @@
 import Glibc
 import Logging
 
-/// Where log messages go, found out from standard error.
+/// Where log messages go, as determined from standard error.
 public enum LogDestination: Sendable, Hashable {
-    /// Standard error is the journal: native entries with fields.
+    /// Standard error is connected to the journal: write native entries with fields.
     case journal
-    /// A manager reads standard error, and it is not the journal: lines with `<N>`.
+    /// The service manager reads standard error, but it is not connected to the journal: write lines with
+    /// `<N>`.
     case levelPrefix
-    /// A person, a pipe or a file.
+    /// Standard error is a terminal, a pipe or a file: write lines with the time.
     case dated
 
+    /// Determines the destination from the environment and the open file `descriptor`.
     public init(_ environment: ServiceEnvironment, descriptor: Int32 = STDERR_FILENO) {
         var status = stat()
         let isKnown = fstat(descriptor, &status) == 0
@@ -22,6 +24,7 @@ public enum LogDestination: Sendable, Hashable {
         }
     }
 
+    /// Returns a handler for this destination. Only ``journal`` uses `identifier` and `messageIDs`.
     public func handler(
         label: String, threshold: LogThreshold, identifier: String, messageIDs: [String: String]
     ) -> any LogHandler {

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// The level from which messages are written; may be changed while loggers live.
+/// The lowest level that is logged. It may change while loggers exist.
 public final class LogThreshold: Sendable {
     private let value: Mutex<Logger.Level>
 

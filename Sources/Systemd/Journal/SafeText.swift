@@ -1,8 +1,9 @@
 extension String {
-    /// The text without what could move a terminal's cursor, hide text or end a line: control characters become `\x1b`
-    /// and the like, bidirectional and line-separating ones `\u{202e}`.
+    /// Returns the text without characters that could move a terminal's cursor, hide text or end a line. It
+    /// escapes control characters as `\x1b` and so on, and bidirectional and line-separating ones as
+    /// `\u{202e}`.
     ///
-    /// - Parameter keepingLines: Leaves line feeds and tabs as they are.
+    /// - Parameter keepingLines: If true, line feeds and tabs stay unchanged.
     public func printable(keepingLines: Bool = false) -> String {
         guard unicodeScalars.contains(where: { $0.isHostile }) else { return self }
         var safe = ""
@@ -27,7 +28,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Control (Cc), format (Cf: bidirectional overrides, zero widths, tags), line and paragraph separators.
+    /// True for control characters (Cc), format characters (Cf: bidirectional overrides, zero-width characters,
+    /// tags), and line and paragraph separators.
     fileprivate var isHostile: Bool {
         if value >= 0x20 && value < 0x7f { return false }
         switch properties.generalCategory {

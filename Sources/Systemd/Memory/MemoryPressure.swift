@@ -1,19 +1,24 @@
 import FoundationEssentials
 import Glibc
 
-/// Reports when memory runs short for the service or the machine, through the file that systemd 254 and newer name in the
-/// environment (https://systemd.io/MEMORY_PRESSURE/). Sleeps until then.
+/// Reports when memory becomes short for the service or the machine. It watches the file that systemd 254 and
+/// newer name in the environment (https://systemd.io/MEMORY_PRESSURE/), on a dedicated thread that sleeps until
+/// the kernel reports pressure.
 public final class MemoryPressure: Sendable {
     private let descriptor: Int32
     private let events: Int16
     /// `read` becomes readable when `write` is closed.
     private let stop: (read: Int32, write: Int32)
 
+    /// Begins to watch.
+    ///
     /// - Parameters:
-    ///   - path: `MEMORY_PRESSURE_WATCH`: a file of the kernel, or a named pipe.
-    ///   - setting: `MEMORY_PRESSURE_WRITE`: written to the file first, in Base64; how much pressure counts.
-    ///   - onPressure: Called on the watch's own thread, for each event.
-    /// - Returns: Nil where nothing is to be watched or it cannot be: memory pressure then goes unnoticed.
+    ///   - path: The value of `MEMORY_PRESSURE_WATCH`: a file of the kernel, or a named pipe.
+    ///   - setting: The value of `MEMORY_PRESSURE_WRITE`, in Base64. It is written to the file first and says
+    ///     how much pressure to report.
+    ///   - onPressure: Called for each event, on the dedicated thread.
+    /// - Returns: Nil if there is no file to watch, or if it cannot be watched. Memory pressure then goes
+    ///   unnoticed.
     public init?(path: String?, setting: String?, onPressure: @escaping @Sendable () -> Void) {
         guard let path, path != "/dev/null" else { return nil }
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -46,7 +51,7 @@ public final class MemoryPressure: Sendable {
         pthread_detach(thread)
     }
 
-    /// Ends the thread. It may still report what it has already noticed.
+    /// Ends the thread. The thread may still report an event that it has already received.
     public func end() { close(stop.write) }
 
     private static func apply(_ setting: String?, to descriptor: Int32) -> Bool {

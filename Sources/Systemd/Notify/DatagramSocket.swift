@@ -6,7 +6,7 @@ final class DatagramSocket: Sendable {
     private let address: sockaddr_un
     private let addressLength: socklen_t
 
-    /// - Parameter patience: How long one try of ``send(_:tries:)`` waits for a reader that is behind.
+    /// - Parameter patience: How long one try of ``send(_:tries:)`` waits while the receiver's queue is full.
     init(to text: String, patience: Duration) throws(NotifyError) {
         let bytes = Array(text.utf8)
         var address = sockaddr_un()
@@ -26,7 +26,7 @@ final class DatagramSocket: Sendable {
 
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .failed(call: "socket", errno: errno) }
-        // A manager that does not read must not hold a thread for ever.
+        // Otherwise a manager that does not read would block the thread forever.
         let time = patience.microseconds
         var limit = timeval(tv_sec: Int(time / 1_000_000), tv_usec: suseconds_t(time % 1_000_000))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

@@ -1,20 +1,24 @@
-/// One message to the service manager, as `sd_notify(3)` describes them.
+/// One message to the service manager; see `sd_notify(3)`.
 public enum Notification: Sendable, Hashable {
-    /// Started, or reloaded.
+    /// The start or the reload is complete.
     case ready
     /// One line for `systemctl status`.
     case status(String)
+    /// Proves that the service still works.
     case watchdog
-    /// Asks to be treated as hung, at once.
+    /// Asks the manager to treat the service as hung at once.
     case watchdogTrigger
+    /// The service is stopping.
     case stopping
-    /// `at` is the monotonic clock in microseconds.
+    /// The service reads its configuration again. `at` is the time on the monotonic clock, in microseconds.
     case reloading(at: UInt64)
-    /// Start, stop or reload takes this much longer, counted from now.
+    /// The start, stop or reload takes this much longer, counted from now.
     case extendTimeout(by: Duration)
+    /// The error code with which the service failed.
     case errno(Int32)
 
-    /// The next one makes up for a status or a ping that is lost; nothing does for the others.
+    /// Whether a lost message would do harm. The next status or watchdog message makes up for a lost one; the
+    /// other messages are not repeated.
     var mustArrive: Bool {
         switch self {
         case .status, .watchdog: false

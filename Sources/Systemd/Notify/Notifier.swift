@@ -1,16 +1,21 @@
 import Glibc
 import Synchronization
 
-/// Sends the service's state to the service manager; does nothing without a manager that listens.
+/// Sends the service's state to the service manager. Does nothing if no manager expects notifications.
 ///
-/// If the manager is slow, a message that the next one replaces waits for two seconds, and a change of state for half a
-/// minute. If it still cannot be sent, it is lost and reported to `onFailure`; the service continues.
+/// If the manager is slow, the notifier waits up to two seconds to send a status or a watchdog message, and up
+/// to half a minute for a change of state. If a message still cannot be sent, it is lost and reported to
+/// `onFailure`; the service continues.
 public final class Notifier: Sendable {
     private let socket: DatagramSocket?
     private let lastStatus = Mutex("")
     private let onFailure: @Sendable (NotifyError) -> Void
 
-    /// - Parameter address: A path, or `@` and a name in the abstract namespace; nil to send nothing.
+    /// Creates a notifier. If the address is invalid, reports that to `onFailure` and sends nothing.
+    ///
+    /// - Parameters:
+    ///   - address: A path, or `@` and a name in the abstract namespace; nil to send nothing.
+    ///   - onFailure: Called for each message that was lost.
     public convenience init(_ address: String?, onFailure: @escaping @Sendable (NotifyError) -> Void = { _ in }) {
         self.init(address, patience: .seconds(2), onFailure: onFailure)
     }
@@ -27,9 +32,11 @@ public final class Notifier: Sendable {
         }
     }
 
+    /// Whether there is a manager to send to.
     public var isHeard: Bool { socket != nil }
 
-    /// Sends the messages as one datagram, so that the manager acts on all of them together.
+    /// Sends the messages as one datagram, so that the manager acts on all of them together. Blocks while the
+    /// manager's queue is full.
     public func send(_ notifications: Notification...) {
         guard let socket else { return }
         do throws(NotifyError) {
@@ -37,13 +44,13 @@ public final class Notifier: Sendable {
                 notifications.map(\.line).joined(separator: "\n") + "\n",
                 tries: notifications.contains(where: \.mustArrive) ? 15 : 1)
         } catch {
-            // A status that was lost may be said again.
+            // Send the next status even if it equals the lost one.
             lastStatus.withLock { $0 = "" }
             onFailure(error)
         }
     }
 
-    /// The line of `systemctl status`; sent only when it differs from the last one.
+    /// Sets the status line of `systemctl status`. Sends it only if it differs from the last one.
     public func status(_ text: String) {
         let isNew = lastStatus.withLock { last in
             defer { last = text }
@@ -52,7 +59,7 @@ public final class Notifier: Sendable {
         if isNew { send(.status(text)) }
     }
 
-    /// `RELOADING=1` with the moment; ``Notification/ready`` ends it.
+    /// Sends `RELOADING=1` with the time. ``Notification/ready`` ends the reload.
     public func reloading() {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)

@@ -12,10 +12,11 @@ public struct PassedSocket: Sendable, Hashable {
         self.name = name
     }
 
-    /// The sockets meant for this process, each closed on exec, and removes their variables from the environment: a
-    /// second call returns none. Only while the process has one thread.
+    /// Returns the sockets that the manager passed to this process, each closed on exec. Removes their
+    /// variables from the environment, so that a second call returns none. Call it while the process has only
+    /// one thread.
     ///
-    /// - Throws: ``PassedSocketError`` when a descriptor is not a listening Unix stream socket.
+    /// - Throws: ``PassedSocketError`` if a descriptor is not a listening Unix stream socket.
     public static func takeAll() throws(PassedSocketError) -> [PassedSocket] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = sd_listen_fds_with_names(1, &names)
