@@ -96,7 +96,7 @@ extension Logger.Level {
 }
 
 extension LogEvent {
-    /// The message, with the error's own words when it has one.
+    /// The message, followed by its error if it has one.
     var text: String { error.map { "\(message): \($0)" } ?? "\(message)" }
 
     func metadata(over base: Logger.Metadata, from provider: Logger.MetadataProvider?) -> Logger.Metadata {

@@ -67,6 +67,7 @@ public final class Notifier: Sendable {
     }
 }
 
+/// Why a message could not be sent to the service manager.
 public enum NotifyError: Error, Sendable, Hashable, CustomStringConvertible {
     case badAddress(String)
     case failed(call: String, errno: Int32)

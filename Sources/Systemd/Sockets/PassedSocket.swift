@@ -41,6 +41,7 @@ public struct PassedSocket: Sendable, Hashable {
     }
 }
 
+/// Why the passed sockets cannot be used.
 public enum PassedSocketError: Error, Sendable, Hashable, CustomStringConvertible {
     case unreadable(errno: Int32)
     case wrongKind(name: String, descriptor: Int32)
