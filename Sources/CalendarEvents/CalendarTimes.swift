@@ -1,17 +1,19 @@
-/// One or more expressions with their time zones at hand: when they come next.
+/// Calculates the next time of one or more calendar expressions, with their time zones loaded.
 public struct CalendarTimes: Sendable {
     private struct Timed {
         let expression: CalendarExpression
         let zone: Zone
-        /// The expression names one of the local zone's two times, as `CEST`.
+        /// Whether the expression names the daylight or the standard time of the local zone, such as `CEST`; nil if it
+        /// names neither.
         let isDaylight: Bool?
     }
 
     private let timed: [Timed]
 
-    /// Reads the zones that are named.
+    /// Loads the zones that the expressions name.
     ///
-    /// - Parameter local: For expressions that name no zone, or its abbreviations.
+    /// - Parameter local: The zone for expressions that name no zone, or that name one of its abbreviations.
+    /// - Throws: ``ZoneProblem`` for the first zone that cannot be used. Trying again reads the file again.
     public init(_ expressions: [CalendarExpression], local: Zone) throws(ZoneProblem) {
         var timed: [Timed] = []
         for expression in expressions {
@@ -29,11 +31,12 @@ public struct CalendarTimes: Sendable {
         self.timed = timed
     }
 
-    /// The next of them after a moment, in microseconds since 1970; nil when none comes until
+    /// The next time of all expressions after a moment, in microseconds since 1970; nil if there is none up to
     /// ``CalendarExpression/lastYear``.
     ///
-    /// A time that clocks are set forward over does not come. One that they show twice comes once, at the first; after
-    /// that moment, also when it was not asked for in time, the second does not count.
+    /// A local time that is skipped when clocks are set forward does not count. A local time that occurs twice when
+    /// clocks are set back counts only once, at its first occurrence. The second occurrence never counts, even if
+    /// `microseconds` is after the first one.
     public func next(after microseconds: Int) -> Int? {
         timed.compactMap { Self.next($0, after: max(microseconds, 0)) }.min()
     }
@@ -49,13 +52,15 @@ public struct CalendarTimes: Sendable {
                 guard let isDaylight = timed.isDaylight else {
                     guard let first = moments.first else { continue }
                     if first.microseconds > microseconds { return first.microseconds }
-                    // Clocks were set back, and show it again: nothing counts until they show what they have not shown.
+                    // Clocks are set back and show this time again. Continue with the first time that they have not
+                    // shown yet.
                     if let end = zone.wallBeforeNextTransition(from: first.microseconds) { wall = max(wall, end) }
                     continue
                 }
                 let later = moments.filter { $0.microseconds > microseconds }
                 if let match = later.first(where: { $0.isDaylight == isDaylight }) { return match.microseconds }
-                // The other of the zone's two times is in force: nothing comes before it ends.
+                // The expression names the zone's other time (standard or daylight), so continue at the next
+                // transition.
                 if let last = moments.last {
                     guard let end = zone.wallAfterNextTransition(from: last.microseconds) else { return nil }
                     wall = max(wall, end)

@@ -1,5 +1,6 @@
 extension CalendarExpression: CustomStringConvertible {
-    /// The normalized form: `Mon *-*-* 09:00:00 Europe/Berlin`, as `systemd-analyze calendar` prints it.
+    /// The normalized form, such as `Mon *-*-* 09:00:00 Europe/Berlin`, in which `systemd-analyze calendar` also prints
+    /// it.
     public var description: String {
         var text = ""
         if let weekdays { text = Self.text(weekdays) + " " }

@@ -1,33 +1,37 @@
-/// Points in time by the calendar, in the syntax of systemd's `OnCalendar=`: "Calendar events" in systemd.time(7).
+/// A calendar expression in the syntax of systemd's `OnCalendar=`; see "Calendar Events" in systemd.time(7).
 ///
-/// `Mon..Fri *-*-* 09:00`, `*-*~01 23:30 Europe/Berlin`, `*:0/15`, `weekly`. Parsing looks at nothing but the text, so
-/// a time zone's name is not known to exist before ``CalendarTimes`` opens it.
+/// Examples: `Mon..Fri *-*-* 09:00`, `*-*~01 23:30 Europe/Berlin`, `*:0/15`, `weekly`. Parsing uses only the text.
+/// ``CalendarTimes`` checks later whether the named time zone exists.
 public struct CalendarExpression: Hashable, Sendable {
-    /// Where the expression's days and hours are.
+    /// The time zone in which the expression's days and hours are meant.
     public enum ZoneName: Hashable, Sendable {
-        /// Of whoever evaluates it.
+        /// The local zone of the process that evaluates the expression.
         case local
+        /// UTC.
         case utc
-        /// From the IANA database, or an abbreviation of the local one such as `CEST`.
+        /// A zone of the IANA database, or an abbreviation of the local zone such as `CEST`.
         case named(String)
     }
 
-    /// Times after this year are never.
+    /// The last year in which times are found.
     public static let lastYear = 2199
 
+    /// The time zone of the expression. Default: local.
     public internal(set) var zone: ZoneName
-    /// Bit 0 is Monday; nil for every day.
+    /// The weekdays as bits, of which bit 0 is Monday; nil for every day.
     var weekdays: UInt8?
     var years: Values
     var months: Values
     var days: Values
-    /// 1 is the last day of the month.
+    /// Whether days are counted from the end of the month, where 1 is the last day.
     var areDaysFromEnd: Bool
     var hours: Values
     var minutes: Values
     var microseconds: Values
 
-    /// - Throws: ``CalendarProblem``, for what systemd refuses, too.
+    /// Parses an expression.
+    ///
+    /// - Throws: ``CalendarProblem`` with the column and the remedy. Texts that systemd refuses are refused as well.
     public init(_ text: String) throws(CalendarProblem) {
         var parser = CalendarParser(text)
         self = try parser.expression()
@@ -52,7 +56,7 @@ public struct CalendarExpression: Hashable, Sendable {
 // MARK: Matching
 
 extension CalendarExpression {
-    /// The first match on the wall's calendar and clock, at `wall` or later; nil when there is none.
+    /// The first match at `wall` or later, in local time; nil if there is none.
     func first(from wall: WallTime) -> WallTime? {
         let start = wall.day
         var year = years.first(from: start.year, to: Self.lastYear)
@@ -106,7 +110,7 @@ extension CalendarExpression {
     }
 }
 
-/// What a calendar and a clock on the wall show, in microseconds since their own 1970-01-01 00:00.
+/// A local date and time, in microseconds since 1970-01-01 00:00 local time.
 struct WallTime: Hashable, Comparable {
     static let microsecondsInDay = 86_400_000_000
 

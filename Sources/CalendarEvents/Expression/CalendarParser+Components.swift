@@ -1,4 +1,4 @@
-/// Lists of values, ranges and repetitions, and whether they can be.
+/// Parses lists of values, ranges and repetitions, and checks whether they can match.
 extension CalendarParser {
     mutating func readChain(
         _ noun: String, isMicroseconds: Bool = false
@@ -52,7 +52,7 @@ extension CalendarParser {
         guard isMicroseconds else { return try readNumber(noun, limit: limit) }
         let start = index
         var value = try readNumber(noun, limit: limit / Self.second) * Self.second
-        // Two dots are a range.
+        // Two dots begin the end of a range; a single dot begins a fraction.
         if peek == UInt8(ascii: "."), peek(1) != UInt8(ascii: ".") {
             index += 1
             value += try readFraction()
@@ -77,7 +77,7 @@ extension CalendarParser {
         return value
     }
 
-    /// Six digits, rounded by the seventh.
+    /// Reads six digits, rounded by the seventh.
     private mutating func readFraction() throws(CalendarProblem) -> Int {
         guard digit(peek) != nil else {
             throw problem(index, "expected digits after the decimal point, found \(found(index))")
@@ -105,7 +105,7 @@ extension CalendarParser {
             case .year: 1970...CalendarExpression.lastYear
             case .month: 1...12
             case .day: 1...31
-            // Every month has so many days.
+            // Every month has at least this many days.
             case .dayFromEnd: 1...28
             case .hour: 0...23
             case .minute: 0...59
@@ -144,7 +144,7 @@ extension CalendarParser {
         return .list(unique)
     }
 
-    /// 12 is 2012, 89 is 1989.
+    /// Completes a two-digit year as systemd does: 12 is 2012, 89 is 1989.
     private static func fullYear(_ year: Int) -> Int {
         switch year {
         case 0..<70: 2000 + year

@@ -1,14 +1,14 @@
-/// Reads the whole syntax, and says what is wrong where.
+/// Parses the complete syntax, and reports the position of the first error.
 struct CalendarParser {
     private let text: String
     private let bytes: [UInt8]
-    /// Before the time zone.
+    /// The end of the expression, before the time zone.
     private var end: Int
     var index = 0
 
-    /// A component and where it stands.
+    /// A component and its position in the text.
     typealias Placed = (component: Component, at: Int)
-    /// Nil for `*`.
+    /// The components of a list; nil for `*`.
     typealias Chain = [Placed]?
 
     static let maxComponents = 240
@@ -42,7 +42,7 @@ struct CalendarParser {
 
     // MARK: Words
 
-    /// Takes the last word off the end if it can be a zone's name.
+    /// Removes the last word from the text if it could be the name of a time zone.
     private mutating func takeZone() -> CalendarExpression.ZoneName {
         guard let space = bytes.lastIndex(of: UInt8(ascii: " ")) else { return .local }
         let name = word(space + 1..<bytes.count)
@@ -87,7 +87,7 @@ struct CalendarParser {
 
     // MARK: Weekdays
 
-    /// The bits of the days that are named, zero if none is.
+    /// Reads weekdays, and returns one bit for each; zero if there are none.
     private mutating func readWeekdays() throws(CalendarProblem) -> UInt8 {
         var bits: UInt8 = 0
         var rangeStart: Int?
@@ -111,7 +111,7 @@ struct CalendarParser {
             case UInt8(ascii: ","):
                 index += 1
                 rangeStart = nil
-            // "-" is how ranges were once written.
+            // A "-" is the older syntax for a range.
             case UInt8(ascii: "-") where rangeStart == nil:
                 index += 1
                 rangeStart = day
@@ -148,7 +148,7 @@ struct CalendarParser {
         if peek == nil { return expression }
         let start = index
         let first = try readChain("year, month or hour")
-        // A ":" makes it a time.
+        // A ":" shows that this is a time and not a date.
         if peek == UInt8(ascii: ":") || peek == nil {
             index = start
         } else {
@@ -188,7 +188,8 @@ struct CalendarParser {
         expression.areDaysFromEnd = areFromEnd && expression.days != .any
     }
 
-    /// Whether it is the one that counts from the month's end.
+    /// Reads the separator between parts of a date. Returns whether it is "~", after which days count from the month's
+    /// end.
     private mutating func takeDateSeparator() throws(CalendarProblem) -> Bool {
         switch peek {
         case UInt8(ascii: "-"): index += 1
@@ -215,7 +216,7 @@ struct CalendarParser {
         }
         index += 1
         let seconds = try readChain("second", isMicroseconds: true)
-        // Any second, but no fraction of one.
+        // Every second, but no fractions of seconds.
         let any = Values.list([Component(start: 0, last: nil, step: Self.second)])
         expression.microseconds = seconds == nil ? any : try values(seconds, .second)
         if peek != nil {
@@ -223,7 +224,7 @@ struct CalendarParser {
         }
     }
 
-    /// `@1234567890`: seconds since 1970, one point in time.
+    /// Reads seconds since 1970, such as `@1234567890`, which match a single moment.
     private mutating func readSeconds() throws(CalendarProblem) -> CalendarExpression {
         index += 1
         let start = index
@@ -255,7 +256,7 @@ struct CalendarParser {
 
     private func word(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// What stands there, up to the next space.
+    /// The text at a position, up to the next space.
     func found(_ start: Int) -> String {
         if start >= end { return "the end" }
         let stop = bytes[start..<end].dropFirst().firstIndex(of: UInt8(ascii: " ")) ?? end
@@ -263,7 +264,7 @@ struct CalendarParser {
     }
 
     func problem(_ index: Int, _ message: String) -> CalendarProblem {
-        // People count characters.
+        // Columns count characters, not bytes.
         let column = String(decoding: bytes[..<min(index, bytes.count)], as: UTF8.self).count + 1
         return CalendarProblem(text: text, column: column, message: message)
     }

@@ -1,11 +1,12 @@
-/// Why a text is no calendar expression.
+/// The reason why a text is not a calendar expression.
 public struct CalendarProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The text of the expression.
     public var text: String
-    /// Where in the text, from 1.
+    /// The position of the error in the text, in characters from 1.
     public var column: Int
-    /// What is wrong there and what to write.
+    /// The fault, and what to write instead.
     public var message: String
 
-    /// `"Mon 25:00", column 5: expected an hour from 0 to 23, found 25`
+    /// One line for people, such as `"Mon 25:00", column 5: expected an hour from 0 to 23, found 25`.
     public var description: String { "\"\(text)\", column \(column): \(message)" }
 }

@@ -10,9 +10,11 @@ struct CivilDay: Hashable {
         self.day = day
     }
 
+    /// Creates the day with this number.
+    ///
     /// - Parameter number: Days since 1970-01-01.
     init(number: Int) {
-        // Years are counted from March, so that the leap day is a year's last, in eras of 400 years.
+        // Years start in March, so that the leap day is the last day of a year, and are grouped into eras of 400 years.
         let shifted = number + 719_468
         let era = floorDivide(shifted, 146_097)
         let dayOfEra = shifted - era * 146_097
@@ -24,7 +26,7 @@ struct CivilDay: Hashable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     var number: Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = floorDivide(marchYear, 400)
@@ -33,7 +35,7 @@ struct CivilDay: Hashable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// 0 is Monday.
+    /// The weekday from 0 (Monday) to 6.
     var weekday: Int { (number % 7 + 10) % 7 }
 
     static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
@@ -47,7 +49,7 @@ struct CivilDay: Hashable {
     }
 }
 
-/// Rounds down, also below zero.
+/// Divides and rounds towards negative infinity.
 func floorDivide<Number: BinaryInteger>(_ dividend: Number, _ divisor: Number) -> Number {
     let quotient = dividend / divisor
     return dividend % divisor != 0 && (dividend < 0) != (divisor < 0) ? quotient - 1 : quotient

@@ -1,10 +1,10 @@
-/// `start`, `start/step`, `start..last` or `start..last/step`.
+/// One element of a list: `start`, `start/step`, `start..last` or `start..last/step`.
 struct Component: Hashable, Comparable {
     var start: Int
     var last: Int?
     var step: Int?
 
-    /// Ends a range with its last match, and drops a repetition that never happens.
+    /// Shortens a range so that it ends with its last match, and drops a repetition that never happens.
     mutating func normalize() {
         guard var last else { return }
         if let step, last > start {
@@ -17,7 +17,7 @@ struct Component: Hashable, Comparable {
         }
     }
 
-    /// The first match from `value` to `limit`.
+    /// The first match from `value` to `limit`; nil if there is none.
     func first(from value: Int, to limit: Int) -> Int? {
         if start >= value { return start <= limit ? start : nil }
         guard let step else { return nil }
@@ -25,7 +25,7 @@ struct Component: Hashable, Comparable {
         return match <= min(last ?? limit, limit) ? match : nil
     }
 
-    /// As days counted from the month's end, made into days of a month of so many.
+    /// Converts days counted from the month's end to days of a month with `days` days.
     func countedFromEnd(of days: Int) -> Component {
         let end = days + 1
         guard let last else { return Component(start: end - start, last: nil, step: step) }
@@ -37,10 +37,10 @@ struct Component: Hashable, Comparable {
     }
 }
 
-/// Values of one part of a date or time.
+/// The values of one part of a date or time.
 enum Values: Hashable {
     case any
-    /// In order, each once.
+    /// The components in order, without duplicates.
     case list([Component])
 
     static func only(_ values: Int...) -> Values {

@@ -2,16 +2,18 @@ import FoundationEssentials
 import Synchronization
 
 extension Zone {
-    /// Where Linux keeps the IANA database.
+    /// The directory of the IANA database on Linux.
     public static let directory = "/usr/share/zoneinfo"
 
-    /// Every zone that was read by name, for the rest of the process. Only what can be read is kept, so there are no more
-    /// than the database has files.
+    /// All zones that were loaded by name, kept for the lifetime of the process. Only valid zones are kept, so there
+    /// are at most as many as the database has files.
     private static let known = Mutex<[String: Zone]>([:])
 
-    /// Read once: whoever names the zone again shares it. One that cannot be read is tried again each time.
+    /// Loads a zone, once per process; later calls return the same zone. A zone that could not be loaded is tried
+    /// again.
     ///
-    /// - Parameter name: Of the IANA database, as `Europe/Berlin`, or `UTC`.
+    /// - Parameter name: `UTC` or a name in the IANA database, such as `Europe/Berlin`.
+    /// - Throws: ``ZoneProblem`` if there is no such zone or its file is invalid.
     public init(named name: String) throws(ZoneProblem) {
         if name == "UTC" {
             self = .utc
@@ -23,17 +25,17 @@ extension Zone {
             return
         }
         try self.init(named: name, path: "\(Self.directory)/\(name)")
-        // Two that read it at the same time keep the same.
+        // Two threads that load the zone at the same time store equal values.
         let zone = self
         Self.known.withLock { $0[name] = zone }
     }
 
-    /// The process's own.
+    /// The local zone of the process, as ``local(environment:)`` finds it.
     public static func local() -> Zone { local(environment: ProcessInfo.processInfo.environment["TZ"]) }
 
-    /// The process's own: `TZ` as glibc reads it, else `/etc/localtime`, else UTC.
+    /// The local zone of the process: `TZ`, interpreted as glibc does, otherwise `/etc/localtime`, otherwise UTC.
     ///
-    /// - Parameter environment: The value of `TZ`; nil when it is not set.
+    /// - Parameter environment: The value of `TZ`; nil if it is not set.
     public static func local(environment: String?) -> Zone {
         guard let environment else {
             let path = "/etc/localtime"
@@ -46,11 +48,11 @@ extension Zone {
     }
 
     private static func opened(_ name: String, _ path: String) -> Zone? {
-        try? Zone(named: name, path: path)  // A zone that cannot be read is UTC, as it is to every other program.
+        try? Zone(named: name, path: path)  // An unreadable zone is treated as UTC, as in every other program.
     }
 
     private static func localName(_ link: String) -> String? {
-        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link)  // Only a name to show.
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link)  // The name is only displayed.
         guard let parts = target?.split(separator: "/"), let directory = parts.firstIndex(of: "zoneinfo") else {
             return nil
         }
@@ -74,7 +76,8 @@ extension Zone {
         }
     }
 
-    /// Letters, digits, `-`, `_` and `+`, in parts divided by single slashes: nothing that leads out of the database.
+    /// Whether a name is safe to use as a path within the database: letters, digits, `-`, `_` and `+`, in parts
+    /// separated by single slashes.
     static func isName(_ name: String) -> Bool {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         return parts.allSatisfy { part in

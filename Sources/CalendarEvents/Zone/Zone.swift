@@ -1,19 +1,21 @@
-/// A time zone: what clocks on the wall show at each moment until ``CalendarExpression/lastYear``.
+/// A time zone: the local time at each moment until ``CalendarExpression/lastYear``.
 public struct Zone: Sendable {
-    /// What is in force between two transitions.
+    /// The offset and abbreviation that apply between two transitions.
     struct Period: Hashable {
-        /// Seconds east of Greenwich.
+        /// The offset from UTC in seconds, positive east of Greenwich.
         var offset: Int
         var isDaylight: Bool
         var abbreviation: String
     }
 
-    /// As in the IANA database, where it comes from there.
+    /// The name in the IANA database, or another name if the zone was not loaded from there.
     public let name: String
-    /// Seconds since 1970, in order; `periods` has one more, for the time before the first.
+    /// The moments of transitions, in seconds since 1970, sorted. `periods` has one more element, for the time before
+    /// the first transition.
     private let transitions: [Int]
     private let periods: [Period]
 
+    /// Coordinated Universal Time.
     public static let utc = Zone(name: "UTC", initial: Period(offset: 0, isDaylight: false, abbreviation: "UTC"), [])
 
     init(name: String, initial: Period, _ changes: [(at: Int, Period)]) {
@@ -22,7 +24,7 @@ public struct Zone: Sendable {
         periods = [initial] + changes.map(\.1)
     }
 
-    /// The last abbreviation of either sort, e.g. `CET` and `CEST`.
+    /// The last abbreviation of standard or daylight time, such as `CET` or `CEST`.
     func abbreviation(ofDaylight isDaylight: Bool) -> String? {
         periods.last { $0.isDaylight == isDaylight }?.abbreviation
     }
@@ -44,7 +46,9 @@ public struct Zone: Sendable {
         WallTime(microseconds: microseconds + period(at: microseconds).offset * 1_000_000)
     }
 
-    /// `2026-10-25 02:30:00 CEST`, with a fraction if there is one.
+    /// The local time as text, such as `Sun 2026-10-25 02:30:00 CEST`, with a fraction of a second if there is one.
+    ///
+    /// - Parameter microseconds: The moment, in microseconds since 1970.
     public func text(_ microseconds: Int) -> String {
         let wall = wall(at: microseconds)
         let day = wall.day
@@ -63,17 +67,17 @@ public struct Zone: Sendable {
 
     // MARK: From the wall
 
-    /// The moments at which the wall shows a time.
+    /// The moments at which local clocks show a given time.
     enum Moments {
-        /// In order: one, or two where clocks are set back.
+        /// One moment, or two in order if clocks are set back over the given time.
         case at([(microseconds: Int, isDaylight: Bool)])
-        /// Clocks are set forward over it, to this time.
+        /// No moment, because clocks are set forward over the given time, to this one.
         case skipped(to: WallTime)
     }
 
     func moments(showing wall: WallTime) -> Moments {
         let second = floorDivide(wall.microseconds, 1_000_000)
-        // No clock is further than a day from Greenwich.
+        // Every offset is less than a day, so the moments lie within two days of the same time in UTC.
         let near = index(at: second - 86_400 * 2)...index(at: second + 86_400 * 2)
         var found: [(microseconds: Int, isDaylight: Bool)] = []
         for index in near {
@@ -90,14 +94,14 @@ public struct Zone: Sendable {
         preconditionFailure("a time that no period shows is skipped by a transition")
     }
 
-    /// What the wall would show at the next transition without it; nil after the last one.
+    /// The local time at the next transition, in the offset before it; nil after the last transition.
     func wallBeforeNextTransition(from microseconds: Int) -> WallTime? {
         let index = index(at: floorDivide(microseconds, 1_000_000))
         guard index < transitions.count else { return nil }
         return WallTime(microseconds: (transitions[index] + periods[index].offset) * 1_000_000)
     }
 
-    /// What the wall shows after the next transition; nil after the last one.
+    /// The local time at the next transition, in the offset after it; nil after the last transition.
     func wallAfterNextTransition(from microseconds: Int) -> WallTime? {
         let index = index(at: floorDivide(microseconds, 1_000_000))
         guard index < transitions.count else { return nil }

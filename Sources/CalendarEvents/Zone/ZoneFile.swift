@@ -1,4 +1,4 @@
-/// A compiled zone, RFC 8536: versions 1 to 4, with the rule in the footer for the years after the table.
+/// A compiled time zone file (RFC 8536, versions 1 to 4). The footer contains the rule for the years after the table.
 struct ZoneFile {
     struct Problem: Error {
         let reason: String
@@ -22,7 +22,7 @@ struct ZoneFile {
     mutating func zone(named name: String) throws(Problem) -> Zone {
         let first = try readHeader()
         if first.version == 0 { return try readData(first, timeSize: 4).zone(named: name, rule: nil) }
-        // The first block repeats, for old programs, what fits in 32 bits.
+        // The first block repeats the data that fits in 32 bits, for old programs.
         index +=
             first.times * 5 + first.types * 6 + first.characters + first.leapSeconds * 8 + first.isStandard
             + first.isUT
@@ -113,7 +113,7 @@ struct ZoneFile {
 
     private mutating func count() throws(Problem) -> Int {
         let value = try integer(4)
-        // More would not fit in a file that is read.
+        // A larger number cannot be valid, because the file would be too small for it.
         guard (0...bytes.count).contains(value) else { throw Problem(reason: "it is cut off") }
         return value
     }

@@ -1,6 +1,8 @@
-/// Why a time zone cannot be used.
+/// The reason why a time zone cannot be used.
 public enum ZoneProblem: Error, Hashable, Sendable {
+    /// There is no time zone of this name.
     case unknown(String)
+    /// The file of this time zone could not be read or is invalid.
     case unreadable(String, reason: String)
 }
 

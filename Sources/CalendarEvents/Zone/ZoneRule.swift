@@ -1,21 +1,22 @@
-/// A rule for all years: `CET-1CEST,M3.5.0,M10.5.0/3`, from POSIX's `TZ` with the extensions of RFC 8536.
+/// A rule for all years in the form of POSIX's `TZ` with the extensions of RFC 8536, such as
+/// `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct ZoneRule {
     let standard: Zone.Period
     private let daylight: (period: Zone.Period, start: Change, end: Change)?
 
-    /// A day and time of each year, on the clock that shows before it.
+    /// The day and time of a transition in each year, in the local time that applies before it.
     private struct Change {
         enum Day {
-            /// 1 to 365; never a leap day.
+            /// The day of the year from 1 to 365. February 29 is never counted.
             case julian(Int)
-            /// 0 to 365.
+            /// The day of the year from 0 to 365. February 29 is counted.
             case number(Int)
-            /// Week 5 is the last. Weekday 0 is Sunday.
+            /// A weekday of a month, where 0 is Sunday. Week 5 means the last one of the month.
             case weekday(Int, week: Int, month: Int)
         }
 
         var day: Day
-        /// Seconds from midnight; may lie some days off.
+        /// Seconds from midnight. The time may be negative or more than a day.
         var time: Int
 
         func wallSecond(in year: Int) -> Int {
@@ -51,7 +52,7 @@ struct ZoneRule {
             guard let given = reader.offset() else { return nil }
             summerOffset = given
         }
-        // Without dates, as glibc has it: the rule of the United States.
+        // Without dates, glibc applies the rule of the United States.
         if reader.isAtEnd { reader = Reader(",M3.2.0,M11.1.0") }
         guard reader.take(","), let start = reader.change(), reader.take(","), let end = reader.change(), reader.isAtEnd
         else { return nil }
@@ -59,7 +60,7 @@ struct ZoneRule {
         daylight = (period, start, end)
     }
 
-    /// The zone that has nothing but this rule.
+    /// The zone in which this rule applies in all years.
     func zone(named name: String) -> Zone {
         Zone(name: name, initial: standard, changes(fromYear: 1969).filter { $0.at > 0 })
     }
@@ -71,7 +72,7 @@ struct ZoneRule {
             changes.append((daylight.start.wallSecond(in: year) - standard.offset, daylight.period))
             changes.append((daylight.end.wallSecond(in: year) - daylight.period.offset, standard))
         }
-        // One that ends when the next begins is daylight time all year.
+        // If daylight time ends at the moment when the next one begins, it lasts all year.
         return changes.sorted { $0.at < $1.at }.reduce(into: []) { kept, change in
             if kept.last?.at == change.at { kept.removeLast() }
             kept.append(change)
@@ -94,7 +95,8 @@ extension ZoneRule {
             return true
         }
 
-        /// `CET`, or in angle brackets with digits and signs: `<+03>`.
+        /// Reads an abbreviation: letters such as `CET`, or letters, digits and signs in angle brackets such as
+        /// `<+03>`.
         mutating func name() -> String? {
             let isQuoted = take("<")
             let name = bytes.prefix { byte in
@@ -114,7 +116,7 @@ extension ZoneRule {
             return number
         }
 
-        /// `[+-]hh[:mm[:ss]]`, in seconds.
+        /// Reads `[+-]hh[:mm[:ss]]`, and returns it in seconds.
         mutating func offset() -> Int? {
             let isNegative = take("-")
             if !isNegative { _ = take("+") }
