@@ -1,13 +1,13 @@
 import CYAML
 
-/// An event of libyaml, copied out.
+/// An event of libyaml, copied into Swift values.
 struct YAMLEvent {
     enum Kind {
         case alias(String)
         case scalar(YAMLScalar)
         case beginSequence
         case beginMapping
-        /// Of the document.
+        /// The beginning of the stream or the document.
         case begin
         /// The end of a sequence, a mapping, the document or the stream.
         case end
@@ -15,7 +15,7 @@ struct YAMLEvent {
 
     var kind: Kind
     var anchor: String?
-    /// From 1.
+    /// The line number, from 1.
     var line: Int
 
     init(_ event: yaml_event_t) {

@@ -1,22 +1,27 @@
-/// A value of a YAML document, with the line it begins on.
+/// A value of a YAML document, with its line number.
 public struct YAMLNode: Sendable {
+    /// The content of a value, by its type.
     public enum Content: Sendable {
+        /// A single value.
         case scalar(YAMLScalar)
+        /// A list of values.
         case sequence([YAMLNode])
-        /// The members in the document's order, each name once.
+        /// A map. Its members are in the document's order, and each name occurs once.
         case mapping([YAMLMember])
     }
 
+    /// The content of the value.
     public var content: Content
-    /// The line number, counted from 1.
+    /// The number of the line on which the value begins, from 1.
     public var line: Int
-    /// How many levels are nested below this value.
+    /// The number of levels nested below this value.
     let height: Int
 
-    /// Reads a document. Each alias is replaced by its value, which is stored only once. Values may be nested up to 100
-    /// levels deep, including the values of aliases.
+    /// Parses a document. Each alias is replaced by its value, which is stored only once. Values may be nested up to
+    /// 100 levels deep, including the values of aliases.
     ///
-    /// - Returns: The root value, or nil if the text is empty or contains only comments.
+    /// - Returns: The root value; nil if the text is empty or contains only comments.
+    /// - Throws: ``YAMLProblem`` with the line of the first error.
     public init?(_ text: String) throws(YAMLProblem) {
         var reader = YAMLReader(text)
         guard let root = try reader.readDocument() else { return nil }
@@ -34,19 +39,23 @@ public struct YAMLNode: Sendable {
             }
     }
 
+    /// The value as a scalar; nil if it is a list or a map.
     public var scalar: YAMLScalar? {
         if case .scalar(let scalar) = content { scalar } else { nil }
     }
 }
 
-/// A name and its value in a map.
+/// A name with its value, in a map.
 public struct YAMLMember: Sendable {
+    /// The name, which is usually a scalar.
     public var name: YAMLNode
+    /// The value.
     public var value: YAMLNode
 }
 
-/// A single value, as text.
+/// A single value as text.
 public struct YAMLScalar: Hashable, Sendable {
+    /// The text, without quotes and with its escapes decoded.
     public var text: String
     /// The tag as written, or in full for standard tags such as `!!str`; nil if there is none.
     public var tag: String?

@@ -1,7 +1,7 @@
-/// Why a text is not a YAML document.
+/// The reason why a text is not a YAML document.
 public struct YAMLProblem: Error, Hashable, Sendable {
-    /// From 1.
+    /// The line number, from 1.
     public var line: Int
-    /// Without the line.
+    /// The message, without the line number.
     public var message: String
 }

@@ -8,16 +8,16 @@ struct YAMLReader: ~Copyable {
     private var anchors: [String: YAMLNode] = [:]
     private var depth = 0
 
-    /// The limit of nesting, since each level takes stack to read, to walk and to free.
+    /// The maximum depth of nesting, because each level needs stack to parse, to traverse and to free.
     private static let maxDepth = 100
 
     init(_ text: String) {
-        // libyaml counts a byte order mark as a column, so that the first key is indented.
+        // libyaml would count a byte order mark as a column, so the first key would seem to be indented.
         let bytes = text.utf8.dropFirst(text.utf8.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
         self.text = .allocate(capacity: bytes.count)
         _ = self.text.initialize(from: bytes)
         parser = .allocate(capacity: 1)
-        // This fails only without memory, and then the first event reports it.
+        // This fails only if there is no memory; the first event then reports the error.
         yaml_parser_initialize(parser)
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         yaml_parser_set_input_string(parser, self.text.baseAddress, self.text.count)
@@ -30,10 +30,10 @@ struct YAMLReader: ~Copyable {
     }
 
     mutating func readDocument() throws(YAMLProblem) -> YAMLNode? {
-        _ = try next()  // the stream begins
+        _ = try next()  // the beginning of the stream
         guard case .begin = try next().kind else { return nil }
         let root = try readNode(try next())
-        _ = try next()  // the document ends
+        _ = try next()  // the end of the document
         let after = try next()
         guard case .end = after.kind else {
             throw YAMLProblem(line: after.line, message: "a second document begins; give one")
@@ -104,7 +104,7 @@ struct YAMLReader: ~Copyable {
                 line: line, message: "not YAML: \(reason); write such a character as an escape in quotes")
         }
         let mark = state.problem_mark
-        // The scanner says only that no token can begin like this.
+        // The scanner's own message says only that no token can begin like this.
         if character(at: mark) == "\t" {
             return YAMLProblem(
                 line: Int(mark.line) + 1,
