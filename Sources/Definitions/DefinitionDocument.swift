@@ -1,6 +1,6 @@
 import Jobs
 
-/// What a document of definitions says: queues, definitions, graph definitions and schedules to write together.
+/// A document of definitions: queues, definitions, graph definitions and schedules to write together.
 ///
 /// ```yaml
 /// queues:
@@ -25,21 +25,22 @@ import Jobs
 ///     input: {url: https://example.org/, to: https://files.example.org/page}
 /// ```
 ///
-/// The YAML is read by the rules of version 1.2, so `on` and `no` are strings, and JSON is accepted as it is.
+/// The YAML is parsed by the rules of version 1.2, so `on` and `no` are strings. JSON is accepted unchanged.
 public struct DefinitionDocument: Sendable {
+    /// The change that the document describes.
     public var change: DefinitionChange
-    /// The line, from 1, at which each thing begins; empty where the document gives none.
+    /// The line at which each entry begins, from 1; empty for a JSON document.
     public var lines: [DefinitionProblem.Subject: Int]
     private var places: [DefinitionProblem.Subject: [String]] = [:]
     private let tree: YAMLTree
 
-    /// The largest document: 8 MiB.
+    /// The maximum size of a document: 8 MiB.
     public static let maxBytes = 8 << 20
 
-    /// Reads a document strictly: unknown and repeated names, wrong types and bad values are refused. Whether the names in
-    /// it exist is for ``Jobs/Catalog/check(_:now:)`` to say.
+    /// Parses a document strictly: unknown and repeated names, wrong types and invalid values are refused. It does not
+    /// check whether the names in the document exist; `Catalog.check(_:)` does.
     ///
-    /// - Throws: The first problem, with at most 19 others that were found besides.
+    /// - Throws: ``DefinitionsProblem`` for the first problem. It contains up to 19 others that were found.
     public static func parse(_ text: String) throws(DefinitionsProblem) -> DefinitionDocument {
         let tree = try YAMLTree(text)
         var reader = PatientReader()
@@ -81,7 +82,8 @@ public struct DefinitionDocument: Sendable {
         note("schedules", change.schedules.map { .schedule($0.name) })
     }
 
-    /// Things are under their name in a map, or under their number in a list.
+    /// Finds the lines of the entries in a section. The path of an entry ends with its name in a map, and with its
+    /// index in a list.
     private mutating func note(_ section: String, _ subjects: [DefinitionProblem.Subject]) {
         let known = tree.lines(in: section)
         for (index, subject) in subjects.enumerated() {
@@ -92,7 +94,8 @@ public struct DefinitionDocument: Sendable {
         }
     }
 
-    /// A problem that the catalog found, with the line of the field it is about, or of what surrounds that.
+    /// Describes a problem that the catalog found, with the line of the field concerned, or else of the entry that
+    /// contains it.
     public func describe(_ problem: DefinitionProblem) -> String {
         guard let place = places[problem.subject], let line = tree.line(of: place + problem.reason.place) else {
             return problem.description

@@ -1,24 +1,25 @@
-/// Why a document of definitions cannot be read.
+/// The reason why a document of definitions cannot be parsed.
 public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// From 1; nil where the document gives no lines.
+    /// The line number, from 1; nil if the document is JSON.
     public var line: Int?
-    /// Where in the document, e.g. `definitions.upload.retry.attempts`; nil for the document itself.
+    /// The path in the document, such as `definitions.upload.retry.attempts`; nil for the document as a whole.
     public var place: String?
-    /// Ends with the remedy.
+    /// The fault, followed by the remedy.
     public var message: String
-    /// What else is wrong with the document; each has no others itself.
+    /// The other problems of the document. Their own ``others`` are empty.
     public var others: [DefinitionsProblem] = []
 
+    /// Creates a problem without others.
     public init(line: Int?, place: String? = nil, message: String) {
         self.line = line
         self.place = place
         self.message = message
     }
 
-    /// `line 12: definitions.upload.retry.attempts: expected 1 to 1000, found 0`, a line for each problem.
+    /// One line for each problem, such as `line 12: definitions.upload.retry.attempts: expected 1 to 1000, found 0`.
     public var description: String { descriptions.joined(separator: "\n") }
 
-    /// Each problem once, this one first.
+    /// The lines of ``description``, beginning with this problem.
     public var descriptions: [String] {
         let own = [line.map { "line \($0)" }, place, message].compactMap(\.self).joined(separator: ": ")
         return [own] + others.flatMap(\.descriptions)

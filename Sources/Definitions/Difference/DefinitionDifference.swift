@@ -1,21 +1,25 @@
 import Jobs
 
-/// What a change does to one queue, definition, graph definition or schedule.
+/// The effect of a change on one queue, definition, graph definition or schedule.
 public struct DefinitionDifference: Hashable, Sendable {
+    /// The type of effect.
     public enum Change: String, Hashable, Sendable { case added, changed, unchanged, removed }
 
+    /// Whether the entry is added, changed, left unchanged or removed.
     public var change: Change
+    /// The kind and name of the entry.
     public var subject: DefinitionProblem.Subject
-    /// For ``Change/changed``: each field as `timeout 30s → 1m`.
+    /// For ``Change/changed``, the fields that differ, such as `timeout 30s → 1m`; otherwise empty.
     public var fields: [String]
 
+    /// Creates a difference.
     public init(_ change: Change, _ subject: DefinitionProblem.Subject, fields: [String] = []) {
         self.change = change
         self.subject = subject
         self.fields = fields
     }
 
-    /// `queue`, `definition`, `graph` or `schedule`.
+    /// The type of the entry: `queue`, `definition`, `graph` or `schedule`.
     public var type: String {
         switch subject {
         case .queue: "queue"
@@ -25,11 +29,13 @@ public struct DefinitionDifference: Hashable, Sendable {
         }
     }
 
+    /// The name of the entry.
     public var name: String { subject.name }
 }
 
 extension DefinitionDifference: CustomStringConvertible {
-    /// `+ definition unfurl`, `~ definition upload: timeout 30s → 1m`, `= graph save-link (unchanged)`, `- definition old`.
+    /// One line for people: `+ definition unfurl`, `~ definition upload: timeout 30s → 1m`, `= graph save-link
+    /// (unchanged)` or `- definition old`.
     public var description: String {
         switch change {
         case .added: "+ \(type) \(name)"
@@ -41,8 +47,8 @@ extension DefinitionDifference: CustomStringConvertible {
 }
 
 extension DefinitionSet {
-    /// What `change` does to these definitions, in the change's order: queues, definitions, graph definitions, schedules,
-    /// removals.
+    /// Compares these definitions with those after `change`. The result has the order of the change: queues,
+    /// definitions, graph definitions, schedules, removals.
     public func differences(after change: DefinitionChange) -> [DefinitionDifference] {
         let queues = Dictionary(self.queues.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         let definitions = Dictionary(
@@ -118,7 +124,7 @@ extension DefinitionSet {
 }
 
 extension GraphDefinition.Node {
-    /// All but the name, for comparing field by field.
+    /// All fields except the name, for comparing field by field.
     fileprivate var fields: JSONText {
         var object = JSONObject()
         object["definition"] = JSONText(string: definition)

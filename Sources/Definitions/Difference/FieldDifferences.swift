@@ -1,10 +1,12 @@
 import Jobs
 
-/// How two JSON values differ, field by field: `retry.attempts 5 → 8`.
+/// The differences between two JSON values, field by field, such as `retry.attempts 5 → 8`.
 struct FieldDifferences {
     private(set) var texts: [String] = []
 
-    /// - Parameter name: What is compared; nil where the fields speak for themselves.
+    /// Compares two values.
+    ///
+    /// - Parameter name: The name of the values, which precedes the names of their fields; nil for none.
     init(_ old: JSONText, _ new: JSONText, name: String? = nil) { compare(old, new, name) }
 
     private mutating func compare(_ old: JSONText?, _ new: JSONText?, _ name: String?) {

@@ -1,18 +1,20 @@
 import Jobs
 
-/// Reads things of a document and goes on after a problem, so that all are told at once.
+/// Parses the entries of a document and continues after a problem, so that all problems are reported at once.
 struct PatientReader {
-    /// More are of no use to anybody.
+    /// The maximum number of reported problems. More would not help anybody.
     static let maxProblems = 20
 
-    /// Something larger is read once: what is wrong with it beyond its first problem is told the next time.
+    /// An entry larger than this is parsed only once. Only its first problem is reported; the others appear the next
+    /// time.
     static let maxBytesToReadAgain = 256 << 10
 
     private(set) var problems: [ShapeProblem] = []
 
-    /// Reads something again and again, each time without what the last problem was about, until nothing new comes up.
+    /// Parses an entry repeatedly, each time without the field that caused the last problem, until no new problem is
+    /// found.
     ///
-    /// - Returns: What was read in the end; of use only while there are no problems.
+    /// - Returns: The last value parsed. It is meaningful only if there are no problems.
     mutating func read<Value>(
         _ json: JSONText, at base: [String], _ make: (JSONText) throws(ShapeProblem) -> Value
     ) -> Value? {
@@ -26,7 +28,7 @@ struct PatientReader {
             } catch {
                 problem = error
             }
-            // That something is missing is no news once it was left out here.
+            // A field that is missing because it was removed here is not a new problem.
             if !told.contains(where: { $0.starts(with: problem.path) }) {
                 told.append(problem.path)
                 problems.append(problem)
@@ -41,7 +43,7 @@ struct PatientReader {
                 json = rest
                 continue
             }
-            // A field that must be there: any name will do, or for times this one.
+            // A required field is missing. Most accept any text; this text is also a valid calendar expression.
             guard place.count == 1, let name = place.first, var object = JSONObject(json) else { return nil }
             object[name] = JSONText(string: "daily")
             guessed.insert(problem.path)
@@ -50,7 +52,7 @@ struct PatientReader {
         return nil
     }
 
-    /// The things of a section, without those that have problems.
+    /// Parses the entries of a section. Returns those without problems.
     mutating func read<Value>(
         section: String, of fields: JSONFields,
         _ make: (JSONText, String?, [String]) throws(ShapeProblem) -> Value
@@ -67,8 +69,8 @@ struct PatientReader {
         }
     }
 
-    /// What the fields of a retry policy mean depends on the others: where one cannot just be left out, something good takes
-    /// its place. Nil for other fields.
+    /// Replaces a field of a retry policy with a valid value. The meaning of these fields depends on each other, so
+    /// removing one could cause other problems. Nil for every other field.
     private static func withMendedPolicy(_ place: ArraySlice<String>, in json: JSONText) -> JSONText? {
         guard place.first == "retry", let field = place.dropFirst().first, var object = JSONObject(json),
             var policy = object["retry"].flatMap(JSONObject.init)
@@ -83,12 +85,13 @@ struct PatientReader {
         return object.text
     }
 
-    /// What stands in for an entry of a list, whose others are read on.
+    /// Valid values for the elements of lists. One of them replaces an invalid element, so that the rest of the list is
+    /// checked, too.
     private static let standIns = ["calendar": "daily", "delays": "1s", "on": "timed_out"]
 
-    /// Leaves out what stands at a place, or the nearest thing around it that can be left out. Nil when there is none.
+    /// Removes the value at a path, or else the nearest enclosing value that can be removed. Nil if there is none.
     ///
-    /// - Parameter list: The name of `json`, where it has one.
+    /// - Parameter list: The name of the field that contains `json`; empty for none.
     private static func without(
         _ place: ArraySlice<String>, in json: JSONText, named list: String = ""
     ) -> JSONText? {

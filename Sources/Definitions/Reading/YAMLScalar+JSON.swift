@@ -1,7 +1,7 @@
 import Jobs
 import YAML
 
-/// Plain words by the core schema of YAML 1.2.
+/// Converts scalars to JSON. Unquoted scalars follow the core schema of YAML 1.2.
 extension YAMLScalar {
     func json(line: Int, path: [String]) throws(DefinitionsProblem) -> JSONText {
         func problem(_ message: String) -> DefinitionsProblem {
@@ -17,7 +17,7 @@ extension YAMLScalar {
         }
     }
 
-    /// Nil for infinity and "not a number".
+    /// The JSON value of an unquoted scalar; nil for infinity and NaN.
     static func value(ofPlain text: String) -> JSONText? {
         switch text {
         case "", "~", "null", "Null", "NULL": return .null
@@ -29,7 +29,7 @@ extension YAMLScalar {
         }
     }
 
-    /// Nil when the text is no number; the digits stay as written where JSON can write them so.
+    /// The text as a JSON number; nil if it is not a number. The digits are kept if JSON allows them.
     private static func number(_ text: String) -> JSONText? {
         guard let first = text.utf8.first, isDigit(first) || "+-.".utf8.contains(first) else { return nil }
         if text.hasPrefix("0x") { return integer(text.dropFirst(2), radix: 16) }
@@ -40,7 +40,7 @@ extension YAMLScalar {
         do throws(JSONProblem) {
             return try JSONText(checking: Array(text.utf8))
         } catch {
-            // Numbers of YAML but not of JSON: +1, 007, .5, 1.
+            // These are numbers in YAML but not in JSON: +1, 007, .5, 1.
             if let integer = Int64(text) { return JSONText(integer: integer) }
             return Double(text).flatMap { JSONText(double: $0) }
         }

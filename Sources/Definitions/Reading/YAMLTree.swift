@@ -1,15 +1,15 @@
 import Jobs
 import YAML
 
-/// A YAML document as JSON, with the line of every value.
+/// A YAML document converted to JSON, with the line of each value.
 struct YAMLTree {
     let json: JSONText
-    /// Nil for JSON, whose lines nobody knows.
+    /// The root of the document; nil for JSON, which is parsed without line numbers.
     private let root: YAMLNode?
 
     init(_ text: String) throws(DefinitionsProblem) {
         guard text.utf8.count <= DefinitionDocument.maxBytes else { throw DefinitionsProblem.tooLarge }
-        // JSON goes its own way: libyaml refuses some of it, such as surrogate pairs.
+        // JSON is parsed separately, because libyaml refuses some of it, such as surrogate pairs.
         if text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let json = try? JSONText(checking: Array(text.utf8), limit: DefinitionDocument.maxBytes)  // Else YAML.
         {
@@ -27,7 +27,8 @@ struct YAMLTree {
         self.root = root
     }
 
-    /// The line of a path of names and indexes, or of what surrounds it where it is missing.
+    /// The line of the value at a path of names and indexes; if it is missing, the line of the nearest value that
+    /// contains it.
     func line(of path: [String]) -> Int? {
         guard var node = root else { return nil }
         var line = node.line
@@ -45,7 +46,7 @@ struct YAMLTree {
         return line
     }
 
-    /// The lines of what stands directly in a section, by name or index.
+    /// The lines of the entries in a section, by name or index.
     func lines(in section: String) -> [String: Int] {
         guard case .mapping(let sections)? = root?.content,
             let section = sections.first(where: { $0.name.scalar?.text == section })
@@ -74,10 +75,10 @@ extension DefinitionsProblem {
         line: nil, message: "the document is larger than \(DefinitionDocument.maxBytes >> 20) MiB; split it")
 }
 
-/// Writes nodes as JSON. An alias is written out wherever it stands, so a small document can grow without bounds: what is
-/// written counts, and each value by itself.
+/// Converts nodes to JSON. An alias is written out every time it is used, so the output of a small document could
+/// become arbitrarily large. The limit therefore counts the bytes written, plus some for each value.
 private struct JSONWriter {
-    /// Of the value that is being written.
+    /// The path of the value being written.
     private var path: [String] = []
     private var bytesWritten = 0
 

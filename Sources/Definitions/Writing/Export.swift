@@ -2,8 +2,9 @@ import CalendarEvents
 import Jobs
 
 extension DefinitionDocument {
-    /// Writes everything as a document that ``parse(_:)`` reads back to the same, in order of name. What cannot be used
-    /// now is in it, too; what cannot even be read is named in a comment.
+    /// Writes all definitions, in order of name, as a document that ``parse(_:)`` reads back to the same definitions.
+    /// It includes definitions that cannot be used now. If the stored form of a definition is invalid, only a comment
+    /// names it.
     public static func export(_ definitions: DefinitionSet) -> String {
         var lines: [String] = []
         if !definitions.queues.isEmpty {

@@ -1,6 +1,6 @@
 import Jobs
 
-/// JSON values in the flow style of YAML, with quotes only where they are needed.
+/// Writes JSON values in the flow style of YAML, with quotes only where they are needed.
 enum YAMLText {
     static func flow(_ json: JSONText) -> String {
         switch json.shape {
@@ -13,12 +13,12 @@ enum YAMLText {
         }
     }
 
-    /// Plain where no reader of YAML 1.1 or 1.2 can take it for something else.
+    /// The text without quotes, if every YAML 1.1 or 1.2 parser reads it as the same string; otherwise quoted.
     static func string(_ text: String) -> String {
         isPlain(text) && !wordsOfOlderYAML.contains(text.lowercased()) && !isNumberLike(text) ? text : quoted(text)
     }
 
-    /// A name in a map, which is text whatever it looks like.
+    /// The text as a name in a map. It needs fewer quotes, because a name is always text.
     static func name(_ text: String) -> String { isPlain(text) ? text : quoted(text) }
 
     private static let wordsOfOlderYAML: Set<String> = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
@@ -38,7 +38,8 @@ enum YAMLText {
         return true
     }
 
-    /// Of what begins with a digit, only `1h30m` is text to everybody: the rest may be a number or a date.
+    /// Whether a parser could read the text as a number or a date. Of the texts that begin with a digit, only durations
+    /// such as `1h30m` are safe.
     private static func isNumberLike(_ text: String) -> Bool {
         guard let first = text.utf8.first, (0x30...0x39).contains(first) else { return false }
         return Duration(human: text) == nil
@@ -61,7 +62,7 @@ enum YAMLText {
             case 0x20...0x7E, 0xA0...0x2027, 0x202A...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD, 0x10000...:
                 result.unicodeScalars.append(scalar)
             default:
-                // What libyaml does not take unescaped, and line breaks of YAML.
+                // Escapes the characters that libyaml does not accept otherwise, and the line breaks of YAML.
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             }
