@@ -70,7 +70,7 @@ struct AttemptReport: Sendable {
                 outcome: "lease_lost")
             return
         }
-        // A cancellation was requested while the attempt ended in another way.
+        // The attempt ended in another way, but its cancellation had been requested.
         if result == .recorded(.cancelled) {
             cancelled.increment()
             log(.info, "cancelled while it ran", ended, event: "attempt-cancelled", outcome: "cancelled")

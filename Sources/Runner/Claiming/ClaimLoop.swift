@@ -204,7 +204,10 @@ extension ClaimLoop {
 // MARK: Events
 
 extension ClaimLoop {
+    /// Handles an event.
+    ///
     /// - Parameter now: The time of the monotonic clock.
+    /// - Returns: The actions to perform, in order.
     mutating func handle(_ event: Event, now: Duration) -> [Action] {
         if hasEnded { return handleAfterEnd(event) }
         var actions: [Action] = []
