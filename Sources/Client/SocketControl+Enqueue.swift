@@ -13,7 +13,7 @@ extension SocketControl {
         }
     }
 
-    /// Sends the submissions as bytes; the daemon parses and checks them.
+    /// Sends the submissions without parsing them; the daemon parses and checks them.
     public func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
         // The daemon limits the length of a line, so a longer submission is sent as a single request.
         if submissions.count == 1, submissions[0].bytes.count > JSONText.maxBytes {
@@ -48,8 +48,8 @@ extension SocketControl {
         return .refused(problem)
     }
 
-    /// A key with 128 random bits, which make it unique. It begins with the time, so that keys created together are
-    /// neighbours in the daemon's index and share its pages.
+    /// Returns a unique key with 128 random bits. It begins with the time, so that keys created at the same
+    /// time are neighbours in the daemon's index and share its pages.
     static func newKey() -> String {
         var moment = timespec()
         clock_gettime(CLOCK_REALTIME, &moment)
@@ -58,11 +58,11 @@ extension SocketControl {
         return "halyard-" + parts.map { String($0, radix: 36) }.joined(separator: "-")
     }
 
-    /// Sends JSON lines, and reads answers while it is still sending: the daemon reads no more lines than it has
-    /// answered.
+    /// Sends JSON lines and reads answers at the same time, since the daemon stops reading lines when the
+    /// client does not read its answers.
     ///
-    /// Lines that got no answer because the connection was lost are sent again if each has a key. When sending cannot
-    /// continue, the answers so far are valid, and the other lines are refused with the reason.
+    /// If the connection is lost, the lines without an answer are sent again, provided that each has a key. If
+    /// sending cannot continue, the answers so far are valid, and the other lines are refused with the reason.
     private func enqueueLines(_ submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer] {
         if submissions.isEmpty { return [] }
         var answers: [SubmissionAnswer] = []
@@ -81,7 +81,7 @@ extension SocketControl {
             } catch {
                 // The daemon may have carried out the earlier try.
                 let problem = loss.map { ControlProblem(during: call, error: $0) } ?? error
-                // The first lines keep the answers they have.
+                // The first lines keep the answers they already have.
                 if answers.isEmpty { throw problem }
                 return answers + Array(repeating: .refused(problem), count: rest.count)
             }
@@ -102,7 +102,7 @@ extension SocketControl {
         }
     }
 
-    /// - Returns: The answers to the first lines, and the error because of which there are no more.
+    /// - Returns: The answers to the first lines, and the error that prevented the others.
     private func sendLines(
         _ submissions: [JSONText], _ call: Call
     ) async throws(ControlProblem) -> ([SubmissionAnswer], (any Error)?) {
@@ -115,7 +115,7 @@ extension SocketControl {
         var answers: [SubmissionAnswer] = []
         answers.reserveCapacity(submissions.count)
         for line in answer.body.split(separator: UInt8(ascii: "\n")).prefix(submissions.count) {
-            // The last line of an answer that ended early may be cut.
+            // If the answer ended early, its last line may be incomplete.
             if answer.failure != nil, line.endIndex == answer.body.endIndex { break }
             if let answer = SubmissionAnswer(oneJob: line) {
                 answers.append(answer)
@@ -128,11 +128,11 @@ extension SocketControl {
 }
 
 extension JSONText {
-    /// Whether it has a key, which makes sending it again harmless.
+    /// Whether the submission has a key, so that sending it again is harmless.
     fileprivate var isKeyedSubmission: Bool { JSONObject(self)?["key"]?.shape == .string }
 }
 
-/// Submissions as JSON lines, in pieces of some size.
+/// Yields submissions as JSON lines, in chunks of about 64 KiB.
 private struct LineBatches: AsyncSequence, Sendable {
     let submissions: [JSONText]
 

@@ -2,12 +2,13 @@ import Control
 import NIOCore
 
 extension SocketControl {
-    /// Returns once a daemon listens on the socket; asks the kernel to tell, and looks once a second only where it does not.
+    /// Waits until a daemon accepts connections on the socket. It tries again when the socket's folder changes,
+    /// or once a second if the kernel cannot report changes of the folder.
     ///
-    /// - Throws: `permission` when this user may not connect; `unavailable` when the task is cancelled.
+    /// - Throws: `permission` if this user may not connect; `unavailable` if the task is cancelled.
     public func waitForDaemon() async throws(ControlProblem) {
         while true {
-            // Heard from before the look, so that nothing falls between.
+            // Watch before the first try, so that no change between the two is missed.
             let change = FolderChange(near: path)
             if try await listens() { return }
             if let change { await change.wait() } else { await pause(.seconds(1)) }
@@ -15,7 +16,8 @@ extension SocketControl {
         }
     }
 
-    /// A socket file may be there a moment before it listens, which no change tells.
+    /// Tries to connect, several times within about 300 ms: a socket file may exist a moment before the daemon
+    /// listens on it, and no change of the folder follows.
     private func listens() async throws(ControlProblem) -> Bool {
         for wait in [10, 20, 40, 80, 160] {
             do throws(ControlProblem) {
@@ -30,6 +32,6 @@ extension SocketControl {
     }
 
     private func pause(_ duration: Duration) async {
-        try? await Task.sleep(for: duration, clock: .continuous)  // Cancelled: its caller looks at that.
+        try? await Task.sleep(for: duration, clock: .continuous)  // The caller checks for cancellation.
     }
 }

@@ -13,11 +13,11 @@ extension SocketControl {
         return answer.file
     }
 
-    /// Sends a body of any size and reads the answer at the same time, so that a refusal is noticed at once.
+    /// Sends a body of any size and reads the answer at the same time, so that it notices a refusal at once.
     ///
     /// - Parameters:
-    ///   - length: The total size of the chunks, if it is known.
-    ///   - takesPart: Whether to return an answer that ends early.
+    ///   - length: The total size of the chunks in bytes; nil if it is not known.
+    ///   - takesPart: Whether to return an answer that ends early, with the reason in ``Answer/failure``.
     func upload<Chunks: AsyncSequence & Sendable>(
         _ call: Call, chunks: Chunks, length: Int64?, takesPart: Bool = false
     ) async throws(ControlProblem) -> Answer where Chunks.Element == [UInt8] {
@@ -55,7 +55,7 @@ extension SocketControl {
         }
     }
 
-    /// Whatever goes wrong is told by the connection's end to the one who reads the answer.
+    /// Sends a request. A failure ends the connection, so that the task that reads the answer gets the error.
     private func write<Chunks: AsyncSequence & Sendable>(
         _ head: HTTPRequestHead, _ chunks: Chunks, to connection: Connection
     ) async where Chunks.Element == [UInt8] {
@@ -65,7 +65,7 @@ extension SocketControl {
             do {
                 try await connection.send(next, within: timeout)
             } catch {
-                // The daemon no longer reads; its answer, or the connection's end, says why.
+                // The daemon no longer reads. Its answer, or the end of the connection, gives the reason.
                 return
             }
             guard case .end = next else {
@@ -80,7 +80,8 @@ extension SocketControl {
             }
             part = nil
         }
-        // The answer follows the last byte; the deadline means nothing to a connection that has ended.
+        // From here on the daemon has `timeout` to answer. Nobody cancels this deadline, but it has no effect
+        // on a connection that has ended.
         _ = connection.setDeadline(after: timeout)
     }
 }

@@ -19,7 +19,7 @@ extension SocketControl {
     }
 
     public func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult? {
-        // The daemon waits for an hour at most.
+        // The daemon waits at most one hour for each request.
         let end = ContinuousClock.now + waiting
         while true {
             let wait = max(.zero, min(end - .now, .seconds(3600)))
@@ -30,7 +30,7 @@ extension SocketControl {
         }
     }
 
-    /// The status 204 says that the job is open.
+    /// Returns nil for the status 204, which means that the job is not final.
     private func result(of call: Call) async throws(ControlProblem) -> JobResult? {
         let answer = try await send(call)
         return answer.status == 204 ? nil : try answer.value(JobResult.self)
@@ -56,8 +56,12 @@ extension SocketControl {
         }
     }
 
-    /// Adds a unique key if there is none, so that the request can be sent again when the daemon restarts or crashes
-    /// meanwhile.
+    /// Enqueues a new job that repeats a finished one.
+    ///
+    /// If `key` is nil, the client adds a unique key, so that it can send the request again when the daemon
+    /// restarts or crashes before it answers.
+    ///
+    /// - Throws: ``ControlProblem``. After `unknownOutcome`, repeating the call is safe only with a key.
     public func retry(
         _ id: JobID, dependents: Bool, key: String?
     ) async throws(ControlProblem) -> EnqueueReceipt {
@@ -73,7 +77,7 @@ extension SocketControl {
 
     public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
         var call = Call(.POST, "prune").with(request.json)
-        // Millions of rows are deleted in many small transactions.
+        // Deleting millions of rows takes many small transactions.
         call.extraTime = .seconds(3600)
         return try await value(of: call)
     }

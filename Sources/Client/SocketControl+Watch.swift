@@ -41,7 +41,7 @@ extension SocketControl {
     }
 }
 
-/// Reads one event for each line, only when asked for it. The connection ends when nobody holds the stream any more.
+/// Reads one event per line, and only on demand. The connection ends when the stream is released.
 private actor EventLines {
     private let connection: Connection
     private var response: Connection.Response
@@ -96,9 +96,9 @@ private actor EventLines {
         return line
     }
 
-    /// A line is an event, or the problem that ended the stream.
+    /// Parses a line, which contains either an event or the problem that ended the stream.
     private func read(_ line: [UInt8]) throws -> WatchEvent {
-        if let problem = try? ControlProblem(json: JSONText(trusted: line)) {  // an event is no problem
+        if let problem = try? ControlProblem(json: JSONText(trusted: line)) {  // Fails for an event.
             isAtEnd = true
             throw problem
         }

@@ -3,17 +3,20 @@ import Jobs
 import NIOCore
 import Synchronization
 
-/// Every verb through the daemon's control socket.
+/// Carries out every verb through the daemon's control socket.
 ///
-/// Connections are opened when needed and used again. Each verb answers within ``timeout`` or fails; streams last as long
-/// as they are read. Cancelling the caller's task ends the exchange, except one that blocks a ``ThreadLoop``.
+/// It opens connections when it needs them and reuses them. Each verb returns or fails within ``timeout``;
+/// streams last as long as they are read. Cancelling the calling task ends the exchange, unless the exchange
+/// blocks a ``ThreadLoop``.
 public final class SocketControl: JobControl {
+    /// The path of the daemon's socket.
     public let path: String
+    /// The time limit for one verb. A verb that waits or deletes rows may take longer.
     public let timeout: Duration
     let pool: ConnectionPool
     private let database = Mutex<String?>(nil)
 
-    /// As the last answer named it.
+    /// The path of the database, as given in the daemon's last answer; nil before the first answer.
     public var databasePath: String? { database.withLock(\.self) }
 
     func readDatabase(from field: String?) {
@@ -22,16 +25,18 @@ public final class SocketControl: JobControl {
         database.withLock { $0 = path }
     }
 
-    /// Opens nothing yet.
+    /// Creates a client. It opens no connection until a verb needs one.
     public init(path: String, timeout: Duration = .seconds(30)) {
         self.path = path
         self.timeout = timeout
         pool = ConnectionPool(path: path)
     }
 
-    /// Opens a connection for the first verb to use, and so tells at once whether a daemon listens.
+    /// Opens a connection and keeps it for the first verb, so that the caller learns at once whether a daemon
+    /// listens.
     ///
-    /// - Throws: `noDaemon` when nobody does, `permission` when this user may not connect.
+    /// - Throws: ``ControlProblem``: `noDaemon` if nobody listens, `permission` if this user may not connect.
+    ///   Retrying is safe.
     public func connect() async throws(ControlProblem) {
         do {
             pool.giveBack(try await pool.open())
@@ -82,8 +87,8 @@ public final class SocketControl: JobControl {
         }
     }
 
-    /// How often a lost call is repeated: more often than restarts explain, but not forever, since the call itself may
-    /// crash the daemon.
+    /// How often in a row the client sends a lost call again: more often than restarts should require, but not
+    /// without end, since the call itself may crash the daemon.
     static let maxLost = 3
 
     func value<Value: WireValue>(

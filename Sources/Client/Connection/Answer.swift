@@ -1,20 +1,20 @@
 import Control
 import Jobs
 
-/// A response read whole.
+/// A complete response.
 struct Answer: Sendable {
     var status: UInt
     var body: [UInt8]
-    /// The field that names the daemon's database.
+    /// The value of the field that names the daemon's database.
     var database: String?
     /// Whether the connection can carry another exchange.
     var keepsConnection = false
-    /// Why the body is not whole; only where a part of it is of use.
+    /// Why the body is incomplete. Set only for a caller that accepts an incomplete body.
     var failure: (any Error)?
 
     var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// The problem that a response without success carries.
+    /// The problem in the body of a response that reports a failure.
     var problem: ControlProblem {
         do {
             return try ControlProblem(json: JSONText(checking: body))
@@ -26,7 +26,7 @@ struct Answer: Sendable {
         }
     }
 
-    /// The value of a response; throws the problem of one without success.
+    /// Decodes the value of a successful response. Throws the problem of any other response.
     func value<Value: WireValue>(_ type: Value.Type = Value.self) throws(ControlProblem) -> Value {
         guard isSuccess else { throw problem }
         return try decode(body)

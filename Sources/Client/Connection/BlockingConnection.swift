@@ -1,12 +1,12 @@
 import Glibc
 import NIOCore
 
-/// A connection whose exchanges block the calling thread, for a program that has nothing else to do meanwhile: an event
-/// loop costs a short program more time than its exchange.
+/// A connection whose exchanges block the calling thread, for a program with nothing else to do in the
+/// meantime. In a short program, starting an event loop takes longer than the exchange itself.
 final class BlockingConnection: ExchangeConnection {
     private let descriptor: CInt
 
-    /// How long the kernel makes the caller wait while the socket's queue is full.
+    /// How many seconds the kernel makes the caller wait while the socket's queue is full.
     private static let maxQueueing = 5
 
     init(path: String) throws {
@@ -25,7 +25,7 @@ final class BlockingConnection: ExchangeConnection {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let result = withUnsafePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                // An interrupted connect to a Unix socket has not connected.
+                // After EINTR, a Unix socket is not connected, so the call can be repeated.
                 Self.repeated { connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_un>.size)) }
             }
         }
@@ -34,7 +34,7 @@ final class BlockingConnection: ExchangeConnection {
 
     deinit { close(descriptor) }
 
-    /// The daemon sends nothing unasked, so a socket that can be read has reached its end.
+    /// The daemon sends nothing unless asked, so a readable socket means that the daemon closed the connection.
     var isOpen: Bool {
         var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return Self.repeated { poll(&poller, 1, 0) } == 0
@@ -42,7 +42,7 @@ final class BlockingConnection: ExchangeConnection {
 
     func end() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 
-    /// Reads also while it sends, since the daemon may answer before it has read the whole request.
+    /// Sends and reads at the same time, since the daemon may answer before it has read the whole request.
     func exchange(_ call: Call, until giveUpAt: NIODeadline) throws -> Answer {
         var unsent = call.bytes[...]
         var isCut = false
@@ -56,7 +56,7 @@ final class BlockingConnection: ExchangeConnection {
                 if count > 0 {
                     unsent = unsent.dropFirst(count)
                 } else if errno != EAGAIN, errno != EINTR {
-                    // The daemon no longer reads; its answer, or the connection's end, says why.
+                    // The daemon no longer reads. Its answer, or the end of the connection, gives the reason.
                     isCut = true
                 }
             }
@@ -75,7 +75,7 @@ final class BlockingConnection: ExchangeConnection {
         return answer
     }
 
-    /// Waits until the socket can be read, or written where that is asked for.
+    /// Waits until the socket is readable, or writable if `orWritable` is set. Returns whether it is readable.
     private func isReadable(orWritable: Bool, until giveUpAt: NIODeadline) throws -> Bool {
         while true {
             let rest = giveUpAt - .now()

@@ -9,7 +9,7 @@ struct Call: Sendable {
     var query: [(name: String, value: String)] = []
     var contentType = "application/json"
     var body: [UInt8]?
-    /// Whether doing it twice is the same as doing it once.
+    /// Whether repeating the call has no further effect.
     var isRepeatable = true
     /// Whether the client added a key that the caller does not know, so that only the client can safely repeat the
     /// call.
@@ -17,7 +17,8 @@ struct Call: Sendable {
     /// The time that the daemon may take in addition to the usual limit.
     var extraTime = Duration.zero
 
-    /// The longest path with its query. The daemon's HTTP parser refuses a head of more than 80 KiB without a reason.
+    /// The maximum length of a path with its query. The daemon's HTTP parser refuses a head of more than 80 KiB
+    /// without giving a reason.
     static let maxAddressBytes = 64 << 10
 
     init(_ method: HTTPMethod, _ segments: String...) {
@@ -60,7 +61,8 @@ struct Call: Sendable {
         HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: HTTPHeaders(fields))
     }
 
-    /// The request as it goes over the socket. No part of it can contain a line break: the path and the query are encoded.
+    /// The bytes of the whole request. The head cannot contain further line breaks, since the path and the
+    /// query are encoded.
     var bytes: [UInt8] {
         var text = "\(method.rawValue) \(target) HTTP/1.1\r\n"
         for field in fields { text += "\(field.name): \(field.value)\r\n" }

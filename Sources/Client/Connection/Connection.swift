@@ -6,9 +6,9 @@ import NIOPosix
 /// One HTTP/1.1 connection to the daemon's socket; it carries one exchange at a time.
 protocol ExchangeConnection: Sendable {
     var isOpen: Bool { get }
-    /// Sends a call and reads its whole response.
+    /// Sends a call and reads its complete response.
     ///
-    /// - Throws: ``ConnectionEnd/timedOut`` at `giveUpAt`; whatever else ended the connection.
+    /// - Throws: ``ConnectionEnd/timedOut`` at `giveUpAt`, or the error that ended the connection.
     func exchange(_ call: Call, until giveUpAt: NIODeadline) async throws -> Answer
     func end()
 }
@@ -42,7 +42,7 @@ struct Connection: ExchangeConnection {
         return try await readAnswer()
     }
 
-    /// Sends a request whole. A failure is told to the reader of the response.
+    /// Sends a complete request and returns at once. Reading the response throws if the sending failed.
     func send(_ call: Call) {
         channel.eventLoop.execute {
             channel.write(HTTPClientRequestPart.head(call.head), promise: nil)
@@ -53,20 +53,21 @@ struct Connection: ExchangeConnection {
         }
     }
 
-    /// Sends one part; returns when the socket has taken it, and ends the connection when that takes too long.
+    /// Sends one part and returns when the socket has accepted it. Ends the connection if that takes longer
+    /// than `timeout`.
     func send(_ part: HTTPClientRequestPart, within timeout: Duration) async throws {
         let deadline = setDeadline(after: timeout)
         defer { deadline.cancel() }
         try await channel.writeAndFlush(part).get()
     }
 
-    /// - Parameter takesPart: Whether a body that ends early is of use; ``Answer/failure`` then says why it did.
+    /// - Parameter takesPart: Whether to return a body that ends early, with the reason in ``Answer/failure``.
     func readAnswer(takesPart: Bool = false) async throws -> Answer {
         var response = response
         return try await response.answer(after: try await response.head(), takesPart: takesPart)
     }
 
-    /// Reads one response. When the reading task is cancelled, the connection ends.
+    /// A reader for one response. Cancelling the task that reads ends the connection.
     var response: Response { Response(connection: self) }
 
     struct Response {
@@ -81,7 +82,7 @@ struct Connection: ExchangeConnection {
             return batch.removeFirst()
         }
 
-        /// The final head, beyond informational ones.
+        /// Reads the final head and skips informational ones.
         mutating func head() async throws -> HTTPResponseHead {
             while true {
                 guard case .head(let head) = try await next() else { continue }
@@ -140,6 +141,6 @@ struct Connection: ExchangeConnection {
 }
 
 extension HTTPResponseHead {
-    /// The field that names the daemon's database.
+    /// The value of the field that names the daemon's database.
     var database: String? { headers.first(name: DatabaseHeader.name) }
 }

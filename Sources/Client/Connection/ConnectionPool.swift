@@ -3,15 +3,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Opens connections, and keeps those that are free for the next exchange.
+/// Opens connections and keeps idle ones for later exchanges.
 final class ConnectionPool: Sendable {
     let path: String
-    /// One thread for all connections that are opened elsewhere than on a ``ThreadLoop``, as long as the process lives:
-    /// an exchange waits for the daemon, not for the processor.
+    /// The thread for all connections that are not opened on a ``ThreadLoop``. It exists as long as the
+    /// process. One thread is enough, since an exchange mostly waits for the daemon.
     private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let idle = Mutex<[(connection: any ExchangeConnection, since: NIODeadline)]>([])
 
-    /// Shorter than the daemon's own limit, so that it does not close a connection just as we use it.
+    /// Shorter than the daemon's own limit, so that the daemon does not close a connection just when the client
+    /// uses it.
     private static let maxIdle = TimeAmount.seconds(20)
 
     init(path: String) { self.path = path }
@@ -20,11 +21,11 @@ final class ConnectionPool: Sendable {
         for kept in idle.withLock(\.self) { kept.connection.end() }
     }
 
-    /// - Parameter fresh: Never one that was used before.
+    /// - Parameter fresh: Whether to always open a new connection.
     func take(
         fresh: Bool, for call: Call
     ) async throws -> (connection: any ExchangeConnection, isReused: Bool) {
-        // A call that may take long must leave the thread to others.
+        // A call that may take long must not block the thread.
         guard call.extraTime == .zero, ThreadLoop.mayBlock else {
             if !fresh, let kept = takeIdle() as? Connection { return (kept, true) }
             return (try await openOnLoop(), false)
@@ -53,7 +54,8 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// Tries again while the socket's queue is full: the kernel makes only blocking callers wait.
+    /// Connects on an event loop. While the socket's queue is full, the kernel makes only blocking callers
+    /// wait, so this function tries again.
     private func openOnLoop() async throws -> Connection {
         let giveUpAt = NIODeadline.now() + .seconds(5)
         var group: any EventLoopGroup = Self.group

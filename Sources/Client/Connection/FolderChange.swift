@@ -1,16 +1,18 @@
 import Dispatch
 import Glibc
 
-/// Hears of changes to a folder, from the moment it is made.
+/// Watches a folder for changes, beginning with its creation.
 ///
-/// SAFETY: a source may be cancelled from any thread.
+/// SAFETY: Any thread may cancel a dispatch source.
 final class FolderChange: @unchecked Sendable {
     private let changes: AsyncStream<Void>
     private let source: any DispatchSourceRead
 
-    /// - Parameter path: Of a file in the folder. Where the folder is missing, too, the nearest one above it is heard,
-    ///   which the missing one will appear in.
-    /// - Returns: Nil where the kernel does not tell, e.g. of a folder that this user may not list.
+    /// Begins to watch.
+    ///
+    /// - Parameter path: The path of a file in the folder. If the folder is missing, the nearest existing
+    ///   folder above it is watched, since the missing one will appear there.
+    /// - Returns: Nil if the kernel reports no changes, for example because this user may not read the folder.
     init?(near path: String) {
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { return nil }
@@ -41,7 +43,7 @@ final class FolderChange: @unchecked Sendable {
 
     deinit { source.cancel() }
 
-    /// Returns once something has changed, or the task is cancelled.
+    /// Returns when something has changed, or when the task is cancelled.
     func wait() async {
         for await _ in changes { return }
     }

@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 
 extension ControlProblem {
-    /// Why no connection came to be.
+    /// Explains why the client could not connect.
     init(connecting error: any Error, to path: String) {
         if error is CancellationError {
             self.init(.unavailable, "The request was cancelled before it was sent.")
@@ -34,7 +34,7 @@ extension ControlProblem {
         }
     }
 
-    /// Why an exchange that had begun did not end.
+    /// Explains why an exchange failed after it had begun.
     init(during call: Call, error: any Error) {
         if case ConnectionEnd.timedOut = error {
             self.init(

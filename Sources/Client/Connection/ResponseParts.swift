@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Hands what comes in to one reader at a time, as much as came at once, and reads from the socket only while that
-/// reader waits.
+/// Passes the received parts of a response to one reader at a time, all that are available at once. Reads from
+/// the socket only while that reader waits.
 final class ResponseParts: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias Batch = CircularBuffer<HTTPClientResponsePart>
@@ -21,7 +21,7 @@ final class ResponseParts: ChannelInboundHandler {
         if !deliver() { context?.read() }
     }
 
-    /// False while there is nothing to tell the reader.
+    /// Resumes the waiting reader. Returns false if there is nothing to deliver yet.
     private func deliver() -> Bool {
         guard let waiting = reader else { return true }
         if !batch.isEmpty {
@@ -37,7 +37,8 @@ final class ResponseParts: ChannelInboundHandler {
         return true
     }
 
-    /// Ends the connection; the reader, now or later, is told `error` after what came before it. The first one counts.
+    /// Ends the connection. The current or next reader gets `error` after the parts that arrived before it.
+    /// Only the first error is kept.
     func fail(_ error: any Error) {
         if failure == nil { failure = error }
         _ = deliver()
@@ -47,7 +48,7 @@ final class ResponseParts: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { batch.append(unwrapInboundIn(data)) }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // If no complete part has arrived, read on.
+        // No complete part has arrived, so read more.
         if !deliver() { context.read() }
         context.fireChannelReadComplete()
     }
@@ -56,7 +57,7 @@ final class ResponseParts: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { fail(ConnectionEnd.closed) }
 }
 
-/// Why a connection gave no (whole) answer.
+/// Why a connection gave no complete answer.
 enum ConnectionEnd: Error {
     case closed
     case timedOut

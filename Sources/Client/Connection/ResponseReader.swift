@@ -1,18 +1,18 @@
 import Control
 
-/// Reads one HTTP/1.1 response. A value: bytes go in, an answer comes out.
+/// Parses one HTTP/1.1 response. It is a value without I/O: bytes go in, an answer comes out.
 ///
-/// Strict: a response that two readers could understand differently is malformed.
+/// The parser is strict: it rejects a response that two parsers could interpret differently.
 struct ResponseReader {
     private enum State {
         case head
-        /// A body of the announced length; the value counts the missing bytes.
+        /// A body of the announced length; the value is the number of missing bytes.
         case counted(Int)
         case chunkHead
         case chunk(Int)
         case chunkEnd
         case trailer
-        /// A body without a length.
+        /// A body without a length, which ends with the connection.
         case untilEnd
         case complete
     }
@@ -22,7 +22,7 @@ struct ResponseReader {
     private var rest: [UInt8] = []
     private var response = Answer(status: 0, body: [])
 
-    /// Bytes of a head, a trailer line or the line before a chunk.
+    /// The maximum size in bytes of a head, a trailer line or the line before a chunk.
     private static let maxHead = 64 << 10
 
     var isComplete: Bool {
@@ -32,7 +32,7 @@ struct ResponseReader {
     /// The response once it is complete.
     var answer: Answer {
         var answer = response
-        // Nobody asked for more, so what follows belongs to no exchange.
+        // There was only one request, so further bytes belong to no response.
         if !rest.isEmpty { answer.keepsConnection = false }
         return answer
     }
@@ -42,13 +42,13 @@ struct ResponseReader {
         while try advance() {}
     }
 
-    /// The connection has ended.
+    /// Records that the connection has ended.
     mutating func readEnd() throws(ConnectionEnd) {
         guard case .untilEnd = state else { throw .closed }
         state = .complete
     }
 
-    /// - Returns: False while more bytes are needed, and at the end.
+    /// Parses the next element. Returns false if it needs more bytes, and at the end.
     private mutating func advance() throws(ConnectionEnd) -> Bool {
         switch state {
         case .head:
@@ -89,7 +89,7 @@ struct ResponseReader {
         return count
     }
 
-    /// The bytes before the next line break.
+    /// Returns the bytes before the next line break; nil if there is none yet.
     private mutating func takeLine() throws(ConnectionEnd) -> [UInt8]? {
         guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else {
             guard rest.count <= Self.maxHead else { throw .malformed }
@@ -101,7 +101,7 @@ struct ResponseReader {
         return line
     }
 
-    /// The lines of the head, once its empty line has come.
+    /// Returns the lines of the head; nil until its empty line has arrived.
     private mutating func takeHead() throws(ConnectionEnd) -> [[UInt8]]? {
         let end: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A]
         guard let start = rest.indices.first(where: { rest[$0...].starts(with: end) }) else {
@@ -116,7 +116,7 @@ struct ResponseReader {
 
     private mutating func begin(_ lines: [[UInt8]]) throws(ConnectionEnd) {
         guard let first = lines.first, let status = Status(first) else { throw .malformed }
-        // An informational response precedes the final one.
+        // Skip an informational response, which precedes the final one.
         if status.code < 200 { return }
         response.status = status.code
         response.keepsConnection = status.isPersistent
@@ -156,16 +156,16 @@ struct ResponseReader {
 
     private static let databaseField = DatabaseHeader.name.lowercased()
 
-    /// Only digits, without a sign.
+    /// Parses a number that has only digits and no sign.
     private static func number(_ digits: ArraySlice<UInt8>, radix: Int) -> Int? {
         guard digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "-") else { return nil }
         return Int(String(decoding: digits, as: UTF8.self), radix: radix)
     }
 
-    /// `HTTP/1.1 200 OK`
+    /// The parsed status line, such as `HTTP/1.1 200 OK`.
     private struct Status {
         let code: UInt
-        /// Whether the connection stays open unless a field says otherwise.
+        /// Whether the connection stays open unless a header says otherwise.
         let isPersistent: Bool
 
         init?(_ line: [UInt8]) {
@@ -181,16 +181,16 @@ struct ResponseReader {
         }
     }
 
-    /// `Content-Length: 2`
+    /// A parsed header, such as `Content-Length: 2`.
     private struct Field {
-        /// In lower case.
+        /// The name in lower case.
         let name: String
         let value: String
 
         init?(_ line: [UInt8]) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
                 line[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-                // Control characters other than a tab.
+                // Control characters other than a tab are not allowed.
                 line[colon...].allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
             else { return nil }
             name = String(decoding: line[..<colon], as: UTF8.self).lowercased()

@@ -3,13 +3,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Runs a program on one thread: its tasks and its connections take turns on the calling thread, so that a short exchange
-/// with the daemon neither starts nor wakes another thread.
+/// Runs a program on one thread. Its tasks and its connections share the calling thread, so that a short
+/// exchange with the daemon neither starts nor wakes another thread.
 ///
-/// The thread becomes an event loop when the program first needs one, as for a stream. Until then an exchange blocks it,
-/// which spares a short program the loop.
+/// The thread becomes an event loop when the program first needs one, for example for a stream. Until then an
+/// exchange blocks the thread, so that a short program does not pay for an event loop.
 ///
-/// Use it in programs that mostly wait for the daemon. Blocking work, such as reading a file, delays the connections.
+/// Use it in programs that mostly wait for the daemon. Blocking work, such as reading a file, delays the
+/// connections.
 public final class ThreadLoop: TaskExecutor {
     private enum State {
         case queue(Queue)
@@ -24,22 +25,23 @@ public final class ThreadLoop: TaskExecutor {
 
     private let state = Mutex(State.queue(Queue()))
     private let thread = pthread_self()
-    /// Raised for each change of the queue.
+    /// Signalled for each change of the queue.
     ///
-    /// SAFETY: semaphores may be used from any thread, and nothing destroys this one.
+    /// SAFETY: Any thread may use a semaphore, and this one is never destroyed.
     private nonisolated(unsafe) let changes = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     private init() { sem_init(changes, 0, 0) }
 
-    /// Runs `body` and its child tasks, except those with another executor, on the calling thread.
+    /// Runs `body` and its child tasks on the calling thread, except for tasks with another executor. `body`
+    /// must end the process.
     public static func run(_ body: @escaping @Sendable () async -> Never) -> Never {
         let loop = ThreadLoop()
-        // Nobody awaits it, since `body` ends the process.
+        // Nobody awaits this task, since `body` ends the process.
         $current.withValue(loop) { _ = Task(executorPreference: loop) { await body() } }
         loop.run()
     }
 
-    /// The loop that runs the current task.
+    /// The loop that runs the current task; nil if none does.
     @TaskLocal static var current: ThreadLoop?
 
     /// Whether the calling task is the only one that can use the thread now, so that an exchange may block it.
@@ -56,14 +58,14 @@ public final class ThreadLoop: TaskExecutor {
         if let loop = loop(orQueue: { $0.jobs.append(job) }) { loop.execute { self.run(job) } }
     }
 
-    /// The thread as an event loop.
+    /// Makes the thread an event loop, if it is not one yet, and returns the loop.
     func eventLoop() async -> any EventLoop {
         await withCheckedContinuation { continuation in
             if let loop = loop(orQueue: { $0.waiting.append(continuation) }) { continuation.resume(returning: loop) }
         }
     }
 
-    /// - Returns: Nil where the queue was changed, since there is no event loop yet.
+    /// - Returns: Nil if there is no event loop yet; then `change` was applied to the queue.
     private func loop(orQueue change: (inout Queue) -> Void) -> (any EventLoop)? {
         let loop = state.withLock { state -> (any EventLoop)? in
             switch state {
@@ -82,7 +84,7 @@ public final class ThreadLoop: TaskExecutor {
 
     private func run() -> Never {
         while true {
-            // A signal may interrupt it; the queue is then empty.
+            // A signal may interrupt the wait; the queue is then empty.
             sem_wait(changes)
             let (job, isLoopNeeded) = state.withLock { state -> (UnownedJob?, Bool) in
                 guard case .queue(var queue) = state else { return (nil, false) }
@@ -102,7 +104,7 @@ public final class ThreadLoop: TaskExecutor {
             for job in queue.jobs { loop.execute { self.run(job) } }
             for continuation in queue.waiting { continuation.resume(returning: loop) }
         }
-        // No code shuts this loop down.
+        // The loop is never shut down.
         preconditionFailure("the event loop of the main thread was shut down")
     }
 }
