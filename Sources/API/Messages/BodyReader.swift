@@ -5,7 +5,7 @@ import Jobs
 import NIOCore
 import Synchronization
 
-/// Reads a request's body once, within limits, and knows whether it was read to its end.
+/// Reads a request's body once, within limits, and records whether the whole body was read.
 final class BodyReader: Sendable {
     private let body: RequestBody
     private let limit: Duration
@@ -15,11 +15,11 @@ final class BodyReader: Sendable {
     private let permit = Mutex<Permits.Permit?>(nil)
     private let ended: Mutex<Bool>
     private let readWithAnswer = Mutex(false)
-    /// The length the caller announced.
+    /// The announced length in bytes; nil if the caller announced none.
     let length: Int64?
     let request: Request
 
-    /// - Parameter limit: The time that `deadlines` allow a body, for messages.
+    /// - Parameter limit: The time that `deadlines` allow for a body; used in messages only.
     init(
         _ request: Request, on channel: any Channel, limit: Duration, deadlines: BodyDeadlines, bigBodies: Permits
     ) {
@@ -34,11 +34,11 @@ final class BodyReader: Sendable {
     }
 
     var hasEnded: Bool { ended.withLock(\.self) }
-    /// The body is read while the answer is written.
+    /// Whether the body is read while the answer is written.
     var isReadWithAnswer: Bool { readWithAnswer.withLock(\.self) }
     func willBeReadWithAnswer() { readWithAnswer.withLock { $0 = true } }
 
-    /// The body in the pieces it comes in.
+    /// The body in chunks, as they arrive.
     var chunks: Chunks { Chunks(reader: self) }
 
     struct Chunks: AsyncSequence, Sendable {
@@ -58,12 +58,13 @@ final class BodyReader: Sendable {
         }
     }
 
-    /// The whole body as checked JSON.
+    /// Reads the whole body and checks that it is JSON.
     func json(limit: Int = JSONText.maxBytes) async throws(ControlProblem) -> JSONText {
         try checkedJSON(try await collect(limit: limit), limit: limit)
     }
 
-    /// The whole body. One that is larger, or does not come in time, is refused before its end.
+    /// Reads the whole body. Refuses a body that is too large or does not arrive in time, without reading it to
+    /// its end.
     func collect(limit: Int) async throws(ControlProblem) -> [UInt8] {
         if let length, length > limit { throw Self.tooLarge(limit) }
         if hasEnded { return [] }
@@ -100,7 +101,7 @@ final class BodyReader: Sendable {
         return bytes
     }
 
-    /// Releases the body's permit when the body is no longer in memory, so that another large body may come.
+    /// Releases the permit for a large body. Call it when the body is no longer in memory.
     func letGo() { permit.withLock { $0 = nil } }
 
     private var late: ControlProblem {

@@ -11,7 +11,7 @@ struct LineSplitter {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The lines that end in `chunk`; empty ones are left out.
+    /// Returns the lines that end in `chunk`, without empty ones.
     mutating func add(_ chunk: [UInt8]) -> [Line] {
         var lines: [Line] = []
         var start = chunk.startIndex
@@ -24,7 +24,7 @@ struct LineSplitter {
         return lines
     }
 
-    /// The last line, when no line feed ends it.
+    /// Ends the current line and returns it; nil if it is empty.
     mutating func finish() -> Line? {
         defer {
             rest = []

@@ -4,7 +4,7 @@ import Hummingbird
 import HummingbirdCore
 import Jobs
 
-/// The items of a URL's query; unknown ones are refused with the nearest name.
+/// The items of a URL's query. The initializer refuses an unknown item and suggests the nearest name.
 struct Query {
     private let items: [String: String]
 
@@ -55,7 +55,7 @@ struct Query {
 }
 
 extension ControlContext {
-    /// The number in the path, of a job or a graph.
+    /// The number of a job or a graph in the path.
     func number(_ concept: String) throws(ControlProblem) -> Int64 {
         let text = parameters.get("id") ?? ""
         guard let number = Int64(text), number > 0 else {

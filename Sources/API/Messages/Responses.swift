@@ -11,7 +11,7 @@ extension Response {
     }
 
     init(json bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String = "application/json") {
-        // The last byte of JSON for people, who see it in a terminal.
+        // JSON ends with a line feed for people who read it in a terminal.
         var buffer = ByteBuffer(bytes: bytes)
         buffer.writeInteger(UInt8(ascii: "\n"))
         self.init(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: buffer))
@@ -19,7 +19,7 @@ extension Response {
 
     static let done = Response(status: .noContent)
 
-    /// A body of JSON lines that ends when `write` returns.
+    /// Creates a response with a body of JSON lines that ends when `write` returns.
     static func lines(
         _ write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
     ) -> Response {

@@ -2,7 +2,7 @@ import Control
 import Hummingbird
 import HummingbirdCore
 
-/// Every path of the socket. `openapi.json` describes the same ones, which a test compares.
+/// Creates a router with every path of the socket. A test checks that `openapi.json` describes the same paths.
 func makeControlRouter(
     control: any JobControl, answers: Answers, stop: StopSignal
 ) -> Router<ControlContext> {

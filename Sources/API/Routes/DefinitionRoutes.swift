@@ -7,7 +7,7 @@ struct DefinitionRoutes: Sendable {
     let control: any JobControl
     let answers: Answers
 
-    /// Documents of definitions hold many inputs.
+    /// Larger than for other bodies, since a document of definitions contains many inputs.
     private static let maxDocumentBytes = 8 << 20
 
     func add(to routes: RouterGroup<ControlContext>) {

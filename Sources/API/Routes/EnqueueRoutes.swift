@@ -4,14 +4,14 @@ import Hummingbird
 import HummingbirdCore
 import Jobs
 
-/// One submission as JSON, or many as JSON lines.
+/// Accepts one submission as JSON, or many as JSON lines.
 struct EnqueueRoutes: Sendable {
     private let control: any JobControl
     private let background = BackgroundExecutor(named: "halyard-requests")
 
     init(control: any JobControl) { self.control = control }
 
-    /// A graph of 100,000 jobs is one submission.
+    /// Large enough for a graph of 100,000 jobs in one submission.
     private static let maxSubmissionBytes = 16 << 20
 
     func add(to routes: RouterGroup<ControlContext>) {
@@ -64,12 +64,12 @@ struct EnqueueRoutes: Sendable {
         return response
     }
 
-    /// Each piece of the body becomes one call to the store, so that its lines share one commit. During the call only
-    /// the next piece is read and parsed, so memory use is bounded however many lines there are.
+    /// Passes the lines of each chunk to the store in one call, so that they share a commit. During the call
+    /// only the next chunk is read and parsed, so memory use does not depend on the number of lines.
     private func enqueueLines(_ body: BodyReader) -> Response {
         body.willBeReadWithAnswer()
         return .lines { writer in
-            // Reading and planning many lines would hold up the other callers of the connection's event loop.
+            // Reading and planning many lines would delay the other callers on the connection's event loop.
             try await withTaskExecutorPreference(globalConcurrentExecutor) {
                 let lines = ParsedLines(body.chunks)
                 var batch = try await lines.next()
@@ -84,9 +84,9 @@ struct EnqueueRoutes: Sendable {
         }
     }
 
-    /// The submissions of a body of JSON lines, in batches of the lines that arrived together.
+    /// Parses a body of JSON lines, in batches of the lines that arrived together.
     ///
-    /// SAFETY: one task at a time uses it: each call of ``next()`` is awaited before the next call.
+    /// SAFETY: only one task at a time uses it, since each call of ``next()`` is awaited before the next one.
     private final class ParsedLines: @unchecked Sendable {
         private var chunks: BodyReader.Chunks.Iterator
         private var splitter = LineSplitter(limit: JSONText.maxBytes)
@@ -94,7 +94,7 @@ struct EnqueueRoutes: Sendable {
 
         init(_ chunks: BodyReader.Chunks) { self.chunks = chunks.makeAsyncIterator() }
 
-        /// Parses the next lines, at least one; nil at the end.
+        /// Parses the next lines, at least one; returns nil at the end.
         func next() async throws -> [Result<Submission, ControlProblem>]? {
             while !isAtEnd {
                 guard let chunk = try await chunks.next() else {
@@ -108,8 +108,8 @@ struct EnqueueRoutes: Sendable {
         }
     }
 
-    /// - Returns: An answer line for each submission. When the daemon cannot continue, every line of the batch says
-    ///   why.
+    /// - Returns: An answer line for each submission. If the daemon cannot continue, every line of the batch
+    ///   gives the reason.
     private func answer(
         _ parsed: [Result<Submission, ControlProblem>]
     ) async -> (bytes: [UInt8], canGoOn: Bool) {
@@ -118,8 +118,8 @@ struct EnqueueRoutes: Sendable {
         let submissions = parsed.compactMap { try? $0.get() }  // the failures are answered below
         do {
             accepted = try await control.enqueue(submissions)[...]
-            // After such a line the rest of the call is refused, too. The caller sends it again, so nothing more is
-            // accepted.
+            // If a line fails for such a reason, the store also refuses the lines after it. The caller sends
+            // them again, so the request ends here without accepting more.
             canGoOn = !accepted.contains { answer in
                 if case .refused(let problem) = answer { !problem.isRefusal } else { false }
             }

@@ -60,7 +60,7 @@ struct JobRoutes: Sendable {
         }
     }
 
-    /// 204 while the job is open.
+    /// Returns the result, or status 204 if the job is not final.
     private func result(
         of id: JobID, waiting wait: Duration?, _ request: Request, _ context: ControlContext
     ) async throws -> Response {
@@ -70,14 +70,15 @@ struct JobRoutes: Sendable {
     }
 }
 
-/// Does long work until the peer goes away or the server stops, either of which cancels it.
+/// Runs long work, and cancels it when the peer disconnects or the server stops.
 func untilClosed<Value: Sendable>(
     _ request: Request, _ context: ControlContext, _ stop: StopSignal,
     orWhen endsItself: @escaping @Sendable () async -> Bool = { false },
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let value = try await request.body.consumeWithCancellationOnInboundClose { _ in
-        // The inbound stream shows no close after another request has arrived, so the connection's end is watched, too.
+        // The inbound stream reports no close once another request has arrived, so also watch the connection
+        // itself.
         try await context.closed.whileRunning { try await stop.whileRunning(orWhen: endsItself, work) }
     }
     guard let value = value ?? nil else { throw ControlProblem.stopping }
@@ -85,7 +86,8 @@ func untilClosed<Value: Sendable>(
 }
 
 extension Response {
-    /// The response with `Connection: close`, since the watch for the peer's close has used up the connection's input.
+    /// The response with `Connection: close`. Watching for the peer's close consumed the connection's input, so
+    /// the connection cannot be reused.
     var lastOfItsConnection: Response {
         var response = self
         response.headers[.connection] = "close"
@@ -93,7 +95,7 @@ extension Response {
     }
 }
 
-/// Reads a request's value. An invalid value is the caller's error.
+/// Decodes the value of a request. An invalid value is the caller's error.
 func read<Value: WireValue>(_ json: JSONText, as type: Value.Type = Value.self) throws(ControlProblem) -> Value {
     do {
         return try Value(json: json)

@@ -3,7 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import Jobs
 
-/// Streams of events, one JSON line each.
+/// Serves streams of events, one JSON line for each event.
 struct WatchRoutes: Sendable {
     let control: any JobControl
     let memory: AnswerMemory
@@ -20,7 +20,8 @@ struct WatchRoutes: Sendable {
         }
     }
 
-    /// Ends with the scope, with the peer, or with the server; then the last line is a problem, unless all is final.
+    /// Streams events until the scope is final, the peer disconnects or the server stops. If the stream ends
+    /// before the scope is final, its last line is a problem.
     private func watch(
         _ scope: WatchScope, _ request: Request, _ context: ControlContext
     ) async throws -> Response {
@@ -39,20 +40,20 @@ struct WatchRoutes: Sendable {
         }.lastOfItsConnection
     }
 
-    /// Whether the scope is final. The last jobs of a drain may end without having been reported when the server stops.
-    /// Then the watch sends the remaining events, which are finite.
+    /// Returns whether the scope is final. The last jobs of a drain may end before their events are sent, and
+    /// then the server stops. In that case the watch still sends the remaining events, whose number is finite.
     private func isFinal(_ scope: WatchScope) async -> Bool {
         do {
             switch scope {
             case .job(let id): return try await control.result(id) != nil
             case .graph(let id):
-                // The record alone, which a listing from it on begins with.
+                // Read only the graph's record: it is the first in a listing that begins at this graph.
                 let graphs = try await control.graphs(limit: 1, before: GraphID(id.rawValue + 1))
                 return graphs.contains { $0.id == id && $0.finishedAt != nil }
             case .all: return false
             }
         } catch {
-            // Then the watcher is told of the stop, as when something is open.
+            // Report the stop to the watcher, as if the scope were not final.
             return false
         }
     }
@@ -60,7 +61,8 @@ struct WatchRoutes: Sendable {
 
 /// Lets the task that waits for events write them.
 ///
-/// SAFETY: The parent task hands the writer over, waits for the child to end, and only then writes again.
+/// SAFETY: The parent task passes the writer to a child, waits until the child has ended, and only then writes
+/// again.
 private final class EventWriter: @unchecked Sendable {
     private var writer: any ResponseBodyWriter
 

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Lets connections in until it is closed, and counts those that were accepted but not yet served.
+/// Accepts connections until it is closed, and tracks the ones that no task serves yet.
 ///
-/// NIO drops a connection that is still being set up when its listener closes. So a stop first ends accepting, then
-/// waits for connections that are being set up, and only then closes the listener.
+/// When a listener closes, NIO drops the connections that are still being set up. A stop therefore first ends
+/// accepting, then waits for these connections, and only then closes the listener.
 final class AcceptGate: Sendable {
     private struct State {
         var isClosed = false
@@ -31,7 +31,7 @@ final class AcceptGate: Sendable {
         }
     }
 
-    /// Notes that a task now serves the connection, or that it was closed.
+    /// Records that a task now serves the connection, or that the connection was closed.
     func isServed(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let action = state.withLock { state in
@@ -47,7 +47,7 @@ final class AcceptGate: Sendable {
         channel.closeFuture.whenComplete { [weak self] _ in self?.isServed(channel) }
     }
 
-    /// The first handler of the listener.
+    /// The listener's first handler, which stops reading when the gate is closed.
     final class Handler: ChannelDuplexHandler {
         typealias InboundIn = any Channel
         typealias InboundOut = any Channel

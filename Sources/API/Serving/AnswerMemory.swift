@@ -1,10 +1,10 @@
 import Control
 import Synchronization
 
-/// The bytes that answers may occupy at once. One user may have at most three quarters of them, so that others always
-/// get some.
+/// The memory, in bytes, that answers may occupy at the same time. One user may have at most three quarters of
+/// it, so that some remains for the others.
 ///
-/// Answers of at most ``freeBytes`` do not count: the number of connections bounds them.
+/// Answers of at most ``freeBytes`` do not count, since the number of connections limits them.
 final class AnswerMemory: Sendable {
     static let freeBytes = 8 << 10
 
@@ -45,8 +45,8 @@ final class AnswerMemory: Sendable {
         deinit { release() }
     }
 
-    /// Reserves bytes for an answer; nil when there is no room. A user who has none may always have one answer, however
-    /// large.
+    /// Reserves memory for an answer; returns nil if there is not enough. A user without a reservation may
+    /// always have one answer, however large.
     func take(_ bytes: Int, for user: UInt32) -> Hold? {
         let hasRoom = state.withLock { state in
             let own = state.byUser[user, default: 0]

@@ -6,10 +6,12 @@ import NIOCore
 
 /// Produces answers whose size depends on the request. Together they use a bounded amount of memory:
 ///
-/// - A listing is produced in pieces, each when the caller has read the previous one. Only one piece is produced at a
-///   time, in the order of the requests, so listings occupy at most one processor however many callers there are.
-/// - An answer that is produced as a whole, such as a job with its result, does not wait behind listings. Like every other
-///   answer of known length, it counts until its bytes are written; ``ControlResponder`` sees to that.
+/// - A listing is produced in pieces, each after the caller has read the previous one. Only one piece is
+///   produced at a time, in the order of the requests, so listings occupy at most one processor, whatever the
+///   number of callers.
+/// - An answer that is produced as a whole, such as a job with its result, does not wait for listings. Like
+///   every other answer of known length, it counts until its bytes are written; ``ControlResponder`` reserves
+///   that memory.
 /// - A caller that reads nothing for ``ServerLimits/reading`` is disconnected.
 final class Answers: Sendable {
     private let turns = Turns(1)
@@ -19,7 +21,8 @@ final class Answers: Sendable {
     private let limits: ServerLimits
     private let stop: StopSignal
 
-    /// The memory counted for a piece. Most are smaller; a piece with a large input reserves its own size as well.
+    /// The memory reserved for a piece. Most pieces are smaller; a piece with a large input also reserves its
+    /// own size.
     private static let pieceBytes = 64 << 10
 
     init(limits: ServerLimits, stop: StopSignal) {

@@ -21,7 +21,7 @@ final class BodyDeadlines: Sendable {
 
     init(_ limit: Duration) { self.limit = TimeAmount(limit) }
 
-    /// Starts the deadline of a body; ``end(_:)`` ends it. If the deadline passes first, nothing more is read from the
+    /// Starts the time limit of a body. If it expires before ``end(_:)``, nothing more is read from the
     /// connection.
     func begin(_ channel: any Channel) -> Int {
         let (id, starts) = state.withLock { state in
@@ -34,7 +34,7 @@ final class BodyDeadlines: Sendable {
         return id
     }
 
-    /// - Returns: Whether the deadline had passed.
+    /// - Returns: Whether the time limit had expired.
     func end(_ id: Int) -> Bool {
         state.withLock { state in
             state.entries[id] = nil

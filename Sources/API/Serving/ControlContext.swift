@@ -14,7 +14,7 @@ struct ControlContext: RequestContext {
 
     var coreContext: CoreRequestContextStorage
     let body: BodyReader
-    /// Fires when the connection is gone.
+    /// Fires when the connection is closed.
     let closed: StopSignal
     /// The caller's user id.
     let user: UInt32

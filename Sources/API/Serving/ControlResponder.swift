@@ -5,12 +5,13 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Answers one request: finds its route, turns what goes wrong into a problem, and ends a connection whose request was
-/// not read whole.
+/// Answers one request: finds its route, converts errors to problems, and ends a connection whose request was
+/// not completely read.
 struct ControlResponder: Sendable {
     private let replies: Replies
     private let limits: ServerLimits
-    /// For bodies of more than 1 MiB, from their first byte beyond it until they are carried out.
+    /// Permits for bodies of more than 1 MiB. A body holds one from its first byte beyond that size until its
+    /// request is carried out.
     private let bigBodies = Permits(2)
     private let deadlines: BodyDeadlines
     private let logger: Logger
@@ -87,8 +88,9 @@ struct ControlResponder: Sendable {
             ])
         try await writer.write(response: response.head, body: response.body)
         if body.hasEnded, refusal == nil { return true }
-        // A peer may read the answer only when it has sent what it is at, which is read and thrown away for so long as
-        // ``ServerLimits/linger``; a connection closed before would take the answer away.
+        // Some peers read the answer only after they have sent their whole request. So for up to
+        // ``ServerLimits/linger`` the rest is read and discarded; closing the connection at once would destroy
+        // the answer.
         try await channel.close(mode: .output)
         return false
     }
@@ -142,8 +144,8 @@ struct ControlResponder: Sendable {
 }
 
 extension Request {
-    /// Whether the connection's event loop may carry it out: it reads, or enqueues little. Routes that read much and plans of
-    /// many jobs choose other executors themselves.
+    /// Whether the connection's event loop may carry out the request, because it only reads or enqueues little.
+    /// Routes that read much or plan many jobs choose another executor themselves.
     fileprivate var isBrief: Bool {
         switch method {
         case .get, .head: true

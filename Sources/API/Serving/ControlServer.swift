@@ -11,10 +11,12 @@ import Synchronization
 
 /// Serves every verb on the control socket, in HTTP/1.1 with JSON.
 ///
-/// The socket listens before ``run()``; early callers wait. On a graceful shutdown no new connection is accepted:
-/// callers stay in the socket's queue for the next daemon. Every connection that was accepted before is still served;
-/// requests in flight end within ``ServerLimits/drain``, and streams of events end at once.
+/// The socket listens before ``run()``, so early callers wait. After a graceful shutdown begins, the server
+/// accepts no connections: new callers stay in the socket's queue for the next daemon. It still serves the
+/// connections that it accepted before. Requests in progress may take up to ``ServerLimits/drain``, and streams
+/// of events end at once.
 public struct ControlServer: Service {
+    /// Whether a peer may use the socket.
     public typealias PeerCheck = @Sendable (PeerCredentials) -> Bool
 
     private let socket: ControlSocket
@@ -26,7 +28,7 @@ public struct ControlServer: Service {
     private let connections: OpenConnections
     private let gate = AcceptGate()
 
-    /// A server that answers every request with one problem, in place of a daemon that cannot start.
+    /// Creates a server that answers every request with one problem, in place of a daemon that cannot start.
     public init(
         refusing problem: ControlProblem, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -37,9 +39,11 @@ public struct ControlServer: Service {
             responder: ControlResponder(refusing: problem, limits: limits, logger: logger))
     }
 
+    /// Creates a server for all verbs.
+    ///
     /// - Parameters:
-    ///   - unlimitedUsers: Users to whom ``ServerLimits/connectionsPerUser`` does not apply: root and the daemon's
-    ///     user.
+    ///   - unlimitedUsers: The users to whom ``ServerLimits/connectionsPerUser`` does not apply. Default: root
+    ///     and the daemon's user.
     ///   - isAllowed: Whether a peer may use the socket, in addition to the socket's mode.
     public init(
         control: any JobControl, socket: ControlSocket, limits: ServerLimits = ServerLimits(), logger: Logger,
@@ -67,7 +71,8 @@ public struct ControlServer: Service {
         connections = OpenConnections(limits: limits, unlimitedUsers: unlimitedUsers)
     }
 
-    /// Serves until the task is cancelled or shut down gracefully. To be called once; the socket is closed when it returns.
+    /// Serves until the task is cancelled or shut down gracefully. Call it once: the socket is closed when it
+    /// returns.
     public func run() async throws {
         defer { socket.removeFile() }
         let listener = try await listen()
@@ -80,8 +85,9 @@ public struct ControlServer: Service {
         }
     }
 
-    /// A connection between the listener and the task that serves it. A server that is cancelled, rather than shut
-    /// down, drops it; NIO crashes the process when the wrapper of a channel is released unused.
+    /// A connection on its way from the listener to the task that serves it. If the server is cancelled instead
+    /// of shut down, no task serves the connection. It must then be closed, since NIO crashes the process when
+    /// a channel's wrapper is released unused.
     private final class Accepted: Sendable {
         private let channel: HTTP1Channel.Value
         private let http: HTTP1Channel
@@ -107,7 +113,7 @@ public struct ControlServer: Service {
         deinit {
             guard !isServed.withLock(\.self) else { return }
             let channel = channel
-            // Awaited by nobody: the connection is closed, and a failure to do so means that it was.
+            // Nobody awaits this task. If closing fails, the connection was already closed.
             Task { try? await channel.executeThenClose { _, _ in } }
         }
     }
@@ -120,7 +126,8 @@ public struct ControlServer: Service {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // Beyond this, writing waits for the caller, so that an unread answer keeps its memory reserved.
+            // Above this size, writing waits for the caller, so that an unread answer keeps its memory
+            // reserved.
             .childChannelOption(
                 .writeBufferWaterMark, value: .init(low: AnswerMemory.freeBytes / 2, high: AnswerMemory.freeBytes)
             )
@@ -140,7 +147,7 @@ public struct ControlServer: Service {
         let refusal = connections.admit(channel, for: peer.uid) ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
-                // Requests after a refused body are not carried out.
+                // After a refused body, do not carry out further requests.
                 if over.isFired { return channel.close(promise: nil) }
                 connections.beginRequest(channel)
                 defer { connections.endRequest(channel) }
@@ -150,7 +157,7 @@ public struct ControlServer: Service {
             },
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [StallHandler(limits: limits)],
-                // A connection beyond the limit gets an answer and is then closed soon.
+                // A connection beyond the limit gets an answer and is closed soon afterwards.
                 idleTimeout: TimeAmount(refusal == nil ? limits.idle : limits.linger),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
@@ -167,7 +174,7 @@ public struct ControlServer: Service {
                 }
             }
         } catch {
-            // A listener that is closed by a stop may say so by an error.
+            // A listener that a stop closes may throw an error.
             if !stop.isFired { logger.error("the control socket no longer accepts: \(error)") }
         }
     }

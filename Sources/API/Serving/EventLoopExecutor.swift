@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Runs a connection's tasks on the connection's own event loop, so that a small request is read, carried out and answered
-/// without changing threads, except for the store's.
+/// Runs a connection's tasks on the connection's own event loop. Except in the store, a small request then
+/// stays on one thread from reading to answering.
 ///
-/// Requests that compute or block for long must choose another executor: while they run, the loop serves no other caller.
+/// Requests that compute or block for long must choose another executor, since they would delay all other
+/// callers on the loop.
 final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -46,7 +46,7 @@ final class OpenConnections: Sendable {
         self.unlimitedUsers = unlimitedUsers
     }
 
-    /// A connection that comes after ``quiesce()`` is closed after its request.
+    /// Tracks a connection. If ``quiesce()`` was already called, the connection is closed after its request.
     func add(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let isLate = state.withLock { state in
@@ -58,9 +58,10 @@ final class OpenConnections: Sendable {
         if isLate { quiesce(channel, after: limits.firstArrival) }
     }
 
-    /// Counts a connection for its user until it is closed; may close another connection that carries no request.
+    /// Counts a connection for its user until the connection is closed. It may close another connection that
+    /// carries no request.
     ///
-    /// - Returns: False when the user may have no more connections; the caller answers with that problem.
+    /// - Returns: False if the user may have no more connections. The caller then answers with that problem.
     func admit(_ channel: any Channel, for user: UInt32) -> Bool {
         let (isAdmitted, leaving) = state.withLock { state -> (Bool, (any Channel)?) in
             let leaving = makeRoom(for: user, in: &state)
@@ -81,7 +82,8 @@ final class OpenConnections: Sendable {
         return own < few || state.admitted < limit - limit / 4
     }
 
-    /// Selects the connection to replace (C3). Nil when there is room already, or when no connection may be replaced.
+    /// Selects and removes the connection to replace (C3). Returns nil if there is room already, or if no
+    /// connection may be replaced.
     private func makeRoom(for user: UInt32, in state: inout State) -> (any Channel)? {
         if hasRoom(for: user, in: state) { return nil }
         let idle = state.connections.filter { $1.requests == 0 && $1.user != nil && !$1.isRefused }
@@ -115,9 +117,10 @@ final class OpenConnections: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Stopping
 
-    /// Closes connections that carry no request, and the others after their answer.
+    /// Closes connections that carry no request at once, and the others after their answer. Each waits for
+    /// ``ServerLimits/arrival`` first.
     func quiesce() {
         let channels = state.withLock { state in
             state.isClosing = true

@@ -11,7 +11,7 @@ struct PacedWriter: ResponseBodyWriter {
     private let channel: any Channel
     private let limit: Duration
 
-    /// - Parameter limit: How long the caller may pause.
+    /// - Parameter limit: How long the caller may read nothing.
     init(_ writer: any ResponseBodyWriter, on channel: any Channel, limit: Duration) {
         self.writer = writer
         self.channel = channel
@@ -42,7 +42,7 @@ struct PacedWriter: ResponseBodyWriter {
 }
 
 extension Response {
-    /// A copy that is written with a ``PacedWriter``.
+    /// Returns a copy that is written with a ``PacedWriter``.
     func paced(on channel: any Channel, limit: Duration) -> Response {
         var response = self
         let body = body

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A limited number of permits, of which one user may have only a part. A request is refused if no permit is free.
+/// A limited number of permits, of which one user may have only some. A request is refused if no permit is
+/// free.
 final class Permits: Sendable {
     private struct State {
         var taken = 0
@@ -11,13 +12,13 @@ final class Permits: Sendable {
     private let limitOfUser: Int
     private let state = Mutex(State())
 
-    /// - Parameter limitOfUser: Nil for no less than all.
+    /// - Parameter limitOfUser: The number of permits that one user may have; nil for all.
     init(_ limit: Int, ofOneUser limitOfUser: Int? = nil) {
         self.limit = limit
         self.limitOfUser = limitOfUser ?? limit
     }
 
-    /// Ends when it is let go of.
+    /// A permit, which returns to the pool when it is released.
     final class Permit: Sendable {
         private let permits: Permits
         private let user: UInt32?
@@ -30,7 +31,7 @@ final class Permits: Sendable {
         deinit { permits.giveBack(user) }
     }
 
-    /// - Parameter user: Nil where users are not told apart.
+    /// - Parameter user: The user to count the permit for; nil to count it for nobody.
     func take(for user: UInt32? = nil) -> Permit? {
         let isFree = state.withLock { state in
             guard state.taken < limit else { return false }

@@ -1,7 +1,7 @@
 import Control
 import Jobs
 
-/// The bytes of an answer, piece by piece. Each piece is produced on request.
+/// The bytes of an answer in pieces, each produced on request.
 struct Pieces: Sendable {
     struct Piece: Sendable {
         var bytes: [UInt8]
@@ -11,7 +11,7 @@ struct Pieces: Sendable {
 
     let next: @Sendable () async throws -> Piece
 
-    /// A JSON array of the elements of all pages.
+    /// Creates the pieces of a JSON array with the elements of all pages.
     static func array<Element: WireValue & Sendable>(of pages: Pages<Element>) -> Pieces {
         list(opening: [UInt8(ascii: "[")], pages) { bytes in
             bytes.append(contentsOf: "]\n".utf8)
@@ -19,7 +19,7 @@ struct Pieces: Sendable {
         }
     }
 
-    /// The JSON of ``GraphDetail``.
+    /// Creates the pieces of a graph's JSON, in the format of ``GraphDetail``.
     static func graph(_ pages: GraphPages) -> Pieces {
         var opening = pages.graph.json.bytes
         // Removes the closing brace, since the object continues after the fields of the graph.

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 
-/// Which methods each path takes, for a request that has no route.
+/// The methods of each path, for the answer to a request that matches no route.
 struct RouteTable: Sendable {
     private let routes: [(segments: [Substring], method: HTTPRequest.Method)]
 
@@ -11,7 +11,7 @@ struct RouteTable: Sendable {
         routes = router.routes.map { (Self.segments($0.path.description), $0.method) }
     }
 
-    /// `GET /v1/jobs/{id}` for each.
+    /// Descriptions of all routes, such as `GET /v1/jobs/{id}`.
     var descriptions: [String] { routes.map { "\($0.method) /\($0.segments.joined(separator: "/"))" } }
 
     private static func segments(_ path: String) -> [Substring] {
@@ -24,7 +24,7 @@ struct RouteTable: Sendable {
             route.segments.count == segments.count
                 && zip(route.segments, segments).allSatisfy { $0.first == "{" || $0 == $1 }
         }
-        // As the router does it: `jobs/cancel` is not `jobs/{id}`.
+        // Like the router, prefer an exact match: `jobs/cancel` is not `jobs/{id}`.
         let exact = matching.filter { $0.segments == segments }
         return (exact.isEmpty ? matching : exact).map(\.method)
     }

@@ -2,10 +2,11 @@ import Control
 
 /// The limits on what callers may use of the server.
 public struct ServerLimits: Sendable, Hashable {
-    /// The limit for all users together. At the limit, a new connection replaces one that carries no request.
+    /// The number of connections for all users together. At the limit, a new connection replaces one that
+    /// carries no request.
     public var connections: Int
-    /// The limit for one user, except root and the daemon's user. Once all of the user's connections carry requests, a
-    /// further one is refused.
+    /// The number of connections for one user, except root and the daemon's user. If all of the user's
+    /// connections carry requests, a further connection is refused.
     public var connectionsPerUser: Int
     /// How long a connection may send nothing: between requests, within a request's head, and within a body.
     public var idle: Duration
@@ -22,13 +23,13 @@ public struct ServerLimits: Sendable, Hashable {
     /// How long after a stop the next request may still arrive on a connection that has carried one. If the connection
     /// were closed at once, the sender would not know whether the request was carried out.
     public var arrival: Duration
-    /// The same for the first request of a connection, whose sender may have just connected and may be slow on a busy
-    /// machine.
+    /// The same for the first request of a connection. It is longer, since a sender that has just connected may
+    /// be slow on a busy machine.
     public var firstArrival: Duration
     /// How long requests in flight may go on after a stop.
     public var drain: Duration
 
-    /// - Parameter connectionsPerUser: Nil for a quarter of all.
+    /// - Parameter connectionsPerUser: Nil for a quarter of `connections`.
     public init(
         connections: Int = 512, connectionsPerUser: Int? = nil, idle: Duration = .seconds(60),
         stall: Duration = .seconds(300), reading: Duration = .seconds(30), answerBytes: Int = 16 << 20,

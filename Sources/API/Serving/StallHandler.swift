@@ -19,8 +19,8 @@ final class StallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The last answer is written. A peer that still sends, as after a head that is refused, is no longer heard and would
-    /// wait for room until the connection is idle.
+    /// Limits how long the peer may stay after the last answer. The server no longer reads what the peer sends,
+    /// for example after a refused head, so the peer could otherwise block until the idle timeout.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .output, linger == nil { linger = close(context, after: limits.linger) }
         context.close(mode: mode, promise: promise)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells everything that waits long that the server stops, or that the caller is gone.
+/// Ends long waits when the server stops or the caller disconnects.
 final class StopSignal: Sendable {
     private struct State {
         var isFired = false
@@ -43,8 +43,9 @@ final class StopSignal: Sendable {
 
     /// Runs `work` until it ends or the signal fires, which cancels it.
     ///
-    /// - Parameter endsItself: Asked when the signal fires: whether the work has an end by itself, so that it may go on.
-    /// - Returns: Nil when the signal came first.
+    /// - Parameter endsItself: Called when the signal fires. If it returns true, the work ends soon by itself
+    ///   and may continue.
+    /// - Returns: Nil if the signal ended the work.
     func whileRunning<Value: Sendable>(
         orWhen endsItself: @escaping @Sendable () async -> Bool = { false },
         _ work: @escaping @Sendable () async throws -> Value

@@ -1,28 +1,36 @@
 import Glibc
 
-/// A listening Unix socket: bound by us, or passed by systemd.
+/// A listening Unix socket, created here or passed by systemd.
 ///
-/// From the moment it exists nobody may connect whom its mode does not let in.
+/// Its mode applies from the moment it exists: at no time can other users connect.
 public struct ControlSocket: Sendable {
     let descriptor: CInt
-    /// Nil for a passed socket, whose file is not ours.
+    /// The path of the socket's file; nil for a passed socket, whose file belongs to systemd.
     let path: String?
     private let identity: FileIdentity?
 
-    /// Takes over a socket that already listens.
+    /// Takes ownership of a socket that already listens.
     public init(passed descriptor: CInt) {
         self.descriptor = descriptor
         path = nil
         identity = nil
     }
 
-    /// Binds and listens. The directory must exist; a socket file that nobody answers on any more is replaced.
+    /// Binds a socket and listens. The directory must exist. Replaces a socket file on which nobody listens any
+    /// more.
+    ///
+    /// - Parameters:
+    ///   - mode: The permission bits of the socket file.
+    ///   - backlog: The number of connections that may wait until they are accepted.
+    /// - Throws: ``SocketProblem``, for example if another daemon listens on the path. Nothing was changed at
+    ///   the path.
     public init(path: String, mode: mode_t = 0o660, backlog: CInt = 256) throws(SocketProblem) {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | Self.closeOnExec | Self.nonBlocking, 0)
         guard descriptor >= 0 else { throw .system(path: path, call: "socket", code: errno) }
         do throws(SocketProblem) {
             try Self.checkExisting(path)
-            // Bound and opened under another name, then moved: at no moment does the path lead to nobody.
+            // The socket is bound under another name and renamed once it listens, so that the path never leads
+            // to a socket without a listener.
             let temporary = path + ".new"
             unlink(temporary)
             try Self.bind(descriptor, temporary, mode: mode, shownPath: path)
@@ -41,13 +49,14 @@ public struct ControlSocket: Sendable {
         identity = FileIdentity(path)
     }
 
-    /// Listens no more, where no ``ControlServer`` was run with it.
+    /// Stops listening. Only for a socket with which no ``ControlServer`` was run, since the server closes its
+    /// own.
     public func close() {
         removeFile()
         Glibc.close(descriptor)
     }
 
-    /// Removes the file if it is still the one that was made here.
+    /// Removes the file if it is still the file that this value created.
     func removeFile() {
         guard let path, let identity, FileIdentity(path) == identity else { return }
         unlink(path)
@@ -59,15 +68,15 @@ public struct ControlSocket: Sendable {
     private static func bind(
         _ descriptor: CInt, _ path: String, mode: mode_t, shownPath: String
     ) throws(SocketProblem) {
-        // Linux gives the file the mode of the descriptor, less the umask; changing the umask itself would touch every
-        // thread. So it is never more open than `mode`, and exactly `mode` after chmod.
+        // Linux gives the file the descriptor's mode without the bits of the umask. Changing the umask would
+        // affect all threads. So the file is never more open than `mode`, and has exactly `mode` after chmod.
         guard fchmod(descriptor, mode) == 0 else { throw .system(path: shownPath, call: "fchmod", code: errno) }
         let result = try withAddress(path, shownPath: shownPath) { Glibc.bind(descriptor, $0, $1) }
         guard result == 0 else { throw .system(path: shownPath, call: "bind", code: errno) }
         guard chmod(path, mode) == 0 else { throw .system(path: shownPath, call: "chmod", code: errno) }
     }
 
-    /// Refuses a path that is in use, by a living daemon or by something that is no socket.
+    /// Refuses a path on which a daemon listens, or which is not a socket.
     private static func checkExisting(_ path: String) throws(SocketProblem) {
         var status = stat()
         guard lstat(path, &status) == 0 else {
@@ -84,7 +93,7 @@ public struct ControlSocket: Sendable {
         guard errno == ECONNREFUSED || errno == ENOENT else { throw .system(path: path, call: "connect", code: errno) }
     }
 
-    /// The most bytes of the socket's path. The socket is first bound under a longer name.
+    /// The maximum length of the socket's path in bytes. It leaves room for the longer temporary name.
     public static var maxPathBytes: Int {
         MemoryLayout.size(ofValue: sockaddr_un().sun_path) - ".new".utf8.count - 1
     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Why the control socket cannot be opened.
 public enum SocketProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Somebody answers on it.
+    /// Another process listens on the socket.
     case inUse(path: String)
     case notASocket(path: String)
     case pathTooLong(path: String, limit: Int)
