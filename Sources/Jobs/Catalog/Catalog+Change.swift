@@ -63,7 +63,7 @@ extension Catalog {
         return problems
     }
 
-    /// Checks the total size. Definitions that exceed the limit already may stay, and may change as long as they do not
+    /// Checks the total size. Definitions that already exceed the limit may stay, and may change as long as they do not
     /// grow.
     private func checkSize(_ change: DefinitionChange, _ after: DefinitionSet) -> [DefinitionProblem] {
         var largest: (subject: DefinitionProblem.Subject, bytes: Int)?
@@ -131,7 +131,7 @@ extension Catalog {
 }
 
 extension DefinitionProblem {
-    /// Adds that the definition is missing because the same change removes it, if that is the case.
+    /// If the same change removes the missing definition, reports it as removed instead of unknown.
     fileprivate func naming(removals: [String]) -> DefinitionProblem {
         guard case .badNode(let node, .unknownDefinition(let name, _)) = reason, removals.contains(name) else {
             return self

@@ -108,8 +108,8 @@ public struct Catalog: Sendable {
         }
     }
 
-    /// The reasons for the store, by the name of the unusable definition or graph definition. Several reasons are
-    /// joined.
+    /// The problems in the form that the store keeps: the reasons by the name of the unusable definition or graph
+    /// definition. Several reasons for one name are joined.
     public var problemsByName: [String: String] {
         Dictionary(
             problems.map { ($0.subject.name, $0.reason.description) }, uniquingKeysWith: { "\($0). \($1)" })

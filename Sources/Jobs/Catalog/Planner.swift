@@ -44,7 +44,7 @@ struct Planner {
         return jobs
     }
 
-    /// All problems of the requests, as far as one does not conceal another.
+    /// The problems of all requests. A problem may hide others, which are then not reported.
     mutating func problems() -> [RequestProblem] {
         var found: [RequestProblem] = []
         var areResolved = false
@@ -99,7 +99,7 @@ struct Planner {
                     throw .refusedDefinition(name, job: label(index), reason: reason)
                 }
                 if catalog.graphs[name] != nil { throw .graphDefinition(name, job: label(index)) }
-                // Only a lone definition could also be a graph definition.
+                // A graph definition is allowed, and therefore suggested, only in place of a single definition.
                 let known = isLone ? catalog.names : catalog.entries.keys.sorted()
                 throw .unknownDefinition(name, job: label(index), known: known)
             }
@@ -151,7 +151,7 @@ struct Planner {
 
     private func checkOnce(_ dependencies: [NewDependency], _ index: Int) throws(RequestProblem) {
         if dependencies.count < 2 { return }
-        // A job usually has few dependencies, which need no hashing.
+        // A job usually has few dependencies. Comparing these is faster than hashing them.
         if dependencies.count <= 16 {
             var isOnce = true
             for (place, dependency) in dependencies.enumerated() {

@@ -75,7 +75,7 @@ public final class ConnectionLog: Sendable {
         state.withLock { state in
             let start = state.count
             for (number, entry) in others.kept {
-                // Requests that the other log dropped count as dropped here.
+                // Requests that the other log dropped keep their numbers here, so they count as dropped.
                 state.count = start + number - 1
                 state.append(entry)
             }

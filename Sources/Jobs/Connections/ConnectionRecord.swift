@@ -84,8 +84,8 @@ extension ConnectionRecord {
     /// The record as a JSON object, without the unknown fields.
     public var json: JSONText { JSONWriter.text { write(to: &$0) } }
 
-    /// Writes the fields directly, because the runner's single loop does this and should not create a text for each
-    /// field.
+    /// Writes the fields directly. The runner's single loop calls this, and creating a text for each field would slow
+    /// it down.
     func write(to writer: inout JSONWriter) {
         writer.object {
             $0.field("number", Int64(number))

@@ -23,7 +23,7 @@ public struct JobRequest: Sendable, Hashable {
         }
     }
 
-    /// The job's name, unique within its graph; nil if no other job refers to it.
+    /// The job's name, unique within its graph. If it is nil, no other job can depend on this job.
     public var node: String?
     /// The name of the definition to run. It must not be a graph definition.
     public var definition: String
@@ -33,7 +33,7 @@ public struct JobRequest: Sendable, Hashable {
     public var queue: String?
     /// The priority; nil for the submission's or the definition's own.
     public var priority: Priority?
-    /// The earliest start; nil for the submission's own.
+    /// The earliest start; nil for ``Submission/start``.
     public var startAt: Timestamp?
     /// The dependencies, in the order in which their outputs are bound to the input.
     public var after: [Dependency]

@@ -13,7 +13,7 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// that offers a `T`, and ``AnyOutput`` accepts any output. If it is the input type itself, the offered value
     /// supplies the missing fields, and ``accept(_:into:)`` is not called.
     associatedtype Accepted: Codable & Sendable = Never
-    /// The type of value that this kind's output offers to a dependent. Default: the output itself.
+    /// The type of value that this kind's output offers to a dependent. Default: the type of the output.
     associatedtype Offered: Codable & Sendable = Output
 
     /// The name that identifies the kind in definitions, results and logs: `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
@@ -116,8 +116,8 @@ public struct InputField: Sendable, Hashable, Codable {
     public var schemes: [String]?
     /// Whether the field must be given; see ``isFromDependency``.
     public var isRequired: Bool
-    /// Whether a dependency's output supplies the field if it is absent. A required field must then be given in one of
-    /// the two ways: an edge from a dependency whose output does not fit is refused.
+    /// Whether a dependency's output supplies the field if it is absent. If the field is also required and absent, an
+    /// edge from a dependency whose output does not fit is refused.
     public var isFromDependency: Bool
     /// The meaning of the field for people, with its unit and default.
     public var summary: String

@@ -34,7 +34,7 @@ public struct KindRegistry: Sendable {
 public enum KindRegistryError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Two kinds have this name.
     case duplicate(String)
-    /// A definition could not contain this name of a kind.
+    /// This name of a kind is not allowed in definitions.
     case notAName(String)
     /// The summary of the kind contains a hidden character.
     case hiddenInSummary(of: String, HiddenCharacter)

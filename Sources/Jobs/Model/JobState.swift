@@ -70,10 +70,10 @@ public enum AttemptOutcome: Int, Hashable, Sendable, CaseIterable {
     case cancelled = 3
     /// The daemon or the machine stopped during the attempt. The job went back to its queue without using up a try.
     case interrupted = 4
-    /// The daemon died during the attempt, as the next start found out.
+    /// The daemon died during the attempt. The next start recorded this.
     case crashed = 5
 
-    /// `succeeded`, `failed`, `timed_out`, `cancelled`, `interrupted`, `crashed`.
+    /// The name in output: `succeeded`, `failed`, `timed_out`, `cancelled`, `interrupted` or `crashed`.
     public var name: String {
         switch self {
         case .timedOut: "timed_out"

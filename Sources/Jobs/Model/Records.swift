@@ -130,8 +130,8 @@ public struct AttemptRecord: Hashable, Sendable {
     /// The connections of the attempt, a JSON array of ``ConnectionRecord``. Nil if the attempt made none or crashed.
     public var connections: JSONText?
 
-    /// The number of last attempts of a job that are returned with their connections. A job may have many attempts with
-    /// many connections each, so earlier attempts are returned without them.
+    /// How many of a job's last attempts are returned with their connections. A job may have many attempts with many
+    /// connections each, so earlier attempts are returned without them.
     public static let maxWithConnections = 8
 
     /// Creates a record from its stored values.

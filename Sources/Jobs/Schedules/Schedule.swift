@@ -2,7 +2,7 @@ import CalendarEvents
 
 /// A rule that enqueues a definition or a graph definition at calendar times, as a person writes it.
 public struct Schedule: Hashable, Sendable {
-    /// The rule for a time that is reached before the job or graph of the previous time is final.
+    /// The behavior at a time that comes before the job or graph of the previous time has ended.
     public enum Overlap: String, CaseIterable, Sendable {
         /// Nothing is enqueued for that time.
         case skip
@@ -29,7 +29,8 @@ public struct Schedule: Hashable, Sendable {
     public var queue: String?
     /// The priority, as in ``Submission/priority``; nil for the definition's own.
     public var priority: Priority?
-    /// Whether times that passed while no daemon ran are made up for. All of them together are made up for once.
+    /// Whether times that passed while no daemon ran are made up for. However many there were, the schedule fires once
+    /// for all of them.
     public var isPersistent: Bool
     /// Default: ``Overlap/skip``.
     public var overlap: Overlap
@@ -62,7 +63,7 @@ public struct Schedule: Hashable, Sendable {
     /// - Throws: `ZoneProblem` if a zone does not exist or its file is invalid.
     public func times(local: Zone) throws(ZoneProblem) -> CalendarTimes { try CalendarTimes(calendar, local: local) }
 
-    /// A warning for people about a schedule that is valid but hardly intended; nil if there is nothing to warn about.
+    /// A warning for people if the schedule is valid but probably a mistake; otherwise nil.
     package func warning(now: Timestamp) -> String? {
         // A missing zone is reported as a problem, not as a warning.
         guard let times = try? times(local: .local()), times.next(after: now) == nil else { return nil }

@@ -8,7 +8,7 @@ public struct ScheduleRecord: Hashable, Sendable {
     public var revision: Int
     /// When the schedule was last written. Pausing does not change it.
     public var updatedAt: Timestamp
-    /// The moment after which the next time is searched.
+    /// The moment from which times count: the next time is the first one after it.
     public var after: Timestamp
     /// The next time; nil while the schedule is paused, has not been planned yet, or has no further time.
     public var nextAt: Timestamp?
@@ -52,7 +52,7 @@ public struct ScheduleRecord: Hashable, Sendable {
     }
 }
 
-/// The next time of a schedule, to be stored if the row is still the one that was read.
+/// The next time of a schedule. The store writes it only if the schedule has not changed since it was read.
 public struct ScheduleTiming: Hashable, Sendable {
     /// The schedule's name.
     public var name: String

@@ -108,7 +108,7 @@ public struct Exchange: Sendable, Hashable {
     }
 }
 
-/// The result of rescuing orphans when the store is opened.
+/// The result of rescuing orphans before the first claim.
 public struct RescueReport: Sendable, Hashable {
     /// Jobs that are ready again.
     public var returned: [JobID]
@@ -140,7 +140,7 @@ public enum CancelResult: Sendable, Hashable {
     case unknown
 }
 
-/// A change of one job that is durable.
+/// A durable change of one job.
 public struct JobChange: Sendable, Hashable {
     /// The job that changed.
     public var job: JobID
@@ -159,7 +159,7 @@ public struct JobChange: Sendable, Hashable {
     /// The explicit input, if the job was just accepted.
     public var input: JSONText?
 
-    /// The causes of changes that no attempt makes.
+    /// The cause of a change that does not come from an attempt.
     public enum Cause: Sendable, Hashable {
         /// The job was just accepted.
         case accepted
@@ -236,7 +236,7 @@ public struct UnwrittenPage: Sendable, Hashable {
         /// The number of the part within the request.
         public var part: Int64
 
-        /// Creates a position. Only the store knows valid ones.
+        /// Creates a position. Only a store does this.
         public init(request: Int64, part: Int64) {
             self.request = request
             self.part = part
@@ -262,7 +262,7 @@ public final class PreparedChildren: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// An accepted request of very many rows, the rest of which fails repeatedly for the same reason.
+/// An accepted request that affects very many rows. Writing the rest of them fails repeatedly for the same reason.
 public struct StuckRequest: Sendable, Hashable {
     /// The unfinished work, such as `graph 7: some of its jobs cannot be cancelled`.
     public var subject: String

@@ -89,7 +89,7 @@ public struct EdgePage: Sendable, Hashable {
     /// The maximum number of edges on a page.
     public static let maxEdges = 1000
 
-    /// The edges, in order of dependent and declaration.
+    /// The edges, ordered by dependent and then as declared.
     public var edges: [DependencyRecord]
     /// The edge after which the next page begins; nil after the last edge.
     public var next: EdgePosition?
@@ -190,9 +190,9 @@ public struct QueueChange: Sendable, Hashable {
 public struct DefinitionChange: Sendable, Hashable {
     /// The queues to create or change.
     public var queues: [QueueChange]
-    /// The definitions to write. Each becomes a new revision.
+    /// The definitions to write. Each that differs from its current revision becomes a new one.
     public var definitions: [Definition]
-    /// The graph definitions to write. Each becomes a new revision.
+    /// The graph definitions to write. Each that differs from its current revision becomes a new one.
     public var graphs: [GraphDefinition]
     /// The schedules to write. A changed schedule ignores times before the change, and stays paused if it was paused.
     public var schedules: [Schedule]

@@ -113,27 +113,27 @@ public protocol JobStore: Sendable {
     /// Changes a queue's limit, weight or pause. A queue that does not exist is created.
     ///
     /// - Returns: The queue after the change.
-    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func change(_ queue: QueueChange, now: Timestamp) async throws(StoreError) -> QueueRecord
     /// Removes an unused queue. Its final jobs stay and still name it. ``change(_:now:)-(QueueChange,_)`` can create a
     /// new queue of the same name, and so can the end of an attempt whose children name it.
     ///
     /// - Returns: ``QueueRemoval/used(_:)`` if the queue is in use; nothing was changed then.
-    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     /// Writes definitions, schedules and queues in one transaction. Check the change with ``Catalog/check(_:)`` first.
     ///
-    /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules``. Retrying is safe.
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
-    /// Replaces the stored descriptions of the daemon's kinds. People read them, and programs without the kinds' code
-    /// check inputs by them.
+    /// Replaces the stored descriptions of the daemon's kinds. They are shown to people, and programs without the
+    /// kinds' code use them to check inputs.
     ///
-    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError)
     /// Stores why definitions or graph definitions are unusable, and clears the problems of all others.
     ///
     /// - Parameter problems: The reasons, by the name of the definition or graph definition.
-    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func recordProblems(_ problems: [String: String]) async throws(StoreError)
 
     // MARK: Schedules
@@ -161,26 +161,26 @@ public protocol JobStore: Sendable {
     /// Sets the next times of schedules. Skips schedules that have changed since they were read. Observers are not
     /// notified.
     ///
-    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func plan(_ timings: [ScheduleTiming]) async throws(StoreError)
     /// Enqueues a schedule's work and moves the schedule to its next time, in one transaction. The work is therefore
     /// never enqueued twice for the same time.
     ///
     /// - Returns: ``FiringOutcome/stale`` if the schedule has changed since it was read, which is ordinary: read it
     ///   again.
-    /// - Throws: ``StoreError``. Nothing was written; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func fire(_ firing: ScheduleFiring, now: Timestamp) async throws(StoreError) -> FiringOutcome
     /// Enqueues a schedule's work now, even if the schedule is paused. Its times do not change.
     ///
     /// - Returns: Nil if there is no such schedule.
-    /// - Throws: ``StoreError``. Nothing was written; retrying is safe unless COMMIT failed
-    ///   (``StoreError/commitUnknown(code:message:)``).
+    /// - Throws: ``StoreError``. Retrying is safe except after ``StoreError/commitUnknown(code:message:)``, when the
+    ///   work may already be enqueued.
     func run(schedule name: String, _ graph: NewGraph, now: Timestamp) async throws(StoreError) -> EnqueueOutcome?
     /// Pauses or resumes a schedule. Times during the pause are skipped: after a resume, the next time is the first one
     /// after `now`.
     ///
     /// - Returns: The schedule after the change; nil if there is no such schedule.
-    /// - Throws: ``StoreError``. Nothing was changed; retrying is safe.
+    /// - Throws: ``StoreError``. Retrying is safe.
     func setPaused(_ isPaused: Bool, schedule name: String, now: Timestamp) async throws(StoreError) -> ScheduleRecord?
 
     // MARK: Reading
@@ -254,7 +254,7 @@ public protocol JobStore: Sendable {
     ///   - before: Only graphs with lower numbers; nil for the newest.
     /// - Throws: ``StoreError``; reading again is safe.
     func graphs(limit: Int, before: GraphID?) async throws(StoreError) -> [GraphRecord]
-    /// Reads a page of the edges whose dependent is in the graph, in order of dependent and declaration.
+    /// Reads a page of the edges whose dependent is in the graph, ordered by dependent and then as declared.
     ///
     /// - Parameters:
     ///   - after: The edge after which the page begins; nil for the first page.

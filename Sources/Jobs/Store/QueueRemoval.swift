@@ -19,7 +19,7 @@ public struct QueueUsers: Sendable, Hashable {
     /// The names of the schedules that use the queue.
     public var schedules: [String] = []
 
-    /// Creates a list with no names.
+    /// Creates a list of users that contains no names yet.
     public init(openJobs: Int64 = 0) { self.openJobs = openJobs }
 
     /// Whether nothing uses the queue, so that it can be removed.
