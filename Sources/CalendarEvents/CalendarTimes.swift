@@ -3,8 +3,8 @@ public struct CalendarTimes: Sendable {
     private struct Timed {
         let expression: CalendarExpression
         let zone: Zone
-        /// Whether the expression names the daylight or the standard time of the local zone, such as `CEST`; nil if it
-        /// names neither.
+        /// True if the expression names the local zone's daylight time, such as `CEST`, and false if it names its
+        /// standard time; nil if it names neither.
         let isDaylight: Bool?
     }
 

@@ -194,7 +194,7 @@ public final class JobRunner: Sendable {
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// Logs once that writes fail, and once that they succeed again.
+    /// Logs once when writes begin to fail, and once when they succeed again.
     private func noteTrouble(_ error: StoreError?) {
         let hasChanged = trouble.withLock { trouble in
             defer { trouble = error }
@@ -210,7 +210,7 @@ public final class JobRunner: Sendable {
         }
     }
 
-    /// Logs once that a request cannot be completed, and once that it could be.
+    /// Logs once when a request cannot be completed, and once when this is over.
     private func noteStuck(_ requests: [StuckRequest]) {
         let before = stuck.withLock { stuck in
             defer { stuck = requests }

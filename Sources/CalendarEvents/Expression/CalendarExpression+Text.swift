@@ -1,6 +1,5 @@
 extension CalendarExpression: CustomStringConvertible {
-    /// The normalized form, such as `Mon *-*-* 09:00:00 Europe/Berlin`, in which `systemd-analyze calendar` also prints
-    /// it.
+    /// The normalized form, as printed by `systemd-analyze calendar`, such as `Mon *-*-* 09:00:00 Europe/Berlin`.
     public var description: String {
         var text = ""
         if let weekdays { text = Self.text(weekdays) + " " }

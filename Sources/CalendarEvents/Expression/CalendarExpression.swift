@@ -3,7 +3,7 @@
 /// Examples: `Mon..Fri *-*-* 09:00`, `*-*~01 23:30 Europe/Berlin`, `*:0/15`, `weekly`. Parsing uses only the text.
 /// ``CalendarTimes`` checks later whether the named time zone exists.
 public struct CalendarExpression: Hashable, Sendable {
-    /// The time zone in which the expression's days and hours are meant.
+    /// The time zone of the expression's days and hours.
     public enum ZoneName: Hashable, Sendable {
         /// The local zone of the process that evaluates the expression.
         case local

@@ -224,7 +224,7 @@ struct CalendarParser {
         }
     }
 
-    /// Reads seconds since 1970, such as `@1234567890`, which match a single moment.
+    /// Reads a number of seconds since 1970, such as `@1234567890`. The expression matches only that moment.
     private mutating func readSeconds() throws(CalendarProblem) -> CalendarExpression {
         index += 1
         let start = index

@@ -24,7 +24,7 @@ public struct Zone: Sendable {
         periods = [initial] + changes.map(\.1)
     }
 
-    /// The last abbreviation of standard or daylight time, such as `CET` or `CEST`.
+    /// The most recent abbreviation of standard or daylight time, such as `CET` or `CEST`.
     func abbreviation(ofDaylight isDaylight: Bool) -> String? {
         periods.last { $0.isDaylight == isDaylight }?.abbreviation
     }

@@ -43,7 +43,8 @@ struct PatientReader {
                 json = rest
                 continue
             }
-            // A required field is missing. Most accept any text; this text is also a valid calendar expression.
+            // A required field is missing. Most fields accept any text, and this text is also a valid calendar
+            // expression.
             guard place.count == 1, let name = place.first, var object = JSONObject(json) else { return nil }
             object[name] = JSONText(string: "daily")
             guessed.insert(problem.path)
@@ -69,8 +70,8 @@ struct PatientReader {
         }
     }
 
-    /// Replaces a field of a retry policy with a valid value. The meaning of these fields depends on each other, so
-    /// removing one could cause other problems. Nil for every other field.
+    /// Replaces a field of a retry policy with a valid value. These fields depend on each other, so removing one could
+    /// cause other problems. Nil for every other field.
     private static func withMendedPolicy(_ place: ArraySlice<String>, in json: JSONText) -> JSONText? {
         guard place.first == "retry", let field = place.dropFirst().first, var object = JSONObject(json),
             var policy = object["retry"].flatMap(JSONObject.init)

@@ -76,7 +76,7 @@ extension DefinitionsProblem {
 }
 
 /// Converts nodes to JSON. An alias is written out every time it is used, so the output of a small document could
-/// become arbitrarily large. The limit therefore counts the bytes written, plus some for each value.
+/// become arbitrarily large. The limit therefore counts the bytes written, plus 8 for each value.
 private struct JSONWriter {
     /// The path of the value being written.
     private var path: [String] = []

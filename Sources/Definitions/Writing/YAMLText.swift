@@ -62,7 +62,7 @@ enum YAMLText {
             case 0x20...0x7E, 0xA0...0x2027, 0x202A...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD, 0x10000...:
                 result.unicodeScalars.append(scalar)
             default:
-                // Escapes the characters that libyaml does not accept otherwise, and the line breaks of YAML.
+                // These are the characters that libyaml accepts only as escapes, and the line breaks of YAML.
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             }

@@ -33,7 +33,7 @@ extension AttemptEnd.Ending {
     /// Decides what to record.
     ///
     /// A value counts even if the operation was told to stop, because the work is done. An error after a request to
-    /// stop is taken as the response to that request and not as a failure of the operation.
+    /// stop counts as the response to that request, not as a failure of the operation.
     ///
     /// - Parameters:
     ///   - tries: The number of tries used up before this attempt.

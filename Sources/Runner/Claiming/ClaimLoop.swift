@@ -288,8 +288,8 @@ extension ClaimLoop {
         dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()
         if let asked = done.turn.claim?.slots, claimed.count == asked { mayClaim = true }
         for attempt in claimed {
-            // A job is not started if it was claimed while the runner was told to stop, or if its cancellation arrived
-            // during the exchange (I6).
+            // A claimed job is not started if it was cancelled, or the runner was told to stop, during the exchange
+            // (I6).
             if done.cancelled.contains(attempt.lease.job) {
                 ends.append(EndedAttempt(attempt: attempt, ending: .cancelled, took: .zero))
             } else if !isRunning {

@@ -20,8 +20,8 @@ public protocol Alarm<Moment>: Sendable {
     /// The clock's type of moment.
     associatedtype Moment: Comparable & Sendable
 
-    /// Sets the alarm to ring once the clock reads `moment` or later, or earlier if the clock itself is set before
-    /// that. After an early ring, read the clock and set the alarm again. A new moment replaces the previous one; nil
-    /// turns the alarm off.
+    /// Sets the alarm to ring once, when the clock reads `moment` or later. If the clock itself is set before then, the
+    /// alarm rings early: read the clock and set the alarm again. A new moment replaces the previous one; nil turns the
+    /// alarm off.
     func set(_ moment: Moment?)
 }

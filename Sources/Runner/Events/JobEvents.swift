@@ -31,8 +31,8 @@ public final class JobEvents: Sendable {
     /// Creates a source of events without subscribers.
     public init() {}
 
-    /// Subscribes immediately. The subscription ends when the sequence is dropped, and the sequence ends with the
-    /// runner.
+    /// Subscribes immediately. The subscription ends when the sequence is dropped, and the sequence ends when the
+    /// runner ends.
     ///
     /// - Parameter capacity: The number of events that may wait for a slow reader before the oldest are dropped.
     public func subscribe(_ scope: Scope, capacity: Int = 1024) -> JobEventSequence {

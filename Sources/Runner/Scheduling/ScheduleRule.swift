@@ -30,7 +30,7 @@ struct ScheduleRule {
     struct Plan: Equatable {
         var after: Timestamp
         var nextAt: Timestamp?
-        /// The first time that was missed without being made up for.
+        /// The first time that was missed and is not made up for.
         var missedAt: Timestamp?
     }
 
