@@ -76,7 +76,7 @@ extension Check {
             bench = try await bench.restarted()
             let first = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)
             try expectEqual(first.returned, [job])
-            // The next process has not given up any code yet.
+            // The next process runs no code of abandoned attempts.
             _ = try await bench.claimOne()
             bench = try await bench.restarted()
             let second = try await bench.store.rescueOrphans(maxRescues: 0, after: .crash, now: bench.now)

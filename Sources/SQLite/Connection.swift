@@ -4,7 +4,7 @@ import CSQLite
 ///
 /// The connection closes when neither it nor one of its statements is referenced any more.
 public final class Connection {
-    /// What a connection may do with its file.
+    /// The kind of access that a connection has to its file.
     public enum Access: Sendable {
         case readOnly
         /// Reads a file to which no process is writing (`immutable=1`). Takes no lock, ignores a log, and creates no
@@ -113,7 +113,7 @@ public final class Connection {
         try check(sqlite3_exec(handle, script.utf8Start, nil, nil, nil))
     }
 
-    /// Runs every statement of a script that is built at run time. It must never contain a value from outside.
+    /// Runs every statement of a script that is built at run time. The script must never contain a value from outside.
     public func execute(text script: String) throws(SQLiteError) {
         try check(sqlite3_exec(handle, script, nil, nil, nil))
     }
@@ -130,8 +130,8 @@ public final class Connection {
         return try statement.step() ? statement.optionalString(0) : nil
     }
 
-    /// Returns the first value of the first row as an integer, for SQL that is built at run time. It must never contain
-    /// a value from outside. Nil if there is no row or the value is NULL.
+    /// Returns the first value of the first row as an integer, for SQL that is built at run time. The SQL must never
+    /// contain a value from outside. Nil if there is no row or the value is NULL.
     public func integer(text sql: String) throws(SQLiteError) -> Int64? {
         let statement = Statement(text: sql, on: self)
         return try statement.step() ? statement.optionalInteger(0) : nil

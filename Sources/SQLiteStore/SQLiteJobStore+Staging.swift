@@ -17,7 +17,7 @@ extension SQLiteJobStore {
         switch Self.order(of: graph) {
         case .success(let found): order = found
         case .failure(let refused):
-            // A key that was used before still returns its first answer.
+            // If the key was used before, its first answer is returned, even though the graph would now be refused.
             if let key = graph.key, let outcome = try await outcome(of: key) { return .answered(outcome) }
             return .answered(.refused(refused.refusal))
         }

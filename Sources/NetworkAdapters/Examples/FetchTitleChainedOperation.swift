@@ -4,7 +4,7 @@ import Operations
 
 /// Fetches a page and reads its title with an HTML parser, whatever the page's encoding.
 ///
-/// SAFETY: What this class adds is immutable and Sendable.
+/// SAFETY: This class adds only immutable values that are Sendable.
 public final class FetchTitleChainedOperation:
     ChainedAsyncResultOperation<URL, String, FetchTitleChainedOperation.Error>, @unchecked Sendable
 {

@@ -4,7 +4,7 @@ import Operations
 
 /// Uploads a file with PUT, in pieces, so that the whole file is never in memory. The result is the server's receipt.
 ///
-/// SAFETY: What this class adds is immutable and Sendable.
+/// SAFETY: This class adds only immutable values that are Sendable.
 public final class FileUploadOperation: AsyncResultOperation<Upload.Output, KindFailure>, @unchecked Sendable {
     private let fileURL: URL
     private let targetUploadURL: URL

@@ -4,7 +4,7 @@ import Operations
 
 /// Follows the redirects of a short URL. The result is the last URL.
 ///
-/// SAFETY: What this class adds is immutable and Sendable.
+/// SAFETY: This class adds only immutable values that are Sendable.
 public final class UnfurlURLOperation: AsyncResultOperation<URL, UnfurlURLOperation.Error>, @unchecked Sendable {
     /// The reason why there is no URL.
     public enum Error: ExampleError, Equatable {
@@ -32,7 +32,7 @@ public final class UnfurlURLOperation: AsyncResultOperation<URL, UnfurlURLOperat
 /// Follows the redirects of a short URL, which is given to the initializer or is the output of a dependency. The result
 /// is the last URL.
 ///
-/// SAFETY: What this class adds is immutable and Sendable.
+/// SAFETY: This class adds only immutable values that are Sendable.
 public final class UnfurlURLChainedOperation:
     ChainedAsyncResultOperation<URL, URL, UnfurlURLChainedOperation.Error>, @unchecked Sendable
 {

@@ -4,7 +4,7 @@ import Synchronization
 final class CancellationState: Sendable {
     fileprivate struct Entry {
         let id: UInt64
-        /// Nil after unregistration. The entry stays until a sweep, so that unregistering moves no entries.
+        /// Nil after unregistration. Such entries are removed together later, so that unregistering moves no entries.
         var closure: (@Sendable () -> Void)?
     }
 
@@ -95,7 +95,7 @@ final class CancellationState: Sendable {
         }
     }
 
-    /// The number of entries, including unregistered ones that were not swept yet.
+    /// The number of entries, including unregistered ones that were not removed yet.
     var capacityInUse: Int { registrations.withLock { $0.entries.count } }
 }
 

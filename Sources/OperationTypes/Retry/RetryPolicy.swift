@@ -58,7 +58,7 @@ public struct RetryPolicy: Sendable, Hashable {
         case codes(Set<String>)
     }
 
-    /// What follows a failed try.
+    /// The decision after a failed try.
     public enum Decision: Sendable, Hashable {
         case retry(after: Duration)
         case stop

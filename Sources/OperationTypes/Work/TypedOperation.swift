@@ -24,7 +24,7 @@ public struct OperationContext: Sendable {
     public let cancellation: CancellationToken
     private let onProgress: (@Sendable (OperationProgress) -> Void)?
 
-    /// Creates a context. Default: the first attempt, which is never cancelled and whose progress nobody observes.
+    /// Creates a context. Default: the first attempt, which is never cancelled and whose progress is not observed.
     public init(
         attempt: Int = 1, cancellation: CancellationToken = .none,
         onProgress: (@Sendable (OperationProgress) -> Void)? = nil

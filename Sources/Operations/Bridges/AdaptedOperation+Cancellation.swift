@@ -29,8 +29,8 @@ extension AdaptedOperation where Failure: CancellationFailure {
         self.init(missingResult: .cancelled, operation: make, on: queue)
     }
 
-    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise the same as the
-    /// initializer with an `OperationQueue`.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise this behaves like
+    /// the initializer with an `OperationQueue`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue
@@ -65,8 +65,8 @@ extension AdaptedOperation where Failure == any Error {
         self.init(missingResult: CancellationError(), operation: make, on: queue)
     }
 
-    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise the same as the
-    /// initializer with an `OperationQueue`.
+    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise this behaves like
+    /// the initializer with an `OperationQueue`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
         on queue: LinearOperationQueue

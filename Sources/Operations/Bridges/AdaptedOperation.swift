@@ -41,7 +41,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
     ) {
         work = { input, context in
             let waiter = Waiter<Result<Output, Failure>>()
-            // This is registered before the work can register anything, so that the result of the work's own
+            // This closure is registered before the work can register any, so that a result of the work's own
             // cancellation comes second.
             let registration = context.cancellation.register { waiter.end(with: nil) }
             defer { registration.unregister() }

@@ -135,7 +135,7 @@ private final class Ending<Outcome: Sendable>: Sendable {
 /// If it is cancelled before it starts, the work does not run, unless the failure type cannot express cancellation. In
 /// that case the work runs, already cancelled, when the operation is started.
 ///
-/// SAFETY: What this class adds is immutable and Sendable.
+/// SAFETY: This class adds only immutable values that are Sendable.
 public final class QueuedOperation<Work: TypedOperation>:
     ChainedAsyncResultOperation<Work.Input, Work.Output, Work.Failure>, @unchecked Sendable
 {

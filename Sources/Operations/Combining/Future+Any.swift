@@ -2,11 +2,11 @@ import OperationTypes
 import Synchronization
 
 extension Future {
-    /// A future with the value of the first future to succeed; if several have already succeeded, of the leftmost. If
+    /// A future with the value of the first future to succeed. If several have already succeeded, the leftmost wins. If
     /// all fail, it fails with the failure that came last. Without futures, it stays pending.
     public static func any(_ futures: Future...) -> Future { any(futures) }
 
-    /// A future with the value of the first future to succeed; if several have already succeeded, of the leftmost. If
+    /// A future with the value of the first future to succeed. If several have already succeeded, the leftmost wins. If
     /// all fail, it fails with the failure that came last. Without futures, it stays pending.
     public static func any(_ futures: [Future]) -> Future {
         for future in futures {

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The claim of a waiting task or thread to a result. Reports a leak if nothing is left that could supply the result.
+/// A task or a thread that waits for a result. Reports a leak if nothing is left that could supply the result.
 final class Claim: Abandonable {
     private let waiting: String
     private let future: Any.Type

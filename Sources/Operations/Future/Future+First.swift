@@ -1,11 +1,11 @@
 extension Future {
-    /// A future with the result of the first future to be resolved, a value or an error; if several are already
-    /// resolved, of the leftmost. Without futures, it stays pending.
+    /// A future with the result of the first future to be resolved, a value or an error. If several are already
+    /// resolved, the leftmost wins. Without futures, it stays pending.
     @inlinable
     public static func first(_ futures: Future...) -> Future { first(futures) }
 
-    /// A future with the result of the first future to be resolved, a value or an error; if several are already
-    /// resolved, of the leftmost. Without futures, it stays pending.
+    /// A future with the result of the first future to be resolved, a value or an error. If several are already
+    /// resolved, the leftmost wins. Without futures, it stays pending.
     @inlinable
     public static func first(_ futures: [Future]) -> Future {
         for future in futures {

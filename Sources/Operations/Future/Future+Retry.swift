@@ -36,7 +36,7 @@ extension Future {
         return Future(target)
     }
 
-    /// Attempts, one after the other.
+    /// A series of attempts, one after the other.
     private struct Attempts: Sendable {
         let work: @Sendable () -> Future
         let wait: @Sendable (Error, Int) -> Duration?

@@ -6,8 +6,8 @@ extension Future {
     @inlinable
     var transformable: Result? { place == nil ? result : nil }
 
-    /// This future without the place of `observe(on:)`. A transformation that runs none of the caller's code needs no
-    /// place.
+    /// This future without the effect of `observe(on:)`. A transformation that runs none of the caller's code needs no
+    /// scheduler.
     @inlinable
     var unscheduled: Future { Future(source) }
 

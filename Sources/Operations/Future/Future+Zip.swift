@@ -2,8 +2,8 @@ import OperationTypes
 
 // `zip` and `reduce` infer their types from their arguments, so this extension fixes Value and Error.
 extension Future where Value == any Sendable, Error == any Swift.Error {
-    /// A future that succeeds with both values, or fails with the first failure; if several failed before the call,
-    /// with the leftmost.
+    /// A future that succeeds with both values, or fails with the first failure. If both have already failed, the left
+    /// failure counts.
     @inlinable
     public static func zip<V1: Sendable, V2: Sendable, E>(_ first: Future<V1, E>, _ second: Future<V2, E>) -> Future<
         (V1, V2), E
@@ -15,8 +15,8 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         }
     }
 
-    /// A future that succeeds with all three values, or fails with the first failure; if several failed before the
-    /// call, with the leftmost.
+    /// A future that succeeds with all three values, or fails with the first failure. If several have already failed,
+    /// the leftmost failure counts.
     @inlinable
     public static func zip<V1: Sendable, V2: Sendable, V3: Sendable, E>(
         _ first: Future<V1, E>, _ second: Future<V2, E>, _ third: Future<V3, E>
@@ -24,8 +24,8 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         zip(zip(first, second), third).map { ($0.0, $0.1, $1) }
     }
 
-    /// A future that succeeds with all values, in the order of the array, or fails with the first failure; if several
-    /// failed before the call, with the leftmost. If the array is empty, it succeeds at once with no values.
+    /// A future that succeeds with all values, in the order of the array, or fails with the first failure. If several
+    /// have already failed, the leftmost failure counts. If the array is empty, it succeeds at once with no values.
     @inlinable
     public static func zip<V: Sendable, E>(_ futures: [Future<V, E>]) -> Future<[V], E> {
         var values: [V] = []

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A closure that can be taken once.
+/// Holds a closure until it is taken out, which is possible only once.
 final class Once<Closure: Sendable>: Sendable {
     private let closure: Mutex<Closure?>
 

@@ -13,7 +13,7 @@ import Synchronization
 ///    `main()`.
 /// 3. Observers are notified only after the state has changed.
 ///
-/// SAFETY: What this class adds is an atomic and a mutex; Foundation declares the same of `Operation`.
+/// SAFETY: This class adds only an atomic and a mutex. Foundation declares `Operation` itself unchecked Sendable.
 open class AsyncOperation: Operation, @unchecked Sendable {
     private enum Phase {
         static let ready: UInt8 = 0

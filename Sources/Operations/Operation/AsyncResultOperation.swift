@@ -8,7 +8,7 @@ import Synchronization
 /// available before `isFinished` is true. A cancelled operation still has to finish, and keeps the result of the
 /// cancellation.
 ///
-/// SAFETY: What this class adds is a mutex.
+/// SAFETY: This class adds only a mutex.
 open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperation, @unchecked Sendable {
     /// A value or the operation's typed failure.
     public typealias Outcome = Result<Success, Failure>

@@ -10,7 +10,7 @@ import Synchronization
 /// failure is the ``upstreamFailure``. It also becomes this operation's failure, through ``failure(fromUpstream:)``,
 /// and `main()` does not run. If the types do not allow that, `main()` runs without input.
 ///
-/// SAFETY: What this class adds is a mutex.
+/// SAFETY: This class adds only a mutex.
 open class ChainedAsyncResultOperation<Input: Sendable, Output: Sendable, Failure: Error>:
     AsyncResultOperation<Output, Failure>, @unchecked Sendable
 {

@@ -6,8 +6,8 @@
     import Darwin
 #endif
 
-/// Releases chains of objects that retain one another, in a loop instead of nested calls. Each object releases the
-/// objects that it retains through this type, and the outermost call on a thread releases them all.
+/// Releases chains of objects that retain one another, in a loop instead of nested calls. Each object uses this type to
+/// release the objects that it retains, and the outermost call on a thread releases them all.
 enum Teardown {
     private final class Pending {
         var objects: [AnyObject] = []

@@ -7,7 +7,7 @@ import Synchronization
 /// On Linux the observer is an operation that depends on the observed one and is never started: when the observed
 /// operation has finished, Foundation asks whether the observer is ready.
 ///
-/// SAFETY: What this class adds is a mutex and a reference to one.
+/// SAFETY: This class adds only a mutex and a reference to one.
 final class FinishObserver: Operation, @unchecked Sendable {
     private struct State {
         var body: (@Sendable () -> Void)?
@@ -51,7 +51,8 @@ final class FinishObserver: Operation, @unchecked Sendable {
         // Foundation's initializer also reads this property, before there are dependencies.
         if isReady, !dependencies.isEmpty {
             let (body, hold) = state.withLock { state in (state.body.take(), state.hold.take()) }
-            // Asynchronous, since Foundation has yet to notify the other dependents of the observed operation.
+            // The call is asynchronous, since Foundation has not yet notified the other dependents of the observed
+            // operation.
             if let body { DispatchQueue.global().async(execute: body) }
             withExtendedLifetime(hold) {}
         }

@@ -1,5 +1,5 @@
-/// Operations of foreign classes that are checked repeatedly, since nothing reports that they were cancelled or have
-/// become ready.
+/// Operations of foreign classes (other than ``AsyncOperation``) that are checked repeatedly, since nothing reports
+/// that they were cancelled or have become ready.
 ///
 /// When an operation of a foreign class is cancelled, Foundation on Linux notifies only the `OperationQueue` that holds
 /// the operation, and such a queue would start it. While no such operation waits, there are no checks. The first check

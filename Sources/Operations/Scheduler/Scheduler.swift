@@ -45,7 +45,7 @@ extension Scheduler {
     @frozen
     @usableFromInline
     struct Choice: Sendable {
-        /// How often the default was set. 0 means the main scheduler, which needs no closure.
+        /// The number of times that the default was set. 0 means the main scheduler, which needs no closure.
         @usableFromInline let turn: Int
         @usableFromInline let schedule: ScheduleWork?
     }

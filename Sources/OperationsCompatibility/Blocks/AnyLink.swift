@@ -77,7 +77,7 @@ struct Known {
     }
 }
 
-/// A link that follows another one, for that link to pass its output to.
+/// A link that follows another link and receives its output.
 @frozen
 @usableFromInline
 struct Follower<In: Sendable>: Sendable {

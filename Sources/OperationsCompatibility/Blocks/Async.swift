@@ -26,8 +26,8 @@ public struct AsyncBlock<In: Sendable, Out: Sendable>: Sendable {
     /// Prevents the block from running, and releases its captures now. Does nothing if the block has begun.
     @inlinable public func cancel() { link.cancel() }
 
-    /// Blocks this thread until the link has finished: its block ran, or its turn came and it was cancelled or skipped.
-    /// May be called repeatedly and from many threads. Does not wait for handlers of ``catch(respondBlock:)``.
+    /// Blocks this thread until the link has finished: its block has run, or it was cancelled or skipped when its turn
+    /// came. May be called repeatedly and from many threads. Does not wait for handlers of ``catch(respondBlock:)``.
     ///
     /// - Parameter seconds: The timeout; nil waits forever.
     /// - Returns: `.timedOut` if the link has not finished in that time.

@@ -30,8 +30,8 @@ enum Lane: Sendable {
         if case .shared = self { true } else { false }
     }
 
-    /// The quality of service of the blocks on this lane. On a custom queue, that of the queue; nil if the queue has
-    /// none.
+    /// The quality of service of the blocks on this lane. A custom queue's blocks have the quality of service of the
+    /// queue; nil if it has none.
     var qos: qos_class_t? {
         switch self {
         case .main: qos_class_main()

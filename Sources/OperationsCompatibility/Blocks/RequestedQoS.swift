@@ -23,9 +23,12 @@ import Operations
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public func qos_class_main() -> qos_class_t { qos_class_t(rawValue: 0x31) }
 
-    /// The quality of service of the current block: the one that ``Async``, ``Apply`` or ``AsyncGroup`` requested;
-    /// otherwise that of the main queue on the main thread, that of the queue in a block of a global queue, and
-    /// unspecified anywhere else.
+    /// The quality of service of the current block:
+    ///
+    /// - the one that ``Async``, ``Apply`` or ``AsyncGroup`` requested for it;
+    /// - otherwise, on the main thread, that of the main queue;
+    /// - otherwise, in a block of a global queue, that of the queue;
+    /// - otherwise unspecified.
     ///
     /// Linux itself has no such classes, and no global queue for `userInteractive`: a block that was sent to that queue
     /// directly sees `userInitiated`.

@@ -19,7 +19,7 @@ extension Writer {
             nextDueAt = try self.nextDueAt(now: now)
         }
         let claimed = if let claim { try self.claim(claim, now: now) } else { [ClaimedJob]() }
-        // The jobs that a trial holds back may start at its end, although no job becomes due then.
+        // When a trial ends, the jobs that it held back may start, although no job becomes due then.
         if let end = trialsEndAt(now: now) { nextDueAt = min(nextDueAt ?? end, end) }
         // Cancelled jobs left slots free, and no later change reports the ready jobs behind them. So the caller claims
         // again at once.

@@ -6,7 +6,7 @@ import SQLite
 /// - C1: It never goes backwards, neither within a process nor across restarts: a new process starts at the latest time
 ///   that the database has recorded, or later. So a wait is never longer than requested, except by the time between the
 ///   database's last write and the moment the machine was switched off.
-/// - C2: It is exact within one boot of the machine, also across restarts of the process.
+/// - C2: It is exact within one boot of the machine, even across restarts of the process.
 /// - C3: The wall clock determines how much time passed while the machine was off.
 struct SteadyClock {
     /// The row of table `clock`.

@@ -1,6 +1,6 @@
 extension Migration {
-    /// Waits on a steady clock, names without hidden characters, and cheaper CHECKs on `job`: `state IN (3, 4, 5)`
-    /// built a temporary b-tree in every statement, which was a third of its cost.
+    /// Measures waits on a steady clock, forbids hidden characters in names, and makes the CHECKs on `job` cheaper:
+    /// `state IN (3, 4, 5)` built a temporary b-tree in every statement, which was a third of its cost.
     static let m002 = Migration(
         version: 2,
         views: ["jobs": jobsView, "waiting": waitingView, "definitions": definitionsView, "schedules": schedulesView],

@@ -55,7 +55,7 @@ public final class DatabaseLock: Sendable {
             } catch {
                 switch error {
                 case .foreignDatabase, .notADatabase, .notARegularFile, .emptyFile: throw error
-                default: break  // Opening the database says more.
+                default: break  // Opening the database reports it in more detail.
                 }
             }
         }

@@ -79,8 +79,8 @@ extension DatabaseLocation {
         return status
     }
 
-    /// Whether the file's second name is the draft's. A crash between the two naming steps of a new database leaves
-    /// that name.
+    /// Whether the file's second name is that of the draft, left by a crash between the two steps that name a new
+    /// database.
     private func isDraftToo(_ status: stat) -> Bool {
         status.st_nlink == 2 && FileIdentity(at: draftPath) == FileIdentity(status)
     }

@@ -25,7 +25,7 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case unsyncedWithReader(path: String, pid: Int32?)
     case diskFull(path: String, freeBytes: Int64, neededBytes: Int64)
     case emptyFile(path: String)
-    /// A log without its database.
+    /// There is a log, but no database that it belongs to.
     case strayLog(path: String)
     case notADatabase(path: String)
     /// An SQLite database of another program.

@@ -8,8 +8,8 @@ public struct StoreOptions: Sendable, Hashable {
     /// The size in bytes to which the write-ahead log is grown at the start, so that commits need not grow it; 0 to
     /// leave the log unchanged. Default: 8 MiB.
     public var walBytes: Int
-    /// The length of the write-ahead log, in pages, from which on it is copied into the database. The copy is made
-    /// after the commit was acknowledged. Default: 1000.
+    /// The length of the write-ahead log, in pages, at which it is copied into the database. The copy is made after a
+    /// commit has been acknowledged. Default: 1000.
     public var checkpointPages: Int
     /// The free space in bytes below which the database is not opened. Default: 16 MiB.
     public var minimumFreeBytes: Int64

@@ -143,8 +143,8 @@ extension JobFailure {
 }
 
 struct RescueStatements: ~Copyable {
-    /// Counts crashes (outcome 5). A stop of the daemon (4) between two crashes does not end the row of crashes; any
-    /// other outcome does.
+    /// Counts crashes (outcome 5). A stop of the daemon (outcome 4) does not break a run of crashes; any other outcome
+    /// does.
     static let crashesSQL: StaticString = """
         SELECT count(*) FILTER (WHERE number > (
                    SELECT coalesce(max(number), 0)

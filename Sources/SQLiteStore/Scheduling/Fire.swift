@@ -75,7 +75,8 @@ extension Writer {
         return .refused(reason)
     }
 
-    /// The text for a refusal: something has changed since the firing was planned. The next firing is planned anew.
+    /// Describes why the enqueue was refused: something has changed since the firing was planned. The schedule
+    /// continues with its next time.
     private func reason(of refusal: EnqueueRefusal) -> String {
         switch refusal {
         case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."

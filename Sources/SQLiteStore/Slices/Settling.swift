@@ -49,7 +49,7 @@ extension Writer {
         return try dependencyState(of: job)??.outcome
     }
 
-    /// The state of a job that a new edge names. Nil if there is no such job, or if it is about to be deleted.
+    /// The state of a job that is to become a dependency. Nil if there is no such job, or if it is about to be deleted.
     func dependencyState(of job: JobID) throws(SQLiteError) -> JobState?? {
         enqueueing.stateOf.bind(1, job.rawValue)
         guard try enqueueing.stateOf.step() else { return JobState??.none }

@@ -261,7 +261,7 @@ extension Writer {
     }
 }
 
-/// The facts about the jobs of a large graph, or of very many small graphs together, that their acceptance needs.
+/// The facts that are needed to accept a large graph, or very many small graphs together.
 struct GraphSummary: Sendable {
     /// The number of small graphs.
     let graphs: Int

@@ -93,7 +93,7 @@ private final class CommitLoop: LaneWorker {
     private let options: StoreOptions
     private var hasStopped = false
     private var lastLogPages = 0
-    /// The reason last reported to observers why writes fail; nil when they succeed.
+    /// The failure of writes that was last reported to observers; nil while writes succeed.
     private var trouble: StoreError?
     private var checkpointAt: Int
     /// True after a slice failed for a reason that stops all writing, such as a full disk. The next slice then waits

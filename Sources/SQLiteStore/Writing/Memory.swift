@@ -29,7 +29,7 @@ struct Memory {
     /// The highest valid number of a job or a graph.
     static let maxNumber: Int64 = 1 << 60
 
-    /// Returns the index of the queue with this number, which a row contains.
+    /// Returns the index of the queue whose number was read from a row.
     ///
     /// - Throws: An error that reports damage, if there is no such queue.
     func queueIndex(id: Int64) throws(SQLiteError) -> Int {
