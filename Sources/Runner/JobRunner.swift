@@ -104,8 +104,8 @@ public final class JobRunner: Sendable {
         defer { alarms.withLock { $0 = Alarms() } }
         try await rescueOrphans()
         // The task is awaited below. It is not a child task, so cancelling the caller interrupts the attempts but does
-        // not prevent their ends from being recorded. It has a higher priority than the operations, which must neither
-        // take its thread nor keep it from proving that it makes progress. So it can also record the first ends while
+        // not prevent their ends from being recorded. It has a higher priority than the operations, so that they
+        // neither take its thread nor delay its proof of progress. It can therefore also record the first ends while
         // the other attempts still run.
         let loop = Task(priority: .high) { try await turnUntilEnded() }
         try await withTaskCancellationHandler {

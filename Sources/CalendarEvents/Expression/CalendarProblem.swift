@@ -7,6 +7,6 @@ public struct CalendarProblem: Error, Hashable, Sendable, CustomStringConvertibl
     /// The fault, and what to write instead.
     public var message: String
 
-    /// One line for people, such as `"Mon 25:00", column 5: expected an hour from 0 to 23, found 25`.
+    /// A one-line description, such as `"Mon 25:00", column 5: expected an hour from 0 to 23, found 25`.
     public var description: String { "\"\(text)\", column \(column): \(message)" }
 }

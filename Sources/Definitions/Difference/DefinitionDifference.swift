@@ -34,7 +34,7 @@ public struct DefinitionDifference: Hashable, Sendable {
 }
 
 extension DefinitionDifference: CustomStringConvertible {
-    /// One line for people: `+ definition unfurl`, `~ definition upload: timeout 30s → 1m`, `= graph save-link
+    /// A one-line description: `+ definition unfurl`, `~ definition upload: timeout 30s → 1m`, `= graph save-link
     /// (unchanged)` or `- definition old`.
     public var description: String {
         switch change {

@@ -108,7 +108,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
 }
 
 extension DefinitionProblem: CustomStringConvertible {
-    /// One line for people, such as `definition "upload": unknown kind "uplod"; did you mean "upload"?`.
+    /// A one-line description, such as `definition "upload": unknown kind "uplod"; did you mean "upload"?`.
     public var description: String {
         if case .schedule = subject, reason == .duplicate {
             return "\(subject): the name is used twice; rename one of them"

@@ -20,8 +20,8 @@ public struct Submission: Sendable, Hashable {
     public var queue: String?
     /// The priority for all jobs, with the same precedence as ``queue``.
     public var priority: Priority?
-    /// The existing jobs to wait for. In a graph, the jobs without dependencies inside the graph wait for them, and so
-    /// all others do indirectly.
+    /// The existing jobs to wait for. In a graph, jobs that depend on no other job of the graph wait for them directly,
+    /// and all other jobs indirectly.
     public var after: [ExistingDependency]
     /// The earliest start of the jobs that depend on no other job of the submission. Default: now.
     public var start: Start

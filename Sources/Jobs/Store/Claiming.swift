@@ -236,7 +236,7 @@ public struct UnwrittenPage: Sendable, Hashable {
         /// The number of the part within the request.
         public var part: Int64
 
-        /// Creates a position. Only a store does this.
+        /// Creates a position. This initializer is for stores.
         public init(request: Int64, part: Int64) {
             self.request = request
             self.part = part
@@ -250,7 +250,7 @@ public struct UnwrittenPage: Sendable, Hashable {
     }
 }
 
-/// The children of an attempt, as the store has saved them before the attempt's end. Equal only to itself.
+/// The children of an attempt, as the store has saved them before the attempt's end. A value is equal only to itself.
 public final class PreparedChildren: Sendable, Hashable {
     /// Data for the store that created the value; its type is private to the store.
     public let contents: any Sendable

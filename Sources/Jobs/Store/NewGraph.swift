@@ -105,7 +105,7 @@ public struct EnqueueReceipt: Sendable, Hashable {
     /// duplicate.
     public var skipped: [JobID]
 
-    /// Creates a receipt. Only a store does this.
+    /// Creates a receipt. This initializer is for stores.
     public init(graph: GraphID?, jobs: [JobID], skipped: [JobID] = []) {
         self.graph = graph
         self.jobs = jobs
