@@ -203,7 +203,7 @@ extension Check {
             let receipt = try await bench.enqueue(NewGraph(isGraph: true, jobs: jobs))
             try await bench.runOne(.failed(.broken))
             var graph = try unwrap(try await bench.store.graph(receipt.graph!))
-            // The store may settle this many in several transactions and serve other requests in between.
+            // The store may settle this many dependents in several transactions, and serve other requests in between.
             while graph.finishedAt == nil {
                 _ = try await bench.store.exchange([], claim: nil, now: bench.now)
                 graph = try unwrap(try await bench.store.graph(receipt.graph!))

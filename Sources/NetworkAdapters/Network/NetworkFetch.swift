@@ -80,7 +80,7 @@ extension JSONDecoder {
     }
 }
 
-/// A session without a cache. If it is a copy, it is invalidated with its last user.
+/// A session without a cache. If it is a copy, it is invalidated when this object is released.
 private final class NetworkConnection: Sendable {
     let session: URLSession
     private let isOwn: Bool

@@ -1,7 +1,7 @@
 /// A failure type with a value for cancellation.
 ///
 /// A caller that cancels an operation with such a failure type receives that value at once, even if the work takes
-/// longer to stop. Only a caller that awaits `value` waits for the work.
+/// longer to stop. Only the method `value` of a ``TypedOperation`` waits for the work.
 public protocol CancellationFailure: Error {
     /// The failure of a cancelled operation.
     static var cancelled: Self { get }

@@ -9,7 +9,7 @@ public struct AsyncGroup: Sendable {
     /// Creates an empty group.
     public init() {}
 
-    /// Makes ``wait(seconds:)`` wait for one more ``leave()``.
+    /// Adds one to the number of calls of ``leave()`` that ``wait(seconds:)`` waits for.
     public func enter() { group.enter() }
 
     /// Balances an ``enter()``.

@@ -58,7 +58,7 @@ extension Writer {
         let graph = cancelling.job.optionalInteger(3).map(GraphID.init(_:))
         cancelling.job.reset()
         let queue = try memory.queueIndex(id: queueID)
-        // The schema admits no other states.
+        // The schema allows no other state.
         guard let state else { return .unknown }
         switch state {
         case .running:

@@ -108,7 +108,7 @@ struct ColdStart {
             default: throw .system(operation: "lock", path: location.path, code: code)
             }
             if ContinuousClock.now >= giveUpAt { return false }
-            // Polls as SQLite's busy handler does: the kernel has no wait for a lock with a timeout.
+            // Polls as SQLite's busy handler does, since the kernel offers no wait for a lock with a timeout.
             usleep(pause)
             pause = min(pause * 2, 50_000)
         }

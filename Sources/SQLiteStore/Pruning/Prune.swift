@@ -73,7 +73,7 @@ extension Writer {
     /// Subtracts deleted jobs from the counts. Deletes their idempotency key once no job of that key is left.
     func forget(_ jobs: [Gone]) throws(SQLiteError) {
         for job in jobs {
-            // The schema admits no other states.
+            // The schema allows no other state.
             guard let state = JobState(rawValue: job.state) else { continue }
             let queue = try memory.queueIndex(id: job.queue)
             memory.count(queue: queue) { $0[state] -= 1 }

@@ -16,7 +16,7 @@ extension Writer {
         return true
     }
 
-    /// Whether the change keeps the number of schedules within the limit. Existing schedules may always change.
+    /// Whether the change keeps the number of schedules within the limit. Existing schedules can always be changed.
     private func hasRoom(for change: DefinitionChange) throws(SQLiteError) -> Bool {
         if change.schedules.isEmpty { return true }
         var removed: Set<String> = []

@@ -28,7 +28,7 @@ struct LongWorkReport: Sendable {
     var skipped: [JobID] = []
     /// The results for the jobs of a cancelled graph.
     var cancelled: [JobID: CancelResult] = [:]
-    /// How many jobs of a pruned graph were deleted; 0 when jobs outside depend on the graph.
+    /// How many jobs of a pruned graph were deleted; 0 if jobs outside the graph depend on it.
     var deleted = 0
 }
 
