@@ -77,7 +77,7 @@ public struct Zone: Sendable {
 
     func moments(showing wall: WallTime) -> Moments {
         let second = floorDivide(wall.microseconds, 1_000_000)
-        // Every offset is less than a day, so the moments lie within two days of the same time in UTC.
+        // The offsets in a zone file are below 26 hours, so the moments lie within two days of the same time in UTC.
         let near = index(at: second - 86_400 * 2)...index(at: second + 86_400 * 2)
         var found: [(microseconds: Int, isDaylight: Bool)] = []
         for index in near {

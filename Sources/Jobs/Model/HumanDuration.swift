@@ -29,8 +29,8 @@ extension Duration {
         self = total
     }
 
-    /// The shortest text that ``init(human:)`` parses to the same number of milliseconds. A negative duration reads
-    /// `0s`.
+    /// The duration in the largest units that fit, such as `1d12h`. ``init(human:)`` parses it to the same number of
+    /// milliseconds. A negative duration becomes `0s`.
     public var human: String {
         var rest = max(milliseconds, 0)
         if rest == 0 { return "0s" }
