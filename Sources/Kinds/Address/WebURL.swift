@@ -86,7 +86,7 @@ public enum WebURLProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .empty: "the address is empty"
         case .relative: "the address does not begin with http:// or https://"
         case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not http or https"
-        case .badHost: "the host is not a name or an address"
+        case .badHost: "the host is not a valid name or IP address"
         case .badPort: "the port is not a number from 0 to 65535"
         case .tooLong: "the address is longer than \(WebURL.maxBytes) bytes"
         }

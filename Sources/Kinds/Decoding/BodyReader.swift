@@ -65,7 +65,7 @@ extension OutgoingResponse {
                 if body.bytes.isEmpty {
                     throw KindFailure(
                         .protocolError,
-                        "\(url.redacted): the body does not match its Content-Encoding; the server must be corrected.",
+                        "\(url.redacted): the body does not match its Content-Encoding; the server must be fixed.",
                         url: url)
                 }
                 body.isTruncated = true
@@ -117,14 +117,14 @@ extension OutgoingResponse {
             default:
                 throw KindFailure(
                     .protocolError,
-                    "\(url.redacted): the server used a content coding that was not offered; it must be corrected.",
+                    "\(url.redacted): the server used a content coding that the request does not accept; the server must be fixed.",
                     url: url)
             }
         }
         guard decoders.count <= 2 else {
             throw KindFailure(
                 .protocolError,
-                "\(url.redacted): more than 2 content codings on one body; the server must be corrected.",
+                "\(url.redacted): the body has more than 2 content codings; the server must be fixed.",
                 url: url)
         }
         return decoders

@@ -170,27 +170,28 @@ extension KindFailure {
         case .notStarted(let code):
             self.init(
                 .sandboxFailed,
-                "The sandbox that reads documents cannot be started (\(String(cString: strerror(code)))); "
-                    + "check the limits of processes and memory.", isRetryable: true, url: url)
+                "The sandbox that reads documents could not be started (\(String(cString: strerror(code)))); "
+                    + "check the limits on processes and memory.", isRetryable: true, url: url)
         case .notOffered:
             self.init(
                 .sandboxFailed,
-                "Documents are to be read in copies of this program, which does not offer that; "
-                    + "call DocumentSandbox.runIfAsked() first in its main.", url: url)
+                "Documents are read in a sandboxed copy of this program, but this program does not provide one; "
+                    + "call DocumentSandbox.runIfAsked() first in its main function.", url: url)
         case .noSandbox:
             self.init(
                 .sandboxFailed,
-                "The sandbox that reads documents cannot give up its rights; the kernel must allow seccomp filters.",
+                "The sandbox that reads documents cannot drop its privileges; the kernel must allow seccomp filters.",
                 url: url)
         case .ended, .brokenAnswer:
             self.init(
                 .documentUnreadable,
-                "\(url.redacted): the document ended the sandbox that read it; it is not tried again.",
+                "\(url.redacted): the sandbox ended while it read this document; the document is not tried again.",
                 url: url)
         case .tooLate(let limit):
             self.init(
                 .documentUnreadable,
-                "\(url.redacted): the document was not read within \(limit); it is not tried again.", url: url)
+                "\(url.redacted): reading the document took longer than \(limit); the document is not tried again.",
+                url: url)
         }
     }
 }

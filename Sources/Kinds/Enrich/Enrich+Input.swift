@@ -51,17 +51,18 @@ extension Enrich {
                 summary: "Page to describe (http or https)"),
             InputField(
                 "max_bytes", .integer, range: 1...(2 << 20),
-                summary: "Decoded bytes of the page to read; default and maximum: 2097152"),
+                summary: "Maximum number of decoded bytes to read; default and maximum: 2097152"),
             InputField(
-                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow, at most 50; default: 20"),
+                "max_redirects", .integer, range: 0...50, summary: "Maximum number of redirects, up to 50; default: 20"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Limit for redirects and page in milliseconds; default: 60000"),
-            InputField("etag", .string, summary: "Value of an earlier output; an unchanged page is not sent again"),
+                summary: "Time limit for the redirects and the page, in milliseconds; default: 60000"),
+            InputField("etag", .string, summary: "ETag from an earlier output; an unchanged page is not sent again"),
             InputField(
-                "last_modified", .string, summary: "Value of an earlier output; an unchanged page is not sent again"),
+                "last_modified", .string, summary: "Date from an earlier output; an unchanged page is not sent again"),
             InputField(
-                "measure_image", .boolean, summary: "Fetch the picture's beginning for its size; default: true"),
+                "measure_image", .boolean, summary: "Fetch the beginning of the picture to find its size; default: true"
+            ),
         ]
     }
 

@@ -11,7 +11,7 @@ public struct Enrich: Kind {
     public typealias Accepted = Link
 
     public static let name = "enrich"
-    public static let summary = "Fetches a page and keeps its title, description, picture and more"
+    public static let summary = "Fetches a page and extracts its title, description, picture and more"
 
     let client: OutgoingClient
     let configuration: EnrichConfiguration

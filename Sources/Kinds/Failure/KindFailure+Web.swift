@@ -5,7 +5,7 @@ import OperationTypes
 
 extension KindFailure: CancellationFailure {
     public static var cancelled: KindFailure {
-        KindFailure(.cancelled, "The work was cancelled; enqueue it again if it is still wanted.", isRetryable: true)
+        KindFailure(.cancelled, "The work was cancelled; enqueue it again if you still need it.", isRetryable: true)
     }
 }
 
@@ -26,7 +26,7 @@ extension KindFailure {
     static func crowded(_ url: WebURL, after limit: Duration) -> KindFailure {
         KindFailure(
             .timeout,
-            "\(url.redacted): after \(limit) its turn had not come, since other jobs keep this host busy; try again later, "
+            "\(url.redacted): the job waited \(limit) for its turn at this host, which other jobs keep busy; try again later, "
                 + "or raise `timeout_ms`.", isRetryable: true, url: url)
     }
 
@@ -51,17 +51,17 @@ extension KindFailure {
             }
             let type = String(reflecting: Swift.type(of: error))
             self.init(
-                .connectionLost, "\(url.redacted): the exchange failed (\(type)); try again.", isRetryable: true,
+                .connectionLost, "\(url.redacted): the HTTP request failed (\(type)); try again.", isRetryable: true,
                 url: url)
         }
     }
 
     private init(_ problem: ConnectionProblem, at url: WebURL, limits: OutgoingLimits) {
         switch problem {
-        case .connectTimeout: self = .connectFailed(url, by: "no connection to the server within \(limits.connect)")
+        case .connectTimeout: self = .connectFailed(url, by: "could not connect to the server within \(limits.connect)")
         case .refused: self = .connectFailed(url)
         case .secureTimeout:
-            self = .connectFailed(url, by: "no secure connection to the server within \(limits.connect)")
+            self = .connectFailed(url, by: "could not set up a TLS connection to the server within \(limits.connect)")
         case .proxyTimeout: self = .timeout("connecting through the proxy", after: limits.connect, at: url)
         case .proxyUnreachable, .proxyRefused: self = .proxyRefused(url)
         case .proxyWantsPassword: self = .proxyWantsPassword(url)
@@ -70,31 +70,31 @@ extension KindFailure {
         }
     }
 
-    static func connectFailed(_ url: WebURL, by fact: String = "no connection to the server") -> KindFailure {
+    static func connectFailed(_ url: WebURL, by fact: String = "could not connect to the server") -> KindFailure {
         KindFailure(
             .connectFailed,
-            "\(url.redacted): \(fact); check that it runs and is reachable from here, or try later.",
+            "\(url.redacted): \(fact); check that it is running and reachable from here, or try again later.",
             isRetryable: true, url: url)
     }
 
     static func connectionLost(_ url: WebURL) -> KindFailure {
         KindFailure(
             .connectionLost,
-            "\(url.redacted): the server ended the connection before its answer was complete; try again.",
+            "\(url.redacted): the server closed the connection before its response was complete; try again.",
             isRetryable: true, url: url)
     }
 
     static func headersTooLarge(_ url: WebURL, limit: Int) -> KindFailure {
         KindFailure(
             .headersTooLarge,
-            "\(url.redacted): the answer's headers are larger than \(limit) bytes; use another address.",
+            "\(url.redacted): the response headers are larger than \(limit) bytes; use another address.",
             url: url)
     }
 
     static func alreadyExists(_ url: WebURL) -> KindFailure {
         KindFailure(
             .alreadyExists,
-            "\(url.redacted): something is there already, and `create_only` keeps it; name another address.",
+            "\(url.redacted): content already exists at this address, and `create_only` forbids replacing it; use another address.",
             status: 412,
             url: url)
     }
@@ -115,11 +115,12 @@ extension KindFailure {
         case 401, 403:
             return isSigned
                 ? KindFailure(
-                    .urlExpired, "\(url.redacted): the signed address is not taken (\(status)); make a new one.",
+                    .urlExpired,
+                    "\(url.redacted): the server refused the signed address (\(status)); create a new one.",
                     status: status, url: url)
                 : KindFailure(
                     .unauthorized,
-                    "\(url.redacted): the server refuses access (\(status)); the address is not public. Of an upload, check the credential and its rights.",
+                    "\(url.redacted): the server refused access (\(status)); the address is not public. For an upload, check the credential and its permissions.",
                     status: status, url: url)
         case 408, 425, 429, 500, 502, 503, 504:
             return KindFailure(
@@ -127,7 +128,8 @@ extension KindFailure {
                 status: status, url: url, retryAfter: response.retryAfter)
         case 413:
             return KindFailure(
-                .tooLarge, "\(url.redacted): this is more than the server takes (413); raise its limit, or send less.",
+                .tooLarge,
+                "\(url.redacted): the content is larger than the server accepts (413); raise the server's limit, or send less.",
                 status: status, url: url)
         default:
             return KindFailure(

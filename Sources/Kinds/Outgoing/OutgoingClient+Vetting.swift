@@ -41,7 +41,7 @@ extension OutgoingClient {
                     + "the administrator can add it, or allow `\(place)`.", url: url)
             : KindFailure(
                 .addressRefused,
-                "\(url.redacted): the host is in a private or otherwise special network; "
+                "\(url.redacted): the host is in a private or special-purpose network; "
                     + "the administrator can allow `\(place)`.", url: url)
     }
 

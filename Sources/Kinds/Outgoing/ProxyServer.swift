@@ -26,28 +26,29 @@ extension KindFailure {
     public static func missingProxyCredential(_ name: String) -> KindFailure {
         KindFailure(
             .credentialNotFound,
-            "The proxy's credential \(name.printable) is not there or empty; the administrator can add it with LoadCredential=."
+            "The proxy credential \(name.printable) is missing or empty; the administrator can add it with LoadCredential=."
         )
     }
 
     static func proxyUnreachable(_ proxy: ProxyServer, for url: WebURL) -> KindFailure {
         KindFailure(
             .proxyFailed,
-            "\(url.redacted): no connection to the proxy \(proxy); check that it runs and is reachable from here.",
+            "\(url.redacted): could not connect to the proxy \(proxy); check that it is running and reachable from here.",
             isRetryable: true, url: url)
     }
 
     static func proxyRefused(_ url: WebURL) -> KindFailure {
         KindFailure(
             .proxyFailed,
-            "\(url.redacted): the proxy does not connect to this server; it must reach it, allow CONNECT to its address and "
-                + "port \(url.port), and take what network.proxy_credential holds.", isRetryable: true, url: url)
+            "\(url.redacted): the proxy did not connect to this server; check that it can reach the server, allows CONNECT to "
+                + "port \(url.port) at its address, and accepts the credential in network.proxy_credential.",
+            isRetryable: true, url: url)
     }
 
     static func proxyWantsPassword(_ url: WebURL) -> KindFailure {
         KindFailure(
             .proxyFailed,
-            "\(url.redacted): the proxy wants a user and password, or others; the administrator sets network.proxy_credential.",
+            "\(url.redacted): the proxy requires a user name and password, or refused the given ones; the administrator must correct network.proxy_credential.",
             status: 407, url: url)
     }
 }

@@ -12,22 +12,22 @@ enum Redirect {
         let url = response.url
         let given = response.headers["location"].map(\.trimmingSpaces)
         guard let text = given.first, Set(given).count == 1 else {
-            let problem = given.isEmpty ? "without a Location" : "with several Locations"
-            throw invalid("a redirect \(problem)", response)
+            let problem = given.isEmpty ? "has no Location header" : "has several different Location headers"
+            throw invalid("the redirect \(problem)", response)
         }
-        if text.isEmpty { throw invalid("a redirect with an empty Location", response) }
+        if text.isEmpty { throw invalid("the redirect has an empty Location header", response) }
         do throws(WebURLProblem) {
             var target = try WebURL(parsing: text, base: url)
             if target.fragment == nil { target.fragment = url.fragment }
             return target
         } catch {
-            throw invalid("a redirect to an address that cannot be followed (\(error))", response)
+            throw invalid("the redirect's target cannot be followed (\(error))", response)
         }
     }
 
     private static func invalid(_ what: String, _ response: OutgoingResponse) -> KindFailure {
         KindFailure(
-            .redirectInvalid, "\(response.url.redacted): \(what); the server must be corrected.",
+            .redirectInvalid, "\(response.url.redacted): \(what); the server must be fixed.",
             status: response.status,
             url: response.url)
     }
@@ -88,12 +88,13 @@ struct RedirectTrail: Sendable {
         guard redirects <= limit else {
             throw KindFailure(
                 .tooManyRedirects,
-                "\(from.redacted): more than \(limit) redirects; raise `max_redirects` if that is right for this link.",
+                "\(from.redacted): more than \(limit) redirects; raise `max_redirects` if this link needs more.",
                 url: from)
         }
         guard !visited.contains(key(to)) else {
             throw KindFailure(
-                .redirectLoop, "\(to.redacted): the redirects lead back here; the link cannot be resolved.", url: to)
+                .redirectLoop, "\(to.redacted): the redirects lead back to this address; the link cannot be resolved.",
+                url: to)
         }
         if from.scheme == .https, to.scheme == .http { isDowngraded = true }
     }

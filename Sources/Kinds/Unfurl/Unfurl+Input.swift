@@ -64,14 +64,14 @@ extension Unfurl {
                 "url", .string, schemes: InputField.webSchemes, isRequired: true, isFromDependency: true,
                 summary: "Link to resolve (http or https)"),
             InputField(
-                "max_redirects", .integer, range: 0...50, summary: "Redirects to follow, at most 50; default: 20"),
+                "max_redirects", .integer, range: 0...50, summary: "Maximum number of redirects, up to 50; default: 20"),
             InputField(
                 "read_page", .boolean,
                 summary:
-                    "Read the head of the final page for canonical address, title and meta refresh; default: true"),
+                    "Read the head of the final page for its canonical address, title and meta refresh; default: true"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Limit for the whole chain in milliseconds; default: 60000"),
+                summary: "Time limit for the whole chain of redirects, in milliseconds; default: 60000"),
         ]
     }
 

@@ -65,7 +65,7 @@ public struct Unfurl: Kind {
     }
 
     private static func late(_ start: WebURL, crowded place: WebURL?, after limit: Duration) -> KindFailure {
-        place.map { .crowded($0, after: limit) } ?? .timeout("the chain of redirects", after: limit, at: start)
+        place.map { .crowded($0, after: limit) } ?? .timeout("following the redirects", after: limit, at: start)
     }
 }
 
@@ -74,7 +74,7 @@ extension WebURL {
     ///
     /// - Throws: `invalid_input` if the text is nil; `invalid_url` if it is not a valid address.
     init(input text: String?, field: String) throws(KindFailure) {
-        guard let text else { throw .invalid(field, "is missing; name an address, or let a dependency give it") }
+        guard let text else { throw .invalid(field, "is missing; give an address, or let a dependency provide it") }
         do throws(WebURLProblem) { try self.init(parsing: text) } catch { throw .invalidURL(error, field: field) }
     }
 }

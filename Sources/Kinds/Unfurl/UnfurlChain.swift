@@ -83,7 +83,8 @@ struct UnfurlChain: Sendable {
         do throws(KindFailure) {
             let end = stopwatch.reading + limit
             answer = try await withLimit(
-                left: { stopwatch.left(until: end) }, failure: .timeout("one hop", after: limit, at: url)
+                left: { stopwatch.left(until: end) },
+                failure: .timeout("the request to this address", after: limit, at: url)
             ) { () async throws(KindFailure) in
                 try await client.exchange(request, stopwatch: stopwatch) { response throws(KindFailure) in
                     var trail = way

@@ -15,7 +15,8 @@ enum Wall {
                 ?? named(title, page, response.status) ?? consent(title, page, response.url)
         else { return nil }
         return KindFailure(
-            .blocked, "\(response.url.redacted): \(what) stands in front of the page; open the link in a browser.",
+            .blocked,
+            "\(response.url.redacted): the server sent \(what) instead of the page; open the link in a browser.",
             status: response.status, url: response.url)
     }
 
@@ -37,7 +38,7 @@ enum Wall {
             }
             if headers["server"].first?.lowercased() == "ddos-guard" { return "a robot check (DDoS-Guard)" }
         }
-        return status == 999 ? "a log-in wall" : nil
+        return status == 999 ? "a login wall" : nil
     }
 
     private static func place(_ url: WebURL) -> String? {
@@ -52,11 +53,11 @@ enum Wall {
         if host == "www.instagram.com" || host == "www.facebook.com",
             url.path.hasPrefix("/accounts/login") || url.path == "/login/"
         {
-            return "a log-in wall"
+            return "a login wall"
         }
         if isHost(host, beneath: "linkedin.com"), url.path.hasPrefix("/authwall") || url.path.hasPrefix("/checkpoint/")
         {
-            return "a log-in wall"
+            return "a login wall"
         }
         return nil
     }

@@ -164,7 +164,7 @@ struct CheckpointFile: Sendable {
     private func failure(_ step: String) -> KindFailure {
         KindFailure(
             .checkpointFailed,
-            "the upload's checkpoint in \(folder.printable) cannot be written (\(step): \(String(cString: strerror(errno)))); check the "
-                + "disk and the folder's rights.", isRetryable: true)
+            "the upload's checkpoint in \(folder.printable) could not be written (\(step): \(String(cString: strerror(errno)))); check the "
+                + "disk and the folder's permissions.", isRetryable: true)
     }
 }

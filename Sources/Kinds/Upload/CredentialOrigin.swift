@@ -39,12 +39,12 @@ extension UploadConfiguration {
         guard let secret = try credentials(name) else {
             throw KindFailure(
                 .credentialNotFound,
-                "The credential \(name.printable) is not there; the administrator puts it into a file of that name in the "
-                    + "folder that upload.credentials names, or under systemd adds it with LoadCredential=.")
+                "The credential \(name.printable) does not exist; the administrator must put it into a file of that name in the "
+                    + "folder set by upload.credentials or, under systemd, add it with LoadCredential=.")
         }
         guard !secret.isEmpty, secret.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw KindFailure(
-                .credentialNotFound, "The credential is empty or holds control characters; correct its file.")
+                .credentialNotFound, "The credential is empty or contains control characters; correct its file.")
         }
         return secret
     }
@@ -53,8 +53,8 @@ extension UploadConfiguration {
         guard credentialOrigins.contains(where: { $0.permits(name, at: url) }) else {
             throw KindFailure(
                 .credentialRefused,
-                "The credential \(name.printable) may not be sent to \(url.origin); check the name and the address, or let the "
-                    + "administrator add `\(name.printable)=\(url.origin)` to upload.credential_origins.", url: url)
+                "The credential \(name.printable) may not be sent to \(url.origin); check the name and the address, or ask the "
+                    + "administrator to add `\(name.printable)=\(url.origin)` to upload.credential_origins.", url: url)
         }
     }
 }

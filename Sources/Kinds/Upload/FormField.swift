@@ -19,16 +19,17 @@ extension Upload.Input {
     func checkForm() throws(KindFailure) {
         guard let formFields else { return }
         if style != .form, !formFields.isEmpty {
-            throw .invalid("form_fields", "is allowed only for the protocol `form`; set that, or remove the field")
+            throw .invalid(
+                "form_fields", "is allowed only for the protocol `form`; set that protocol, or remove this field")
         }
         let bytes = formFields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard formFields.count <= Upload.FormField.most, bytes <= Upload.FormField.maxBytes else {
             throw .invalid(
                 "form_fields",
-                "has \(formFields.count) fields of \(bytes) bytes; the limit is \(Upload.FormField.most) fields of "
-                    + "\(Upload.FormField.maxBytes) bytes together")
+                "has \(formFields.count) fields with \(bytes) bytes in total; the limits are \(Upload.FormField.most) fields and "
+                    + "\(Upload.FormField.maxBytes) bytes")
         }
         guard formFields.allSatisfy({ !$0.name.isEmpty && !$0.name.utf8.contains(0) && !$0.value.utf8.contains(0) })
-        else { throw .invalid("form_fields", "has a field without a name, or one with the character U+0000") }
+        else { throw .invalid("form_fields", "has a field without a name or with the character U+0000") }
     }
 }

@@ -81,9 +81,11 @@ final class OpenFile: Sendable {
             let whole = (root.hasSuffix("/") ? root : root + "/") + path
             return KindFailure(
                 .fileRefused,
-                "\(path.printable) is a folder; name a file, or send every file in it with: halyard upload \(whole.printable) --to URL"
+                "\(path.printable) is a folder; give the path of a file, or send every file in it with: halyard upload \(whole.printable) --to URL"
             )
-        default: return KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
+        default:
+            return KindFailure(
+                .fileRefused, "\(path.printable) is not a regular file; give the path of a regular file.")
         }
     }
 
@@ -132,7 +134,7 @@ final class OpenFile: Sendable {
     func unreadable(_ code: Int32) -> KindFailure {
         KindFailure(
             .fileUnreadable,
-            "\(name.printable) cannot be read (\(Self.reason(code))); check the disk and the file's rights.",
+            "\(name.printable) cannot be read (\(Self.reason(code))); check the disk and the file's permissions.",
             isRetryable: code == EIO || code == EAGAIN)
     }
 
@@ -188,17 +190,18 @@ final class OpenFile: Sendable {
     private static func failure(_ code: Int32, path: String, root: String) -> KindFailure {
         switch code {
         case ENOENT, ENOTDIR:
-            KindFailure(.fileNotFound, "\(path.printable) does not exist beneath \(root.printable); check the path.")
+            KindFailure(.fileNotFound, "\(path.printable) does not exist under \(root.printable); check the path.")
         case ELOOP, EXDEV:
             KindFailure(
                 .fileRefused,
-                "\(path.printable) leads through a symbolic link or out of \(root.printable); name the file itself.")
+                "\(path.printable) leads through a symbolic link or out of \(root.printable); give the path of the file itself."
+            )
         case ENXIO, ENODEV:
-            KindFailure(.fileRefused, "\(path.printable) is not a regular file; name a file.")
+            KindFailure(.fileRefused, "\(path.printable) is not a regular file; give the path of a regular file.")
         default:
             KindFailure(
                 .fileUnreadable,
-                "\(path.printable) cannot be opened (\(reason(code))); check the file's rights and the daemon's user.",
+                "\(path.printable) cannot be opened (\(reason(code))); check the file's permissions and the daemon's user.",
                 isRetryable: code == EMFILE || code == ENFILE || code == ENOMEM || code == EAGAIN)
         }
     }

@@ -48,7 +48,7 @@ extension RunningDigest: Codable {
         let bytes = [UInt8](try container.decode(Data.self))
         func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
         guard bytes.count >= 40, number(32..<40) % 64 == UInt64(bytes.count - 40), number(32..<40) < 1 << 60 else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no state of SHA-256")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a SHA-256 state")
         }
         self.init()
         withUnsafeMutableBytes(of: &state.state) { words in

@@ -12,7 +12,7 @@ enum ServerDigest {
         if isSame { return true }
         throw KindFailure(
             .checksumMismatch,
-            "\(response.url.redacted): the server stored something else than was sent (SHA-256 differs); upload it again.",
+            "\(response.url.redacted): the server stored something other than what was sent (the SHA-256 differs); upload it again.",
             isRetryable: true, status: response.status, url: response.url)
     }
 

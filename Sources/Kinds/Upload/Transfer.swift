@@ -136,7 +136,7 @@ struct Transfer: Sendable {
         if asks { request.headers.replaceOrAdd(name: "expect", value: "100-continue") }
         let idle = client.configuration.limits.idle
         do throws(KindFailure) {
-            let stalled = KindFailure.timeout("taking the next bytes", after: idle, at: url)
+            let stalled = KindFailure.timeout("sending the next bytes", after: idle, at: url)
             let answer: @Sendable () async throws(KindFailure) -> Reply = { [request] () async throws(KindFailure) in
                 try await self.reply(to: request, body: use) { piece.bytes == 0 || stream.isGiven }
             }
@@ -212,7 +212,8 @@ struct Transfer: Sendable {
                 // The body is received only so that the connection can be used again, and because the server may be
                 // receiving the rest of the request meanwhile. The head has already reported the result of the request,
                 // so no error here is a failure.
-                let late = KindFailure.timeout("the rest of the answer", after: .seconds(1), at: request.url)
+                let late = KindFailure.timeout(
+                    "receiving the rest of the response", after: .seconds(1), at: request.url)
                 let received = SharedBody()
                 try? await withLimit({ await Self.wait(.seconds(1), after: isSent) }, failure: late) {
                     () async throws(KindFailure) in await response.receive(into: received, upTo: 1 << 20)
@@ -355,7 +356,7 @@ struct Transfer: Sendable {
         guard try await isSource(of: saved) else {
             throw KindFailure(
                 .sourceChanged,
-                "the file is not the one that the first part of this upload came from; enqueue the upload as a new job."
+                "the file is no longer the one whose first part was uploaded; enqueue the upload as a new job."
             )
         }
         return saved
@@ -397,13 +398,13 @@ struct Transfer: Sendable {
 extension KindFailure {
     static let unexpectedContent = KindFailure(
         .sourceChanged,
-        "the content has another digest than `sha256` names, and was not uploaded; look which of them is right.")
+        "the content's SHA-256 differs from `sha256`, so it was not uploaded; check which of them is right.")
 
     /// The failure for a response that reports success before everything was sent.
     fileprivate static func notAwaited(_ url: WebURL) -> KindFailure {
         KindFailure(
             .connectionLost,
-            "\(url.redacted): the server answered before everything was sent, so what it stored is not known; try again.",
+            "\(url.redacted): the server answered before all content was sent, so it is unknown what the server stored; try again.",
             isRetryable: true, url: url)
     }
 }

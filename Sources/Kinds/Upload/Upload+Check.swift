@@ -19,15 +19,15 @@ extension Upload.Input {
         }
         if let file { try UploadConfiguration.checkName(of: file) }
         if file != nil, body != nil {
-            throw .invalid("body", "cannot be given together with `file`; leave one out")
+            throw .invalid("body", "cannot be given together with `file`; remove one of them")
         }
         if stage == .whole, file == nil, body == nil {
-            throw .invalid("file", "is missing; name a file, give a body, or let a dependency give it")
+            throw .invalid("file", "is missing; give a file or a body, or let a dependency provide the body")
         }
         if createOnly == true, style == .form || style == .tus || method == .post {
             throw .invalid(
                 "create_only",
-                "goes with PUT, s3 and resumable only: a POST makes something new each time; leave it out")
+                "works only with PUT, s3 and resumable, because each POST creates something new; remove it")
         }
         guard stage != .definition, style == .s3 else { return }
         if credential == nil { throw .missingSigner }
@@ -46,14 +46,16 @@ extension Upload.Input {
             case .domain(let name): !name.contains(".")
             }
         if parts.count < (isBucketInPath ? 2 : 1) || target.path.hasSuffix("/") {
-            throw .invalid("to", "must be the address of an object: name the key behind the bucket")
+            throw .invalid("to", "must be the address of an object; add the object's key after the bucket")
         }
     }
 
     var target: WebURL {
         get throws(KindFailure) {
             let url = try WebURL(input: to, field: "to")
-            if url.hadUserinfo { throw .invalid("to", "must not hold a user or password; name a credential instead") }
+            if url.hadUserinfo {
+                throw .invalid("to", "must not contain a user name or password; use a credential instead")
+            }
             return url
         }
     }
@@ -114,7 +116,7 @@ extension Upload.Input {
         do throws(InputMismatch) {
             self = try planned.decoded(as: Upload.Input.self)
         } catch {
-            throw KindFailure(.invalidInput, "The input cannot be used: \(error.description).")
+            throw KindFailure(.invalidInput, "The input is invalid: \(error.description).")
         }
     }
 }

@@ -143,39 +143,43 @@ extension Upload {
                 "file", .string, summary: "Absolute path of the file in an allowed folder, or spool:ID/NAME"),
             InputField(
                 "to", .string, schemes: InputField.webSchemes, isRequired: true,
-                summary: "Address to send it to (http or https)"),
+                summary: "Address to send the content to (http or https)"),
             InputField(
                 "protocol", .string, choices: Input.Style.allCases.map(\.rawValue),
-                summary: "Protocol of the upload; default: plain"),
+                summary: "Upload protocol; default: plain"),
             InputField(
                 "method", .string, choices: Input.Method.allCases.map(\.rawValue),
                 summary: "HTTP method of a plain upload; default: PUT"),
-            InputField("content_type", .string, summary: "Media type; default: by the file's name or content"),
             InputField(
-                "credential", .string, summary: "Name of the credential that is sent as Authorization or signs requests"
+                "content_type", .string, summary: "Media type; default: determined from the file's name or content"),
+            InputField(
+                "credential", .string,
+                summary: "Name of the credential to send as Authorization or to sign requests with"
             ),
             InputField(
                 "credential_header", .string, summary: "Header that carries the credential; default: Authorization"),
             InputField(
                 "credential_prefix", .string, summary: "Text before the credential in its header; default: none"),
-            InputField("headers", .object, summary: "More headers, name to value; secrets are refused"),
-            InputField("create_only", .boolean, summary: "Fail if something exists there already; default: false"),
-            InputField("form_field", .string, summary: "Form field with the file; default: file"),
+            InputField(
+                "headers", .object, summary: "Additional headers, an object of names and values; secrets are refused"),
+            InputField(
+                "create_only", .boolean, summary: "Fail if content already exists at the address; default: false"),
+            InputField("form_field", .string, summary: "Name of the form field for the file; default: file"),
             InputField(
                 "form_fields", .array,
-                summary: "Further form fields, before the file: [{\"name\": \"key\", \"value\": \"a\"}]"),
+                summary: "Form fields to send before the file: [{\"name\": \"key\", \"value\": \"a\"}]"),
             InputField("region", .string, summary: "Region for S3; default: us-east-1"),
             InputField(
                 "max_bytes_per_second", .integer, range: 1...Int64.max,
-                summary: "Limit of this upload in bytes per second; default: none"),
+                summary: "Speed limit of this upload, in bytes per second; default: none"),
             InputField(
                 "timeout_ms", .integer, range: 1...Int64.max,
-                summary: "Limit for the whole upload in milliseconds; default: none"),
+                summary: "Time limit for the whole upload, in milliseconds; default: none"),
             InputField(
                 "sha256", .string, summary: "Expected SHA-256 of the content, in hexadecimal; default: not checked"),
             InputField(
                 "body", .string, isFromDependency: true,
-                summary: "Text to send instead of a file; from a dependency: its output as JSON"),
+                summary: "Text to send instead of a file; a dependency provides its output as JSON"),
         ]
     }
 

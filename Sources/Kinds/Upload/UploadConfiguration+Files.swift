@@ -7,7 +7,7 @@ extension UploadConfiguration {
         guard opened.size <= maxBytes else {
             throw KindFailure(
                 .fileRefused,
-                "\(file.printable) has \(opened.size) bytes; at most \(maxBytes) are sent. Raise the limit.")
+                "\(file.printable) has \(opened.size) bytes; the limit is \(maxBytes). Raise the limit.")
         }
         return opened
     }
@@ -48,7 +48,7 @@ extension UploadConfiguration {
     private func place(of file: String) throws(KindFailure) -> (root: String, path: String) {
         try Self.checkName(of: file)
         if let name = Self.spoolName(in: file) {
-            guard let spool else { throw .invalid("file", "names the spool, but none is configured") }
+            guard let spool else { throw .invalid("file", "names a file in the spool, but no spool is configured") }
             return (spool, name)
         }
         guard let root = root(of: file) else { throw .outsideRoots(file) }
@@ -66,7 +66,7 @@ extension KindFailure {
     static func outsideRoots(_ file: String) -> KindFailure {
         KindFailure(
             .fileRefused,
-            "\(file.printable) is not beneath an allowed folder; move it, or let the administrator add its folder to "
+            "\(file.printable) is not in an allowed folder; move it, or ask the administrator to add its folder to "
                 + "the upload roots.")
     }
 }

@@ -21,9 +21,9 @@ extension Upload {
             if Self.namesSecret(lower) || isScheme {
                 throw .invalid(
                     "headers",
-                    "must not contain secrets (`\(lower.printable)`), since inputs are stored and displayed; "
-                        + "put the value into a credential, name that in `credential`, and name the header in "
-                        + "`credential_header`")
+                    "must not contain secrets (`\(lower.printable)`), because inputs are stored and displayed; "
+                        + "put the value into a credential, set `credential` to its name, and set "
+                        + "`credential_header` to the header's name")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte),
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
@@ -43,12 +43,12 @@ extension Upload {
 
     fileprivate static func checkCredentialHeader(_ name: String) throws(KindFailure) {
         guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
-            throw .invalid("credential_header", "is not the name of a header")
+            throw .invalid("credential_header", "is not a valid header name")
         }
         let lower = name.lowercased()
         if refused.contains(lower) || ["accept", "range", "if-none-match"].contains(lower) {
             throw .invalid(
-                "credential_header", "must not be `\(lower)`, which has another meaning; name another header")
+                "credential_header", "must not be `\(lower)`, which has another meaning; use another header")
         }
     }
 
@@ -91,11 +91,13 @@ extension Upload.Input {
         guard credentialHeader != nil || credentialPrefix != nil else { return }
         if style == .s3 { throw .invalid(field, "is not allowed for s3, which signs with the credential; remove it") }
         if stage != .definition, credential == nil {
-            throw .invalid(field, "needs a credential; name one in `credential`")
+            throw .invalid(field, "needs a credential; set `credential`")
         }
         if let name = credentialHeader { try Upload.checkCredentialHeader(name) }
         let isSetTwice = (headers ?? [:]).keys.contains { $0.lowercased() == secretHeader.name }
-        if isSetTwice { throw .invalid("headers", "must not set `credential_header` too; remove it") }
+        if isSetTwice {
+            throw .invalid("headers", "must not also set the header named in `credential_header`; remove it")
+        }
         if let prefix = credentialPrefix { try Upload.checkCredentialPrefix(prefix) }
     }
 

@@ -92,7 +92,7 @@ extension KindFailure {
     fileprivate static func changed(_ file: OpenFile) -> KindFailure {
         KindFailure(
             .sourceChanged,
-            "\(file.name.printable) changed while it was sent; let its writer finish, then upload it again.",
+            "\(file.name.printable) changed while it was being sent; let its writer finish, then upload it again.",
             isRetryable: true)
     }
 }

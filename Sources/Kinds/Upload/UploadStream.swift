@@ -244,7 +244,8 @@ struct UploadStream<Digest: ContentDigest>: AsyncSequence, Sendable {
 
     private static func shrunk(_ file: OpenFile) -> KindFailure {
         KindFailure(
-            .sourceChanged, "\(file.name.printable) is shorter than it was; upload it again when it is complete.",
+            .sourceChanged,
+            "\(file.name.printable) became shorter while it was being sent; upload it again when it is complete.",
             isRetryable: true)
     }
 }

@@ -27,9 +27,9 @@ import Testing
         ("enrich", #"{"url":"example.org"}"#, "does not begin with"),
         ("unfurl", #"{"url":"http://example.org:99999/"}"#, "the port is not"),
         ("upload", #"{"to":"not a url","body":"x"}"#, "to: the address does not begin with"),
-        ("upload", #"{"to":"http://user:pw@example.org/","body":"x"}"#, "name a credential instead"),
-        ("upload", #"{"to":"http://example.org/"}"#, "`file` is missing; name a file, give a body"),
-        ("upload", #"{"to":"http://example.org/","body":"x","file":"/srv/out/x"}"#, "leave one out"),
+        ("upload", #"{"to":"http://user:pw@example.org/","body":"x"}"#, "use a credential instead"),
+        ("upload", #"{"to":"http://example.org/"}"#, "`file` is missing; give a file or a body"),
+        ("upload", #"{"to":"http://example.org/","body":"x","file":"/srv/out/x"}"#, "remove one of them"),
         ("upload", #"{"to":"http://example.org/","file":"x"}"#, "must be an absolute path"),
         ("upload", #"{"to":"http://example.org/","body":"x","protocol":"s3"}"#, "must name a credential of the form"),
         ("upload", #"{"to":"http://example.org/","body":"x","headers":{"Host":"a"}}"#, "must not set `host`"),
@@ -42,17 +42,29 @@ import Testing
         ("upload", #"{"to":"http://example.org/","body":"x","sha256":"ab"}"#, "64 hexadecimal digits"),
         ("upload", #"{"to":"http://example.org/","body":"x","content_type":""}"#, "must be a media type"),
         ("upload", #"{"to":"http://example.org/","body":"x","content_type":"picture"}"#, "must be a media type"),
-        ("upload", #"{"to":"http://h.example/","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
-        ("upload", #"{"to":"http://h.example/b/","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
-        ("upload", #"{"to":"http://192.0.2.1/b","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
-        ("upload", #"{"to":"http://store/b","body":"x","protocol":"s3","credential":"storage"}"#, "name the key"),
+        (
+            "upload", #"{"to":"http://h.example/","body":"x","protocol":"s3","credential":"storage"}"#,
+            "add the object's key"
+        ),
+        (
+            "upload", #"{"to":"http://h.example/b/","body":"x","protocol":"s3","credential":"storage"}"#,
+            "add the object's key"
+        ),
+        (
+            "upload", #"{"to":"http://192.0.2.1/b","body":"x","protocol":"s3","credential":"storage"}"#,
+            "add the object's key"
+        ),
+        (
+            "upload", #"{"to":"http://store/b","body":"x","protocol":"s3","credential":"storage"}"#,
+            "add the object's key"
+        ),
         (
             "upload", #"{"to":"http://example.org/","body":"x","create_only":true,"method":"POST"}"#,
-            "goes with PUT, s3 and resumable"
+            "works only with PUT, s3 and resumable"
         ),
         (
             "upload", #"{"to":"http://example.org/","body":"x","create_only":true,"protocol":"tus"}"#,
-            "goes with PUT, s3 and resumable"
+            "works only with PUT, s3 and resumable"
         ),
     ]
 

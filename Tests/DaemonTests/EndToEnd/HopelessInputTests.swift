@@ -14,8 +14,8 @@ import Testing
             let to = bed.server.site
             for (arguments, told) in [
                 (["file=\(folder)", "to=\(to)/x"], "halyard upload \(folder)"),
-                (["to=\(to)/x"], "name a file, give a body"),
-                (["to=\(to.replacing("http://", with: "http://user:pw@"))/x", "body=x"], "name a credential instead"),
+                (["to=\(to)/x"], "give a file or a body"),
+                (["to=\(to.replacing("http://", with: "http://user:pw@"))/x", "body=x"], "use a credential instead"),
                 (["to=\(to)/x", "body=x", "headers={\"Host\":\"a\"}"], "must not set `host`"),
             ] {
                 let refused = try await ChildProcess.run(

@@ -38,7 +38,7 @@ import Testing
             case .missingIntermediate: "certificate of middle"
             case .oldVersion, .otherCipher: "TLS 1.2 and 1.3"
             case .notTLS: "does not speak TLS"
-            case .cutOff: "before it was secure"
+            case .cutOff: "during the TLS handshake"
             }
         }
 

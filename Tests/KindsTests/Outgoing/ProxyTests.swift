@@ -104,7 +104,7 @@ struct ProxyTests {
                 try await withClient(configuration(proxy)) { client in
                     let failure = await failure { () async throws(KindFailure) in try await get(server.origin, client) }
                     #expect(failure?.code == "proxy_failed")
-                    #expect(failure?.message.contains("allow CONNECT") == true)
+                    #expect(failure?.message.contains("allows CONNECT") == true)
                     #expect(server.connections == 0)
                 }
             }

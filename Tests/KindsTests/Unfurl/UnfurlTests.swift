@@ -145,8 +145,8 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "without a Location"), ([("location", "")], "empty Location"),
-            ([("location", "/a"), ("location", "/b")], "several Locations"),
+            ([], "has no Location"), ([("location", "")], "empty Location"),
+            ([("location", "/a"), ("location", "/b")], "several different Location headers"),
             ([("location", "http://[")], "cannot be followed"),
         ] as [([(String, String)], String)])
     func failureNamesWhatIsWrongWithALocation(headers: [(String, String)], words: String) async throws {

@@ -71,7 +71,7 @@ import Testing
         #expect(refusal([one], .tus)?.contains("is allowed only for the protocol `form`") == true)
         #expect(refusal([Field(name: "", value: "b")])?.contains("without a name") == true)
         #expect(refusal([Field(name: "a", value: "\0")])?.contains("U+0000") == true)
-        #expect(refusal([Field](repeating: one, count: 101))?.contains("the limit is 100 fields") == true)
+        #expect(refusal([Field](repeating: one, count: 101))?.contains("the limits are 100 fields") == true)
         #expect(
             refusal([Field(name: "a", value: String(repeating: "b", count: 65_536))])?.contains("65536 bytes") == true)
     }

@@ -52,7 +52,7 @@ import Testing
         }
         #expect(failure?.reason == .credentialNotFound)
         #expect(
-            failure?.message.contains("into a file of that name in the folder that upload.credentials names") == true)
+            failure?.message.contains("into a file of that name in the folder set by upload.credentials") == true)
     }
 
     @Test(arguments: ["", "line\nbreak", "bell\u{7}"])

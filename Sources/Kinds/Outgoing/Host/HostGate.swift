@@ -51,8 +51,8 @@ final class HostGate: Sendable {
         if let wait = state.withLock({ $0.hosts[key]?.breaker.admit(now: now, limits: limits) ?? nil }) {
             throw KindFailure(
                 .connectFailed,
-                "\(url.redacted): the host did not answer the last \(limits.failuresBeforeRest) times and is left alone for a "
-                    + "while; try again later.", isRetryable: true, url: url, retryAfter: wait)
+                "\(url.redacted): the host did not respond the last \(limits.failuresBeforeRest) times, so requests to it are paused; "
+                    + "try again later.", isRetryable: true, url: url, retryAfter: wait)
         }
         if isGentle {
             stopwatch?.wait(for: url)

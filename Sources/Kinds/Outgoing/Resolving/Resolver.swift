@@ -208,7 +208,7 @@ extension KindFailure {
         case .temporary:
             KindFailure(
                 .lookupFailed,
-                "\(url.redacted): the name could not be looked up; check the name servers, or try later.",
+                "\(url.redacted): the host name could not be resolved; check the name servers, or try again later.",
                 isRetryable: true, url: url)
         }
     }

@@ -76,8 +76,8 @@ extension KindFailure {
         case .missingIntermediate(let issuer):
             self = .tls(
                 .tlsMissingIntermediate, url,
-                "the server does not send the certificate of \(issuer), which signed its own and is not a trusted "
-                    + "authority; the server's operator must add it to the chain")
+                "the server does not send the certificate of \(issuer), which signed the server's certificate and is not "
+                    + "trusted here; the server's operator must add it to the chain")
         }
     }
 

@@ -62,16 +62,19 @@ extension KindFailure {
         case .nothingInCommon:
             self = .tls(
                 .tlsNothingInCommon, url,
-                "the server and Halyard have no version, cipher or protocol in common (TLS 1.2 and 1.3 with HTTP/1.1 are "
-                    + "offered), or the server requires a client certificate; its operator must change that")
+                "the server and Halyard have no TLS version, cipher or protocol in common (Halyard offers TLS 1.2 and 1.3 "
+                    + "with HTTP/1.1), or the server requires a client certificate; the server's operator must change that"
+            )
         case .notTLS:
             self = .tls(
                 .tlsFailed, url, "port \(url.port) does not speak TLS; check the address, or use http")
         case .cutOff:
-            self = .connectFailed(url, by: "the server ended the connection before it was secure")
+            self = .connectFailed(url, by: "the server closed the connection during the TLS handshake")
         case .truncated: self = .connectionLost(url)
         case .untrusted, .other:
-            self = .tls(.tlsFailed, url, "no secure connection; check the server's certificate and its TLS settings")
+            self = .tls(
+                .tlsFailed, url,
+                "could not set up a TLS connection; check the server's certificate and its TLS settings")
         }
     }
 }

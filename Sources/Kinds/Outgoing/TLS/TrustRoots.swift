@@ -58,7 +58,7 @@ final class TrustRoots: Sendable {
         } catch {
             throw KindFailure(
                 .tlsFailed,
-                "TLS cannot be set up with the certificates of this machine; the administrator must correct them.")
+                "TLS cannot be set up with this machine's trusted certificates; the administrator must correct them.")
         }
     }
 

@@ -21,33 +21,33 @@ enum WireProblem: Error, Equatable {
 extension KindFailure {
     init(_ problem: WireProblem, at url: WebURL, limits: OutgoingLimits) {
         switch problem {
-        case .notHTTP: self = .protocolError(url, "the answer is not HTTP")
+        case .notHTTP: self = .protocolError(url, "the response is not HTTP")
         case .status(101):
             self = .protocolError(
-                url, "the server answered with an unrequested change of protocol (101)", status: 101)
+                url, "the server switched protocols (101), which the request did not ask for", status: 101)
         case .status(let status):
             let text = "\(status)"
             let padded = String(repeating: "0", count: max(0, 3 - text.utf8.count)) + text
             self = .protocolError(
-                url, "the server answered with status \(padded), which HTTP does not have", status: status)
+                url, "the server answered with status \(padded), which is not a valid HTTP status", status: status)
         case .tooManyInterimHeads:
             self = .protocolError(
-                url, "the server sent more than \(AnswerReader.mostInterimHeads) interim answers (1xx)")
+                url, "the server sent more than \(AnswerReader.mostInterimHeads) interim responses (1xx)")
         case .headTooLarge: self = .headersTooLarge(url, limit: limits.headerBytes)
         case .contentLength:
             self = .protocolError(
-                url, "the answer's Content-Length is not a number, or is given several times with different values")
+                url, "the response's Content-Length is not a number, or is given several times with different values")
         case .transferCoding:
-            self = .protocolError(url, "the answer uses a transfer coding other than chunked")
-        case .chunk: self = .protocolError(url, "the answer's body is not in valid chunks")
+            self = .protocolError(url, "the response uses a transfer coding other than chunked")
+        case .chunk: self = .protocolError(url, "the response body has invalid chunks")
         case .surplus: self = .connectionLost(url)
-        case .unexpectedData: self = .protocolError(url, "the server sent data that belongs to no answer")
+        case .unexpectedData: self = .protocolError(url, "the server sent data that does not belong to any response")
         }
     }
 
     static func protocolError(_ url: WebURL, _ fact: String, status: Int? = nil) -> KindFailure {
         KindFailure(
-            .protocolError, "\(url.redacted): \(fact); check that the address leads to a web server.", status: status,
+            .protocolError, "\(url.redacted): \(fact); check that the address belongs to a web server.", status: status,
             url: url)
     }
 }

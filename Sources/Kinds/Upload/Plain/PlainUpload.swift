@@ -48,14 +48,14 @@ struct PlainUpload: Sendable {
                 guard next.origin == transfer.url.origin else {
                     throw KindFailure(
                         .redirectRefused,
-                        "\(url.redacted): the server points to another one, \(next.origin); name that address in `to`.",
+                        "\(url.redacted): the server redirects to another server, \(next.origin); use that address in `to`.",
                         url: next)
                 }
                 url = next
             case 300..<400:
                 throw KindFailure(
                     .redirectRefused,
-                    "\(url.redacted): the server answered \(reply.status), which drops what is sent; name the final address in "
+                    "\(url.redacted): the server answered \(reply.status), a redirect that drops the sent content; use the final address in "
                         + "`to`.", status: reply.status, url: url)
             case 412 where createsOnly:
                 // An earlier attempt may have stored the content, although its response was lost.
@@ -67,7 +67,7 @@ struct PlainUpload: Sendable {
             }
         }
         throw KindFailure(
-            .tooManyRedirects, "\(url.redacted): more than 5 redirects; name the final address in `to`.", url: url)
+            .tooManyRedirects, "\(url.redacted): more than 5 redirects; use the final address in `to`.", url: url)
     }
 
     /// Returns the response about the stored content, and the digest of the source, if the stored content has the same

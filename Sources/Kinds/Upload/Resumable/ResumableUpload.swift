@@ -164,8 +164,8 @@ struct ResumableUpload: Sendable {
         guard !isComplete || offset == transfer.source.size else {
             throw KindFailure(
                 .protocolError,
-                "\(place.redacted): the server calls the upload complete with \(offset) of \(transfer.source.size) bytes; it "
-                    + "must be corrected.", status: reply.status, url: place)
+                "\(place.redacted): the server reports the upload as complete with \(offset) of \(transfer.source.size) bytes; the server "
+                    + "must be fixed.", status: reply.status, url: place)
         }
         return Progress(offset: offset, completion: isComplete ? reply : nil)
     }
@@ -270,16 +270,16 @@ struct ResumableUpload: Sendable {
         if dialect == .draft, interim.upload == nil, !ResumableOffer.isOfDraft(reply.response.headers) {
             throw KindFailure(
                 .protocolError,
-                "\(transfer.url.redacted): the server does not know resumable uploads and took their empty beginning for the "
-                    + "whole; use the style `plain` or `auto`.", status: reply.status, url: transfer.url)
+                "\(transfer.url.redacted): the server does not support resumable uploads and accepted the empty first request as the "
+                    + "whole upload; use the protocol `plain` or `auto`.", status: reply.status, url: transfer.url)
         }
         for head in [reply.response.headers, interim.upload].compactMap(\.self) {
             if let place = try place(in: head) { return .begun(place, ResumableOffer(reply.response.headers)) }
         }
         throw KindFailure(
             .protocolError,
-            "\(transfer.url.redacted): the server began an upload and did not say where; check that `to` is the "
-                + "server's creation address.", status: reply.status, url: transfer.url)
+            "\(transfer.url.redacted): the server created an upload but did not return its address; check that `to` is the "
+                + "server's address for creating uploads.", status: reply.status, url: transfer.url)
     }
 
     private func place(in headers: HTTPHeaders) throws(KindFailure) -> WebURL? {
@@ -294,8 +294,8 @@ struct ResumableUpload: Sendable {
         guard place.origin == transfer.url.origin || isBare && place.scheme == transfer.url.scheme else {
             throw KindFailure(
                 .redirectRefused,
-                "\(transfer.url.redacted): the upload would go to another server, \(place.origin), with what is for this one; "
-                    + "name that server in `to`, or send it no credential and no headers.", url: place)
+                "\(transfer.url.redacted): the upload would send the credential or headers meant for this server to another, \(place.origin); "
+                    + "use that server's address in `to`, or send no credential and no headers.", url: place)
         }
         return place
     }
@@ -344,7 +344,7 @@ struct ResumableUpload: Sendable {
         guard let offset = try offsetHeader(reply) else {
             throw KindFailure(
                 .protocolError,
-                "\(place.redacted): the server does not say how far the upload is; it must be corrected.",
+                "\(place.redacted): the server does not report how many bytes of the upload it has; the server must be fixed.",
                 status: reply.status, url: place)
         }
         let isDone = dialect == .tus ? offset == transfer.source.size : isComplete(reply) == true
@@ -356,7 +356,7 @@ struct ResumableUpload: Sendable {
         guard let offset = Int64(text.trimmingSpaces), offset >= 0 else {
             throw KindFailure(
                 .protocolError,
-                "\(reply.response.url.redacted): the server's Upload-Offset is not a number; it must be corrected.",
+                "\(reply.response.url.redacted): the server's Upload-Offset is not a number; the server must be fixed.",
                 url: reply.response.url)
         }
         return offset
@@ -368,7 +368,8 @@ struct ResumableUpload: Sendable {
         guard offset > transfer.source.size else { return }
         throw KindFailure(
             .sourceChanged,
-            "\(place.redacted): the server has more bytes than the file; enqueue the upload as a new job.", url: place)
+            "\(place.redacted): the server has more bytes than the file contains; enqueue the upload as a new job.",
+            url: place)
     }
 
     private func checkSize(_ offer: ResumableOffer) throws(KindFailure) {
@@ -378,8 +379,9 @@ struct ResumableUpload: Sendable {
     private func tooLarge(_ most: Int64?) -> KindFailure {
         KindFailure(
             .tooLarge,
-            "\(transfer.url.redacted): \(transfer.source.size) bytes are more than the server takes"
-                + (most.map { " (\($0))" } ?? "") + "; raise its limit, or send less.", status: most == nil ? 413 : nil,
+            "\(transfer.url.redacted): \(transfer.source.size) bytes are more than the server accepts"
+                + (most.map { " (\($0))" } ?? "") + "; raise the server's limit, or send less.",
+            status: most == nil ? 413 : nil,
             url: transfer.url)
     }
 
@@ -387,14 +389,14 @@ struct ResumableUpload: Sendable {
         transfer.forget()
         return KindFailure(
             .uploadExpired,
-            "\(place.redacted): the server has forgotten the upload; it starts over at the next try.",
+            "\(place.redacted): the server no longer has the upload; the next attempt starts from the beginning.",
             isRetryable: true, url: place)
     }
 
     private func stuck(_ place: WebURL, _ status: Int?) -> KindFailure {
         KindFailure(
             status == 460 ? .checksumMismatch : .connectionLost,
-            "\(place.redacted): the server does not take the next bytes (\(status.map { "\($0)" } ?? "no answer")); try again "
+            "\(place.redacted): the server did not accept the next bytes (\(status.map { "\($0)" } ?? "no response")); try again "
                 + "later.", isRetryable: true, status: status, url: place)
     }
 }

@@ -48,7 +48,8 @@ struct S3Creation: Sendable {
         guard reply.response.isSuccess else { throw s3.failure(reply) }
         guard let id = S3Answer.text("UploadId", in: reply.body), !id.isEmpty else {
             throw KindFailure(
-                .protocolError, "\(transfer.url.redacted): the server began no multipart upload; it is no S3 server.",
+                .protocolError,
+                "\(transfer.url.redacted): the server did not create a multipart upload; check that it is an S3 server.",
                 url: transfer.url)
         }
         return id

@@ -51,7 +51,7 @@ struct S3Multipart: Sendable {
         if let named, let expected = expectedChecksum(state), named.contains("-"), named != expected {
             throw KindFailure(
                 .checksumMismatch,
-                "\(transfer.url.redacted): the store put together something else than was sent; upload it again.",
+                "\(transfer.url.redacted): the S3 server assembled something other than what was sent; upload it again.",
                 isRetryable: true, status: reply.status, url: transfer.url)
         }
         let etag = S3Answer.text("ETag", in: reply.body) ?? reply.response.headers["etag"].first
@@ -152,7 +152,7 @@ struct S3Multipart: Sendable {
         guard let etag = reply.response.headers["etag"].first else {
             throw KindFailure(
                 .protocolError,
-                "\(transfer.url.redacted): the server stored a part and gave no ETag; it is no S3 server.",
+                "\(transfer.url.redacted): the server stored a part but returned no ETag; check that it is an S3 server.",
                 url: transfer.url)
         }
         return Checkpoint.Part(
@@ -163,7 +163,7 @@ struct S3Multipart: Sendable {
     private func changed() -> KindFailure {
         KindFailure(
             .sourceChanged,
-            "the file is not the one that the first parts of this upload came from; enqueue the upload as a new job.")
+            "the file is no longer the one whose first parts were uploaded; enqueue the upload as a new job.")
     }
 
     // MARK: Begin, resume, complete
@@ -171,7 +171,7 @@ struct S3Multipart: Sendable {
     private func begun() async throws(KindFailure) -> Checkpoint {
         guard case .file(let file) = transfer.source else {
             throw KindFailure(
-                .invalidInput, "`body` is too large for one request; let the job that makes it write a file.")
+                .invalidInput, "`body` is too large for one request; let the job that produces it write a file.")
         }
         let (id, hasChecksums) = try await S3Creation(s3: s3).run()
         let state = Checkpoint(

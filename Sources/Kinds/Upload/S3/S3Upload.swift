@@ -113,12 +113,13 @@ struct S3Upload: Sendable {
             guard next.origin == transfer.url.origin || isPermitted(next) else {
                 throw KindFailure(
                     .redirectRefused,
-                    "\(url.redacted): the store points to \(next.origin), which the credential may not be sent to; name that "
-                        + "address in `to`, or let the administrator add it to upload.credential_origins.", url: next)
+                    "\(url.redacted): the S3 server redirects to \(next.origin), to which the credential may not be sent; use that "
+                        + "address in `to`, or ask the administrator to add it to upload.credential_origins.", url: next
+                )
             }
         }
         throw KindFailure(
-            .tooManyRedirects, "\(url.redacted): more than 5 redirects; name the final address in `to`.", url: url)
+            .tooManyRedirects, "\(url.redacted): more than 5 redirects; use the final address in `to`.", url: url)
     }
 
     private func isPermitted(_ url: WebURL) -> Bool {
@@ -153,7 +154,7 @@ struct S3Upload: Sendable {
         if code.isEmpty || general.reason != .httpStatus { return general }
         return KindFailure(
             .httpStatus,
-            "\(transfer.url.redacted): the store answered \(reply.status) \(code.printable); look this code up in its manual.",
+            "\(transfer.url.redacted): the S3 server answered \(reply.status) \(code.printable); look this code up in the server's manual.",
             isRetryable: isRetryable || !isOdd && general.isRetryable, status: reply.status, url: transfer.url,
             retryAfter: general.retryAfter)
     }
