@@ -1,14 +1,22 @@
-/// Where the system's daemon keeps its things, and where `halyard` looks for it when nothing else is said.
+/// The paths that the system's daemon uses, and in which `halyard` looks by default.
 public enum StandardPaths {
+    /// The SQLite database.
     public static let database = "/var/lib/halyard/halyard.db"
+    /// The control socket.
     public static let socket = "/run/halyard/halyard.sock"
+    /// The configuration file.
     public static let configuration = "/etc/halyard/halyard.yaml"
+    /// The document with the definitions of a new database.
     public static let definitions = "/etc/halyard/definitions.yaml"
 
-    /// Over the defaults, under the flags; the same for the daemon and the command line.
+    /// The environment variables that replace the default paths. Flags override them. The daemon and the
+    /// command line use the same ones.
     public enum Variable {
+        /// The path of the database.
         public static let database = "HALYARD_DATABASE"
+        /// The path of the control socket.
         public static let socket = "HALYARD_SOCKET"
+        /// The path of the configuration file.
         public static let configuration = "HALYARD_CONFIG"
     }
 }

@@ -26,7 +26,7 @@ public struct ServerLimits: Sendable, Hashable {
     /// The same for the first request of a connection. It is longer, since a sender that has just connected may
     /// be slow on a busy machine.
     public var firstArrival: Duration
-    /// How long requests in flight may go on after a stop.
+    /// How long requests in progress may continue after a stop.
     public var drain: Duration
 
     /// - Parameter connectionsPerUser: Nil for a quarter of `connections`.

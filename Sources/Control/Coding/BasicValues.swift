@@ -45,7 +45,7 @@ extension Int32: WireValue {
     public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
 }
 
-/// The first and the last number.
+/// Encoded as an array of the first and the last number.
 extension ClosedRange: WireValue where Bound == Int64 {
     public init(json: JSONText) throws(ShapeProblem) {
         let ends = try [Int64](json: json)
@@ -81,7 +81,7 @@ extension Timestamp: WireValue {
     public func appendJSON(to bytes: inout [UInt8]) { iso8601.appendJSON(to: &bytes) }
 }
 
-/// Whole milliseconds.
+/// Encoded as a whole number of milliseconds.
 extension Duration: WireValue {
     public init(json: JSONText) throws(ShapeProblem) {
         guard let number = json.integer, number >= 0 else {

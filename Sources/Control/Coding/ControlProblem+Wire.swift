@@ -1,7 +1,9 @@
 import Jobs
 
-/// An RFC 9457 problem: `type`, `title`, `status`, `detail`, and `errors` when there are several.
+/// Encoded as an RFC 9457 problem with `type`, `title`, `status`, `detail` and, if there are several problems,
+/// `errors`.
 extension ControlProblem: WireObjectValue {
+    /// The part of a problem's type URI before its code.
     public static let typePrefix = "urn:halyard:problem:"
 
     init(fields: WireFields) throws(ShapeProblem) {
@@ -32,7 +34,7 @@ private struct ProblemDetail: WireObjectValue {
 }
 
 extension ControlProblem.Code {
-    /// The same for every problem with this code.
+    /// A short description, which is the same for every problem with this code.
     public var title: String {
         switch self {
         case .invalidRequest: "The request is wrong"

@@ -17,7 +17,7 @@ extension DefinitionSet: WireObjectValue {
     }
 }
 
-/// The definition's own fields, with `id`, `revision`, `updated_at` and `problem` beside them.
+/// Encoded as the definition's own fields plus `id`, `revision`, `updated_at` and `problem`.
 extension StoredDefinition: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let own = fields.part(["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"])
@@ -36,7 +36,7 @@ extension StoredDefinition: WireObjectValue {
     }
 }
 
-/// The graph definition's own fields, with `revision`, `updated_at` and `problem` beside them.
+/// Encoded as the graph definition's own fields plus `revision`, `updated_at` and `problem`.
 extension StoredGraphDefinition: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         self.init(
@@ -58,11 +58,11 @@ extension Schedule: WireValue {
     public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: json.bytes) }
 }
 
-/// The schedule's own fields, with what became of it beside them.
+/// Encoded as the schedule's own fields plus its revision, its times and its last job or graph.
 extension ScheduleRecord: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let problem: String? = try fields.optional("problem")
-        // One that cannot be read has a name, a problem and no times.
+        // A stored schedule that is invalid has a name, a problem and no times.
         let schedule = try Schedule(
             json: fields.part(Schedule.fieldNames), name: nil, at: [], allowsNoTimes: problem != nil)
         self.init(

@@ -1,8 +1,11 @@
 import Jobs
 
-/// A filter as the items of a URL's query: `state=ready,running`, `queue`, `definition`, `kind`, `graph`, `after`, `order`,
-/// `limit`.
+/// Encoded as the parameters of a URL's query: `state=ready,running`, `queue`, `definition`, `kind`, `graph`,
+/// `after`, `order` and `limit`.
 extension JobFilter {
+    /// Parses the parameters of a query.
+    ///
+    /// - Throws: ``ShapeProblem`` for an unknown parameter or an invalid value.
     public init(query: [(name: String, value: String)]) throws(ShapeProblem) {
         self.init()
         for (name, value) in query {
@@ -41,6 +44,7 @@ extension JobFilter {
         }
     }
 
+    /// The parameters for a query that ``init(query:)`` parses to this filter.
     public var query: [(name: String, value: String)] {
         var items: [(name: String, value: String)] = []
         if let states {

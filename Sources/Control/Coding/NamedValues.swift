@@ -1,10 +1,10 @@
 import Jobs
 
-/// A choice that is written in JSON as its name.
+/// A type whose values are encoded in JSON by name.
 protocol NamedWireValue: WireValue, CaseIterable {
     /// The name in JSON.
     var wireName: String { get }
-    /// The word for such a choice in messages, for example "state".
+    /// The word for such a value in messages, for example "state".
     static var wireConcept: String { get }
 }
 
@@ -76,7 +76,7 @@ extension InputField.Shape: NamedWireValue {
     static var wireConcept: String { "shape" }
 }
 
-/// A name (`very_high`); its number is read too.
+/// Encoded as its name, such as `very_high`. Its number is also accepted.
 extension Priority: NamedWireValue {
     var wireName: String { name }
     static var wireConcept: String { "priority" }

@@ -56,13 +56,13 @@ extension JobFailure: WireObjectValue {
     }
 }
 
-/// With `output` when the job succeeded, else with `failure`.
+/// Encoded with `output` if the job succeeded, otherwise with `failure`.
 extension JobResult: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let outcome: Outcome = try fields.required("outcome")
         let value: Value =
             if outcome == .succeeded {
-                // An output may be the value null.
+                // The output itself may be null.
                 .succeeded(fields.payload("output") ?? JSONText(trusted: Array("null".utf8)))
             } else {
                 .ended(outcome, try fields.required("failure"))
@@ -136,7 +136,7 @@ extension GraphRecord: WireObjectValue {
     }
 }
 
-/// Every state by name, also those with none.
+/// Encoded with the count of every state by name, including states without jobs.
 extension StateCounts: WireValue {
     public init(json: JSONText) throws(ShapeProblem) {
         let fields = try WireFields(json)

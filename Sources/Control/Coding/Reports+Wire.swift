@@ -1,7 +1,7 @@
 import Jobs
 import OperationTypes
 
-/// The job's own fields, with `result`, `attempts`, `dependencies`, `dependents` and `progress` beside them.
+/// Encoded as the job's own fields plus `result`, `attempts`, `dependencies`, `dependents` and `progress`.
 extension JobDetail: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         self.init(
@@ -37,7 +37,7 @@ extension JobDetail.Neighbour: WireObjectValue {
     }
 }
 
-/// The graph's own fields, with `jobs` and `edges` beside them.
+/// Encoded as the graph's own fields plus `jobs` and `edges`.
 extension GraphDetail: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         self.init(
@@ -137,7 +137,8 @@ extension DefinitionLine: WireObjectValue {
     }
 }
 
-/// `event` names which it is; `job` and `progress` carry a field of the same name.
+/// Encoded with the type of the event in `event`. Events of type `job` and `progress` have a field of the same
+/// name.
 extension WatchEvent: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let event: String = try fields.required("event")

@@ -1,6 +1,6 @@
 import Jobs
 
-/// `finished_before` and `outcomes`.
+/// Encoded as `finished_before` and `outcomes`.
 extension PruneRequest: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         try fields.allowOnly("finished_before", "outcomes")
@@ -14,7 +14,7 @@ extension PruneRequest: WireObjectValue {
     }
 }
 
-/// `jobs`.
+/// Encoded as `jobs`.
 extension CancelRequest: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         try fields.allowOnly("jobs")
@@ -27,7 +27,7 @@ extension CancelRequest: WireObjectValue {
     func write(to object: inout WireObject) { object.add("jobs", jobs) }
 }
 
-/// `paused`; everything else of a schedule is changed by a document.
+/// Encoded as `paused`. All other changes of a schedule are made with a document of definitions.
 extension ScheduleChange: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         try fields.allowOnly("paused")
@@ -37,7 +37,8 @@ extension ScheduleChange: WireObjectValue {
     func write(to object: inout WireObject) { object.add("paused", isPaused) }
 }
 
-/// `limit`, `weight`, `paused`, `create`, and `name`, which a path may give instead.
+/// Encoded as `limit`, `weight`, `paused`, `create` and `name`, which the path of a request may contain
+/// instead.
 extension QueueRequest: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         try fields.allowOnly("name", "limit", "weight", "paused", "create")

@@ -12,6 +12,7 @@ extension ShapeProblem {
 }
 
 extension ControlProblem {
+    /// Creates the problem of a request whose JSON does not fit, with the code ``Code/invalidRequest``.
     public init(_ problem: ShapeProblem) {
         self.init(.invalidRequest, sentence("The request is not understood: \(problem)"))
     }

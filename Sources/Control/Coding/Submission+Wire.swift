@@ -1,6 +1,7 @@
 import Jobs
 
-/// `definition` or `jobs` (with `name`), and `input`, `queue`, `priority`, `after`, `at` or `in_ms`, `key`.
+/// Encoded as `definition` or `jobs` (with `name`), plus `input`, `queue`, `priority`, `after`, `at` or
+/// `in_ms`, and `key`.
 extension Submission: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         try fields.allowOnly(
@@ -52,7 +53,7 @@ extension Submission: WireObjectValue {
     }
 }
 
-/// `{"job": 12, "condition": "finished"}`; a bare number is read too.
+/// Encoded as `{"job": 12, "condition": "finished"}`. A bare number is also accepted.
 extension Submission.ExistingDependency: WireObjectValue {
     public init(json: JSONText) throws(ShapeProblem) {
         if json.integer != nil {
@@ -94,7 +95,8 @@ extension JobRequest: WireObjectValue {
     }
 }
 
-/// `{"node": "fetch", "condition": "finished"}` or with `job`; a bare name or number is read too.
+/// Encoded as `{"node": "fetch", "condition": "finished"}`, or with `job` instead of `node`. A bare name or
+/// number is also accepted.
 extension JobRequest.Dependency: WireObjectValue {
     public init(json: JSONText) throws(ShapeProblem) {
         if let node = json.decodedString {
@@ -141,7 +143,7 @@ extension EnqueueReceipt: WireObjectValue {
     }
 }
 
-/// `status` is `enqueued` or `duplicate`, with the receipt's fields, or `refused`, with `problem`.
+/// Encoded with `status`: `enqueued` or `duplicate` with the receipt's fields, or `refused` with `problem`.
 extension SubmissionAnswer: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let status: String = try fields.required("status")

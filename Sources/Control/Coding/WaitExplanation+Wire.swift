@@ -14,7 +14,7 @@ extension WaitExplanation: WireObjectValue {
     }
 }
 
-/// `type` names the reason, and the other fields give the details.
+/// Encoded with the reason's name in `type`, and its details in other fields.
 extension WaitExplanation.Reason: WireObjectValue {
     init(fields: WireFields) throws(ShapeProblem) {
         let type: String = try fields.required("type")

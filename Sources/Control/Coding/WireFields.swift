@@ -35,17 +35,18 @@ struct WireFields {
         return value
     }
 
-    /// A payload: any JSON, as the bytes it came in.
+    /// Returns the field's JSON with its bytes unchanged; nil when it is absent or null.
     func payload(_ name: String) -> JSONText? { self[name] }
 
-    /// The object of the fields with these names, for a reader of its own.
+    /// Returns an object with only these fields, for a type that parses them itself.
     func part(_ names: [String]) -> JSONText {
         var object = JSONObject()
         for name in names { object[name] = self[name] }
         return object.text
     }
 
-    /// Refuses a field that is not known, naming the nearest one. For requests; answers may grow.
+    /// Refuses an unknown field and suggests the nearest name. Only requests are checked, since answers may
+    /// have further fields in later releases.
     func allowOnly(_ known: String...) throws(ShapeProblem) {
         for name in names where !known.contains(name) { throw .unknownField(name, known: known) }
     }

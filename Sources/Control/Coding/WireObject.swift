@@ -4,21 +4,21 @@ import Jobs
 struct WireObject {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-    /// Writes the field, or leaves it out when there is no value.
+    /// Writes the field, or omits it when there is no value.
     mutating func add(_ name: StaticString, _ value: (some WireValue)?) {
         guard let value else { return }
         begin(name)
         value.appendJSON(to: &bytes)
     }
 
-    /// Writes a payload as the bytes it is.
+    /// Writes a payload with its bytes unchanged.
     mutating func add(payload name: StaticString, _ value: JSONText?) {
         guard let value else { return }
         begin(name)
         bytes.append(contentsOf: value.bytes)
     }
 
-    /// Writes the fields of another object beside this one's own.
+    /// Writes the fields of another object after the fields written so far.
     mutating func add(fieldsOf json: JSONText) {
         guard let other = JSONObject(json) else { return }
         for (name, value) in other.fields {

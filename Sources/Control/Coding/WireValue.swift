@@ -1,17 +1,20 @@
 import Jobs
 
-/// A value that is written as JSON on the control socket and with `--json`: names in snake_case, times in ISO 8601 and
-/// UTC, durations in whole milliseconds, choices by name, and job numbers as numbers. A field without a value is left
-/// out.
+/// A value that is encoded as JSON on the control socket and with `--json`.
 ///
-/// Payloads keep their bytes unchanged.
+/// Names are in snake_case, times in ISO 8601 and UTC, durations in whole milliseconds, choices by name, and
+/// job numbers as numbers. A field without a value is omitted. Payloads keep their bytes unchanged.
 public protocol WireValue {
+    /// Parses the value.
+    ///
+    /// - Throws: ``ShapeProblem`` with the path of the first field that does not fit.
     init(json: JSONText) throws(ShapeProblem)
     /// Appends the value's JSON to `bytes`.
     func appendJSON(to bytes: inout [UInt8])
 }
 
 extension WireValue {
+    /// The value as JSON.
     public var json: JSONText {
         var bytes: [UInt8] = []
         appendJSON(to: &bytes)
@@ -19,7 +22,7 @@ extension WireValue {
     }
 }
 
-/// A wire value that is a JSON object.
+/// A wire value that is encoded as a JSON object.
 protocol WireObjectValue: WireValue {
     init(fields: WireFields) throws(ShapeProblem)
     func write(to object: inout WireObject)

@@ -3,16 +3,17 @@ import Glibc
 import Jobs
 import Synchronization
 
-/// A folder where the daemon keeps files that users hand over for a job.
+/// A folder in which the daemon keeps the files that callers send for a job.
 ///
-/// A file appears under its name only when it is whole and durable. Names cannot be guessed; only the daemon's user can
-/// read the folder.
+/// A file appears under its name only when it is complete and durable. Names cannot be guessed, and only the
+/// daemon's user can read the folder.
 public final class Spool: Sendable {
+    /// The path of the folder.
     public let directory: String
-    /// All files together, in bytes.
+    /// The limit for the size of all files together, in bytes.
     public let maxBytes: Int64
     private let contents = Mutex(Contents())
-    /// File calls block; they have a thread of their own.
+    /// Runs file operations on a dedicated thread, since they block.
     private let queue = DispatchQueue(label: "halyard.spool")
 
     /// A number of files and their total size.
@@ -22,9 +23,9 @@ public final class Spool: Sendable {
     }
 
     private struct Contents {
-        /// Sizes of complete files, and of leftovers of incomplete ones.
+        /// The sizes of complete files, and of incomplete ones that an earlier process left behind.
         var sizes: [SpoolName: Int64] = [:]
-        /// Also counts files that are being written.
+        /// The size of all files together, including files that are being written.
         var bytes: Int64 = 0
 
         mutating func add(_ file: SpoolName, _ size: Int64) {
@@ -35,10 +36,12 @@ public final class Spool: Sendable {
 
     /// The prefix of a spooled file's name in an input.
     public static let prefix = "spool:"
-    /// How long a file is kept that no job ever named.
+    /// How long a file is kept if no job ever named it: one day.
     public static let leftoverAge = Duration.seconds(86_400)
 
-    /// Makes the folder, for its owner only, where there is none.
+    /// Opens a spool. Creates its folder, accessible only to the owner, if it does not exist.
+    ///
+    /// - Throws: ``ControlProblem`` if the folder cannot be created or read. Retrying is safe.
     public init(directory: String, maxBytes: Int64) throws(ControlProblem) {
         self.directory = directory
         self.maxBytes = maxBytes
@@ -55,11 +58,12 @@ public final class Spool: Sendable {
         }
     }
 
-    /// Keeps a file whole; when this returns it is durable.
+    /// Stores a file completely. When it returns, the file is durable.
     ///
     /// - Parameters:
-    ///   - size: The total size of the chunks, if it is known; then a different size is refused.
-    ///   - keptForRetry: Returns the files that pruning would remove, for the message when there is no room.
+    ///   - size: The total size of the chunks in bytes, if it is known; then a different size is refused.
+    ///   - keptForRetry: Returns the total size of the files that pruning would remove, for the message when
+    ///     there is no room.
     func keep<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?, now: Timestamp, keptForRetry: @Sendable () -> Amount = { Amount() }
     ) async throws(ControlProblem) -> SpoolName where Chunks.Element == [UInt8] {
@@ -104,7 +108,7 @@ public final class Spool: Sendable {
         }
     }
 
-    /// All files, including those that are being written.
+    /// The number of complete files, and the size of all files, including those that are being written.
     var amount: Amount { contents.withLock { Amount(files: $0.sizes.count, bytes: $0.bytes) } }
 
     func amount(of files: [SpoolName]) -> Amount {
@@ -136,7 +140,8 @@ public final class Spool: Sendable {
 
     func holds(_ name: SpoolName) -> Bool { access("\(directory)/\(name.text)", F_OK) == 0 }
 
-    /// Removes a file that no job needs any longer; a missing file is not a failure.
+    /// Removes a file that no job needs any more, and then calls `done`. It is not an error if the file does
+    /// not exist.
     func remove(_ name: SpoolName, done: @escaping @Sendable () -> Void) {
         queue.async { [self] in
             if unlink("\(directory)/\(name.text)") == 0 || errno == ENOENT {
@@ -146,7 +151,7 @@ public final class Spool: Sendable {
         }
     }
 
-    /// The names of all files, also of those that were not finished.
+    /// Returns the names of all files, including incomplete ones.
     func files() async throws(ControlProblem) -> [SpoolName] {
         try await onThread { () throws(SpoolFailure) in try Self.names(in: self.directory) }
     }
@@ -156,7 +161,8 @@ public final class Spool: Sendable {
         defer { closedir(folder) }
         var files: [SpoolName] = []
         while let entry = readdir(folder) {
-            // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
+            // Read the name in place: an entry is only as long as its name, so copying the whole array would
+            // read beyond its end.
             guard let text = entry.pointer(to: \.d_name) else { continue }
             let name = String(cString: UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self))
             if let name = SpoolName(name) { files.append(name) }
@@ -164,7 +170,7 @@ public final class Spool: Sendable {
         return files
     }
 
-    /// Zero for a file that is not there.
+    /// Returns the size in bytes, or 0 if the file does not exist.
     private static func size(of path: String) -> Int64 {
         var status = stat()
         return lstat(path, &status) == 0 ? Int64(status.st_size) : 0

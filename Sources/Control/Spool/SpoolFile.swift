@@ -1,6 +1,7 @@
 import Glibc
 
-/// A file of the spool while it is written, under a name that says so. Used from the spool's thread only.
+/// A file of the spool while it is being written, under a temporary name. It is used only on the spool's
+/// thread.
 final class SpoolFile: Sendable {
     static let unfinished = ".part"
 
@@ -34,7 +35,7 @@ final class SpoolFile: Sendable {
         }
     }
 
-    /// Gives the file its final name once its content is on the disk, and makes that durable too.
+    /// Writes the content to the disk, gives the file its final name, and makes the name durable too.
     func publish(as name: String) throws(SpoolFailure) {
         guard fsync(descriptor) == 0 else { throw SpoolFailure(path: temporaryPath, code: errno) }
         let path = "\(directory)/\(name)"
@@ -48,11 +49,12 @@ final class SpoolFile: Sendable {
         }
     }
 
-    /// Before it has its final name; a file that stays is removed as a leftover.
+    /// Removes the file before it has its final name. If the removal fails, the file is later removed as a
+    /// leftover.
     func discard() { unlink(temporaryPath) }
 }
 
-/// A file call of the spool that failed.
+/// A file operation of the spool that failed.
 struct SpoolFailure: Error {
     let path: String
     let code: CInt

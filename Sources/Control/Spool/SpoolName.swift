@@ -1,11 +1,11 @@
 import Jobs
 
-/// The name of a file in the spool, such as `m3x0k2a1-…-…`: its time, a secret random number and, when the file is
-/// complete, a fingerprint of its content.
+/// The name of a file in the spool, such as `m3x0k2a1-…-…`: the time of its creation, a secret random number
+/// and, if the file is complete, a fingerprint of its content.
 struct SpoolName: Hashable, Sendable {
     let text: String
     let keptAt: Timestamp
-    /// The fingerprint, which is the same for files of the same content.
+    /// The fingerprint, which is the same for files with the same content; nil for an incomplete file.
     let print: String?
 
     /// Creates the name of a file that is not written yet.
@@ -16,7 +16,7 @@ struct SpoolName: Hashable, Sendable {
         print = nil
     }
 
-    /// Nil for a name that the spool has not given, e.g. one that leads out of the folder.
+    /// Returns nil for a name that the spool cannot have created, such as one that leads out of the folder.
     init?(_ text: String) {
         let stem = text.hasSuffix(SpoolFile.unfinished) ? text.dropLast(SpoolFile.unfinished.count) : text[...]
         let parts = stem.split(separator: "-", omittingEmptySubsequences: false)

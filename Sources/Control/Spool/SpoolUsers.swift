@@ -2,11 +2,11 @@ import Glibc
 import Jobs
 import Synchronization
 
-/// Follows which jobs and requests need which files of the spool (see ``SpoolUses``), and removes a file when nothing
-/// needs it any more.
+/// Tracks which jobs and requests need which files of the spool (see ``SpoolUses``), and removes a file when
+/// nothing needs it any more.
 ///
-/// Each start reads the same facts from the store, so a crash loses no file. If a crash prevented the removal of a
-/// file, the file is a leftover, which is removed after a day.
+/// Each start reads the same facts from the store, so a crash loses no file. If a crash prevents the removal of
+/// a file, the file is a leftover and is removed after a day.
 final class SpoolUsers: Sendable {
     private struct State {
         var uses = SpoolUses()
@@ -49,22 +49,23 @@ final class SpoolUsers: Sendable {
 
     // MARK: Requests
 
-    /// Keeps the files that a request names until ``release(_:)``. To be called before ``problem(of:)``.
+    /// Keeps the files that a request names until ``release(_:isDuplicate:)``. Call it before ``problem(of:)``.
     func hold(_ graph: NewGraph) -> [SpoolName] {
         let files = graph.jobs.flatMap { Self.files(in: $0.input) }
         if !files.isEmpty { state.withLock { $0.uses.begin(files) } }
         return files
     }
 
-    /// The request is over: its jobs were accepted, or there are none.
+    /// Releases the files of a request that is over, whether or not its jobs were accepted.
     ///
-    /// - Parameter isDuplicate: Its jobs were accepted before, with a copy of their own, so this one is not kept.
+    /// - Parameter isDuplicate: Whether an earlier request with the same key was accepted. Its jobs have their
+    ///   own copies of the files, so these copies are not kept.
     func release(_ files: [SpoolName], isDuplicate: Bool = false) {
         if files.isEmpty { return }
         remove(state.withLock { $0.uses.end(files, isDuplicate: isDuplicate) })
     }
 
-    /// Refuses a graph that names a file which is not there.
+    /// Returns a problem if a graph names a file that the spool does not have.
     func problem(of graph: NewGraph) -> ControlProblem? {
         for job in graph.jobs {
             for file in Self.files(in: job.input)
@@ -81,7 +82,7 @@ final class SpoolUsers: Sendable {
     // MARK: Jobs
 
     private func follow(_ changes: [JobChange]) {
-        // This searches the inputs before it takes the lock.
+        // Search the inputs before taking the lock.
         let added = changes.compactMap { change -> (job: JobID, files: [SpoolName])? in
             let files = change.state == .succeeded ? [] : Self.files(in: change.input)
             return files.isEmpty ? nil : (change.job, files)
@@ -90,7 +91,7 @@ final class SpoolUsers: Sendable {
         remove(state.withLock { $0.uses.follow(added: added, ended: ended) })
     }
 
-    /// Keeps the files of jobs that are accepted and will be written.
+    /// Keeps the files of jobs that were accepted and are not written yet.
     private func expect(_ jobs: [UnwrittenJob]) {
         let added = jobs.compactMap { job -> (job: JobID, files: [SpoolName])? in
             let files = Self.files(in: job.input)
@@ -107,15 +108,15 @@ final class SpoolUsers: Sendable {
             do throws(StoreError) {
                 guard try await store.job(job) == nil else { continue }
             } catch {
-                // The store has stopped; the next start reads which jobs are left.
+                // The store has stopped. The next start reads which jobs remain.
                 return
             }
             remove(state.withLock { $0.uses.remove(job) })
         }
     }
 
-    /// Reads once, at the start of a daemon and before jobs run, which jobs need a file, and removes files that no
-    /// job has named for a day. Costs nothing while the spool has no whole file.
+    /// Reads which jobs need a file, and removes files that no job has named for a day. Call it once, when the
+    /// daemon starts and before jobs run. It reads no jobs if the spool contains no complete file.
     func recover(now: Timestamp) async throws(ControlProblem) {
         if try await spool.files().contains(where: { $0.print != nil }) { try await learnUses() }
         try await removeLeftovers(now: now)
@@ -130,7 +131,8 @@ final class SpoolUsers: Sendable {
             expect(page.jobs)
             position = page.next
         } while position != nil
-        // Read second: a job that is written meanwhile is in one of the two.
+        // Read the written jobs after the unwritten ones: a job that is written in between is in at least one
+        // of the two.
         var filter = JobFilter(
             states: Set(JobState.allCases.filter { $0 != .succeeded }), order: .oldestFirst, limit: 1000)
         while true {
@@ -163,9 +165,9 @@ final class SpoolUsers: Sendable {
 
     // MARK: Inputs
 
-    /// The files that fields of an input name.
+    /// Returns the spool's files that the fields of an input name.
     static func files(in input: JSONText?) -> [SpoolName] {
-        // Most inputs name none; that is seen without reading them.
+        // Most inputs name no file, and this search avoids parsing them.
         guard let input, input.bytes.contains(Self.mark), let object = JSONObject(input) else { return [] }
         return object.fields.compactMap { $0.value.decodedString.flatMap(file) }
     }
@@ -173,14 +175,14 @@ final class SpoolUsers: Sendable {
     private static let mark = Array("\"\(Spool.prefix)".utf8)
 
     static func file(_ value: String) -> SpoolName? {
-        // After a slash follows the name that the file's owner gave it.
+        // The name may be followed by a slash and the file's own name.
         value.hasPrefix(Spool.prefix)
             ? SpoolName(String(value.dropFirst(Spool.prefix.count).prefix { $0 != "/" })) : nil
     }
 }
 
 extension [UInt8] {
-    /// Looks for the last byte of the part first, at the speed of `memchr`: this runs for every job that is accepted.
+    /// Searches for the last byte of the part at the speed of `memchr`, since this runs for every accepted job.
     fileprivate func contains(_ part: [UInt8]) -> Bool {
         withUnsafeBytes { all in
             part.withUnsafeBytes { part in

@@ -4,15 +4,15 @@ import Jobs
 ///
 /// 1. A file is needed while a request that names it is in progress, or while a job that names it is open or has ended
 ///    without success: such a job can be retried, and its file may be the only copy. Success and pruning end the need.
-/// 2. No job or request begins to need a file that is being removed.
+/// 2. No job or request may start to use a file that is being removed.
 struct SpoolUses {
     private struct Use {
         var open: Set<JobID> = []
         /// Jobs that failed, were cancelled or were skipped.
         var unsuccessful: Set<JobID> = []
         var requests = 0
-        /// Whether a job ever named the file: a job of its request, or of the earlier request that this one repeats. A
-        /// file that no job ever named is kept for a day.
+        /// Whether a job ever named the file: a job of its own request, or of the earlier request that its
+        /// request repeats. A file that no job ever named is kept for a day.
         var hadJob = false
 
         var isOver: Bool { open.isEmpty && unsuccessful.isEmpty && requests == 0 }
@@ -45,7 +45,8 @@ struct SpoolUses {
         }
     }
 
-    /// Adds jobs before it ends others, so that a child keeps the file of a parent that the same commit ended.
+    /// Adds new jobs before it ends others, so that a child keeps the file of a parent that ended in the same
+    /// commit.
     ///
     /// - Returns: The files to remove.
     mutating func follow(

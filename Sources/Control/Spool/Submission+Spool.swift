@@ -1,8 +1,8 @@
 import Jobs
 
 extension Submission {
-    /// The request's key, whose fingerprint contains the content of a spooled file instead of its name: a caller that
-    /// repeats a request sends the file again, and the file then has another name.
+    /// The request's key. For the fingerprint of the request, a spooled file counts with its content instead of
+    /// its name: a caller that repeats a request sends the file again, and the new copy has another name.
     var keyByContent: IdempotencyKey? {
         guard key != nil else { return nil }
         var request = self

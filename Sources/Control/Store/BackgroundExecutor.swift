@@ -5,6 +5,7 @@ import Dispatch
 package final class BackgroundExecutor: TaskExecutor {
     private let queue: DispatchQueue
 
+    /// Creates an executor with its own dispatch queue of this name.
     package init(named name: String) { queue = DispatchQueue(label: name) }
 
     package func enqueue(_ job: consuming ExecutorJob) {

@@ -1,13 +1,13 @@
 import Jobs
 import Synchronization
 
-/// The catalog of the definitions as they are, read again only after they changed.
+/// The catalog of the current definitions. It is cached and read again only after a change.
 public final class CurrentCatalog: Sendable {
     private struct State {
         var catalog: Catalog?
-        /// Read last, however old.
+        /// The catalog that was read last, even if it is outdated.
         var earlier: Catalog?
-        /// Counts changes, so that what was read before one is not kept after it.
+        /// Counts changes, so that a catalog that was read before a change is not cached after it.
         var changes = 0
         var observation: StoreObservation?
     }
@@ -15,6 +15,7 @@ public final class CurrentCatalog: Sendable {
     private let store: any JobStore
     private let state = Mutex(State())
 
+    /// Creates a cache that observes the store's changes.
     public init(store: any JobStore) {
         self.store = store
         let observation = store.observe { [weak self] change in
@@ -26,7 +27,7 @@ public final class CurrentCatalog: Sendable {
         state.withLock { $0.observation = observation }
     }
 
-    /// Makes the next reader read the catalog again.
+    /// Drops the cached catalog, so that the next caller of ``read()`` reads it again.
     package func forget() {
         state.withLock {
             $0.catalog = nil
@@ -34,6 +35,9 @@ public final class CurrentCatalog: Sendable {
         }
     }
 
+    /// Returns the catalog, and reads the definitions only if they have changed.
+    ///
+    /// - Throws: ``StoreError``. Retrying is safe.
     public func read() async throws(StoreError) -> Catalog {
         let (known, earlier, changes) = state.withLock { ($0.catalog, $0.earlier, $0.changes) }
         if let known { return known }

@@ -1,18 +1,23 @@
 import Jobs
 import OperationTypes
 
-/// The daemon's contributions to the verbs of its store: the state of running jobs, and actions that only a daemon can
-/// do.
+/// The daemon's contributions to the verbs of its ``StoreControl``: the state of running jobs, and actions that
+/// only a daemon can carry out.
 public struct DaemonHooks: Sendable {
     /// The daemon's state and problems.
     public struct Condition: Sendable, Hashable {
+        /// What the daemon is doing.
         public var state: StatusReport.State
+        /// The daemon's process.
         public var pid: Int32
+        /// When the daemon started.
         public var startedAt: Timestamp
+        /// Problems for the administrator, one sentence each.
         public var problems: [String]
-        /// Nil until the daemon runs jobs.
+        /// The use of the slots; nil until the daemon runs jobs.
         public var slots: Slots?
 
+        /// Creates a condition.
         public init(
             state: StatusReport.State, pid: Int32, startedAt: Timestamp, problems: [String] = [], slots: Slots? = nil
         ) {
@@ -24,36 +29,44 @@ public struct DaemonHooks: Sendable {
         }
     }
 
-    /// The limit of all queues together.
+    /// The use of the daemon's slots, which limit the running jobs of all queues together.
     public struct Slots: Sendable, Hashable {
-        /// The number of running attempts, including those that were given up and have not returned.
+        /// The number of running attempts, including abandoned ones that have not returned.
         public var used: Int
+        /// The number of slots.
         public var limit: Int
 
+        /// Creates a value.
         public init(used: Int, limit: Int) {
             self.used = used
             self.limit = limit
         }
     }
 
+    /// A function that receives the progress of a job. It must return quickly.
     public typealias ProgressObserver = @Sendable (JobID, OperationProgress) -> Void
 
+    /// Returns the daemon's current state and problems.
     public var condition: @Sendable () async -> Condition
-    /// The last report of a running attempt.
+    /// Returns the last progress report of a running attempt; nil if there is none.
     public var progress: @Sendable (JobID) -> OperationProgress?
-    /// Calls the observer with the progress of running attempts in scope until the observation ends. The observer
-    /// returns quickly.
+    /// Passes the progress of the running attempts in scope to the observer, until the observation is cancelled
+    /// or released.
     public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
-    /// Reads the configuration and the definitions again and applies them completely or not at all.
+    /// Reads the configuration and the definitions again. An invalid configuration changes nothing.
     public var reload: @Sendable () async throws(ControlProblem) -> Void
-    /// Checks inputs before a job is accepted or a definition is stored, and returns the first problem, for example a
-    /// file outside the roots.
+    /// Checks inputs before a job is accepted or a definition is stored. Returns the first problem, for example
+    /// a file outside the roots.
     public typealias InputCheck = @Sendable ([PlannedInput]) async -> ControlProblem?
 
-    /// Called once for each request. The inputs of a request share the limits of a check.
+    /// Begins the check for one request; nil to check nothing. The inputs of a request share the time limit of
+    /// a check.
     public var beginInputCheck: (@Sendable () -> InputCheck)?
+    /// The folder for files that callers send; nil to refuse them.
     public var spool: Spool?
 
+    /// Creates hooks. Without further arguments there is no progress, a reload does nothing, and inputs are not
+    /// checked.
     public init(
         condition: @escaping @Sendable () async -> Condition,
         progress: @escaping @Sendable (JobID) -> OperationProgress? = { _ in nil },

@@ -1,7 +1,8 @@
 import Jobs
 
-/// The input that a definition, or a node of a graph definition, has itself.
+/// The input that a definition, or a node of a graph definition, itself contains.
 package struct OwnInput: Sendable {
+    /// The input with its kind, in the form in which a check receives it.
     package let planned: PlannedInput
     fileprivate let definition: String
     fileprivate var node: (graph: String, name: String)?

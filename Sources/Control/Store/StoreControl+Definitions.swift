@@ -7,7 +7,7 @@ extension StoreControl {
         return Self.withProblems(catalog.definitions, of: catalog)
     }
 
-    /// Every enqueue of the command line begins with this, which is read once for each change.
+    /// Uses the cached catalog, since every `halyard enqueue` begins with this call.
     public func definitions(for name: String) async throws(ControlProblem) -> DefinitionSet {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         guard let part = catalog.definitions.part(for: name) else {
@@ -108,7 +108,7 @@ extension StoreControl {
 }
 
 extension ControlProblem {
-    /// Tells each problem once: one in the message, several as details.
+    /// Reports a single problem in the message, and several as details.
     fileprivate static func wrongDefinitions(_ problems: [String]) -> ControlProblem {
         if problems.count == 1 { return ControlProblem(.invalidDefinitions, sentence(problems[0])) }
         let few = Array(problems.prefix(maxDefinitionProblems))

@@ -29,10 +29,11 @@ extension StoreControl {
         }
     }
 
-    /// How many jobs the store gets at once: enough to share a commit, few enough that no other write waits long.
+    /// The number of jobs that the store receives together: enough to share a commit, but not so many that
+    /// other writes wait long.
     static let batchJobs = 2000
 
-    /// More than these wait for one of few turns.
+    /// The number of jobs above which a request waits for one of the few turns of ``manyJobs``.
     static let fewJobs = 1000
 
     private func enqueue(
@@ -43,7 +44,7 @@ extension StoreControl {
         let checker = InputChecker(catalog: catalog, check: daemon?.beginInputCheck?())
         let large = largeGraphs(of: catalog)
         var batch: [(place: Int, graph: NewGraph)] = []
-        // Refused jobs count, too, since planning them takes as long.
+        // Refused jobs also count, since planning them takes as long.
         var batchedJobs = 0
         var hasTurn = false
         defer { if hasTurn { manyJobs.give() } }
@@ -87,7 +88,7 @@ extension StoreControl {
         try await accept(batch, now: moment, answering: &answers)
     }
 
-    /// How many jobs the graph definitions come to that come to many.
+    /// Returns the number of jobs of each graph definition that has many.
     private func largeGraphs(of catalog: Catalog) -> [String: Int] {
         var large: [String: Int] = [:]
         for stored in catalog.definitions.graphs where stored.definition.nodes.count > Self.fewJobs {
@@ -96,7 +97,7 @@ extension StoreControl {
         return large
     }
 
-    /// Known before anything is planned: exact where there are many, and else a few too low.
+    /// Returns the number of jobs before they are planned: exact if there are many, otherwise possibly too low.
     private func expectedJobs(of submission: Submission, _ large: [String: Int]) -> Int {
         switch submission.work {
         case .definition(let name): large[name] ?? 1
@@ -104,8 +105,8 @@ extension StoreControl {
         }
     }
 
-    /// A graph that the store may write in several transactions goes alone: when it fails, the graphs beside it may have
-    /// been stored already, and their callers would be told otherwise.
+    /// Passes planned graphs to the store. A graph that the store may write in several transactions goes alone:
+    /// if it fails, other graphs in the same call may already be stored, but their callers would get the error.
     private func accept(
         _ batch: [(place: Int, graph: NewGraph)], now moment: Timestamp, answering answers: inout [SubmissionAnswer?]
     ) async throws(ControlProblem) {
@@ -120,20 +121,22 @@ extension StoreControl {
         }
     }
 
-    /// Returns the answer to an earlier request with the same key, which stays valid even if definitions or files have
-    /// changed since then. The store also looks up keys, but only for requests that can still be planned.
+    /// Returns the answer to an earlier request with the same key. That answer stays valid even if definitions
+    /// or files have changed since then. The store also looks up keys, but only for requests that can still be
+    /// planned.
     private func earlierAnswer(
         to submission: Submission, insteadOf problem: ControlProblem
     ) async throws(ControlProblem) -> SubmissionAnswer? {
         guard let key = submission.keyByContent else { return nil }
         let outcome = try await asked { () throws(StoreError) in try await store.outcome(of: key) }
-        // A caller whose file is outside the roots first sends the file to the spool. Only its next request equals the
-        // earlier one.
+        // A caller whose file is outside the roots first sends the file to the spool, and repeats its request
+        // with the spooled file. Only that request equals the earlier one.
         if case .refused? = outcome, problem.code == .outsideRoots { return nil }
         return outcome.map(SubmissionAnswer.init)
     }
 
-    /// A job that does not exist is left to the store, which refuses it.
+    /// Returns the kinds of the existing jobs that submissions depend on. A missing job is left out, since the
+    /// store refuses it.
     private func kindsOfJobs(_ submissions: [Submission]) async throws(ControlProblem) -> [JobID: String] {
         var kinds: [JobID: String] = [:]
         for submission in submissions {
@@ -146,7 +149,7 @@ extension StoreControl {
 }
 
 extension NewGraph {
-    /// Whether there is more to write than shares a transaction for sure.
+    /// Whether the graph may be too large to share a transaction.
     fileprivate var isLarge: Bool {
         weight > StoreControl.fewJobs
     }
@@ -180,7 +183,7 @@ extension SubmissionAnswer {
     }
 }
 
-/// Asks the daemon about the inputs of planned jobs.
+/// Passes the inputs of planned jobs to the daemon's check.
 struct InputChecker {
     let check: DaemonHooks.InputCheck?
     private var definitions: [DefinitionID: Definition] = [:]

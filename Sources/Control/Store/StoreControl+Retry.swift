@@ -5,7 +5,7 @@ extension StoreControl {
         _ id: JobID, dependents: Bool, key name: String?
     ) async throws(ControlProblem) -> EnqueueReceipt {
         let key = try IdempotencyKey(ofRetry: id, dependents: dependents, name: name)
-        // A repeated request gets its first answer, whatever has happened to the job since.
+        // A repeated request gets the first answer, no matter what has happened to the job since then.
         if let key, let outcome = try await asked({ () throws(StoreError) in try await store.outcome(of: key) }) {
             return try SubmissionAnswer(outcome).receipt()
         }
@@ -14,7 +14,7 @@ extension StoreControl {
             throw ControlProblem(
                 .conflict, "Job \(id) is \(job.state.name) and not final yet. Wait for it, or cancel it first.")
         }
-        // A retry of one job may come to very many.
+        // With its dependents, a single job may lead to very many new jobs.
         if dependents {
             guard await manyJobs.take() else { throw .endedBeforeItsTurn }
         }
@@ -37,7 +37,7 @@ extension StoreControl {
         return try SubmissionAnswer(outcome).receipt()
     }
 
-    /// Every job that was skipped because of `id`, directly or through others that were.
+    /// Returns every job that was skipped because of `id`, directly or through other skipped jobs.
     private func skippedDependents(of id: JobID) async throws(ControlProblem) -> [JobRecord] {
         do throws(StoreError) {
             var found: [JobRecord] = []
@@ -57,8 +57,8 @@ extension StoreControl {
         }
     }
 
-    /// Every job that these need, directly or through others, and that did not come to what they need of it: where two
-    /// branches that failed meet, repeating one is of no use without the other.
+    /// Returns every job that these jobs depend on, directly or indirectly, and that ended without meeting the
+    /// condition. If two failed branches meet in one job, repeating only one of them would not help.
     private func unmetDependencies(of jobs: [JobRecord]) async throws(ControlProblem) -> [JobRecord] {
         var found: [JobRecord] = []
         var seen = Set(jobs.map(\.id))
@@ -73,7 +73,8 @@ extension StoreControl {
         return found
     }
 
-    /// The same jobs again: edges among them stay among them, other edges lead to the jobs that there were.
+    /// Plans the same jobs again. Edges between them connect the new jobs; other edges lead to the existing
+    /// jobs.
     private func plan(_ jobs: [JobRecord]) async throws(ControlProblem) -> NewGraph {
         let catalog = try await asked { () throws(StoreError) in try await currentCatalog.read() }
         let definitions = Dictionary(
@@ -110,8 +111,8 @@ extension StoreControl {
         return NewGraph(name: name, isGraph: jobs.count > 1, jobs: new)
     }
 
-    /// Refuses when some are gone, since their outputs are inputs. Pruning keeps what a job depends on, so somebody else
-    /// deleted them.
+    /// Returns all dependencies of a job. Throws if some no longer exist, since their outputs are inputs.
+    /// Pruning keeps the dependencies of a job, so they were deleted directly in the database.
     private func allDependencies(of job: JobRecord) async throws(ControlProblem) -> [Neighbour] {
         let found = try await asked { () throws(StoreError) in
             try await store.dependencies(of: job.id, onlyOpen: false, limit: .max)
@@ -129,7 +130,8 @@ extension StoreControl {
         edge.state.outcome.map { !edge.condition.isMet(by: $0) } ?? false
     }
 
-    /// A repeat would only be skipped again while its dependency stays as it ended.
+    /// Refuses a repeat that would only be skipped, because a dependency that is not repeated did not meet its
+    /// condition.
     private func refuseIfHopeless(_ job: JobRecord, _ edge: Neighbour) throws(ControlProblem) {
         guard isHopeless(edge) else { return }
         throw ControlProblem(

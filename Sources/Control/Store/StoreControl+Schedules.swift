@@ -20,7 +20,7 @@ extension StoreControl {
         record.unreadable.map { "The stored schedule cannot be read (\($0)). Apply it again." } ?? record.problem
     }
 
-    /// Adds values that are not stored to the records.
+    /// Adds the values that are not stored to the records.
     private func completed(_ records: [ScheduleRecord], _ problems: [DefinitionProblem]) -> [ScheduleRecord] {
         let problems = Dictionary(
             problems.map { ($0.subject.name, sentence($0.reason.description)) },
@@ -28,7 +28,7 @@ extension StoreControl {
         let local = Zone.local()
         return records.map { record in
             var completed = record
-            // Only the scheduler uses it.
+            // Only the scheduler uses this value.
             completed.sinceLast = .zero
             completed.problem =
                 record.unreadable == nil
@@ -38,10 +38,10 @@ extension StoreControl {
         }
     }
 
-    /// The next time of a schedule that no daemon has planned yet.
+    /// Returns the next time of a schedule that no daemon has planned yet.
     private func unplannedNext(_ record: ScheduleRecord, _ local: Zone) -> Timestamp? {
         guard record.pausedAt == nil else { return nil }
-        let times = try? record.schedule.times(local: local)  // A zone that is gone is told by the daemon.
+        let times = try? record.schedule.times(local: local)  // The daemon reports a missing time zone.
         return times?.next(after: max(record.after, now()))
     }
 
@@ -78,7 +78,11 @@ extension StoreControl {
         }
     }
 
-    /// Plans and checks a schedule's work with the present definitions, like any other request.
+    /// Plans a schedule's work with the current definitions, and checks it like any other request.
+    ///
+    /// - Returns: ``ScheduledWork/refused(_:)`` with the reason if the work cannot be planned or names a
+    ///   spooled file.
+    /// - Throws: ``StoreError`` if the definitions cannot be read. Retrying is safe.
     public func work(of schedule: Schedule) async throws(StoreError) -> ScheduledWork {
         let catalog = try await currentCatalog.read()
         let graph: NewGraph
@@ -89,7 +93,7 @@ extension StoreControl {
         }
         let held = spoolUsers?.hold(graph) ?? []
         spoolUsers?.release(held)
-        // Such a file goes with the first job that used it.
+        // The spool removes such a file after the first job that uses it.
         if !held.isEmpty {
             return .refused("A schedule cannot use a file that was handed over. Name a file beneath the roots.")
         }

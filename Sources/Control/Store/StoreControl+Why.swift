@@ -38,7 +38,7 @@ extension StoreControl {
         return reasons
     }
 
-    /// The trials that a ready job waits for, or that a running one undergoes.
+    /// Returns the trial that a ready job waits for, or that a running job is part of.
     private func trial(of job: JobRecord) async throws(StoreError) -> [WaitExplanation.Reason] {
         guard let trials = try await store.trials(now: now()), let endsAt = trials.endsAt,
             job.state == .ready || trials.running.contains(job.id)
@@ -46,7 +46,7 @@ extension StoreControl {
         return [.trial(of: trials.running, until: endsAt)]
     }
 
-    /// How it ended and why, and of a skipped job what it was skipped for.
+    /// Returns how a job ended and, for a skipped job, the dependencies because of which it was skipped.
     private func ends(of job: JobRecord, _ outcome: Outcome) async throws(StoreError) -> [WaitExplanation.Reason] {
         var reasons: [WaitExplanation.Reason] = [.final(outcome, try await failure(of: job.id))]
         guard outcome == .skipped else { return reasons }

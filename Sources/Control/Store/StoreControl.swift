@@ -1,28 +1,35 @@
 import Jobs
 
-/// Every verb over a store: in the daemon, and where no daemon runs, in the process that holds the database's lock.
+/// Carries out every verb on a store: in the daemon or, if no daemon runs, in the process that holds the
+/// database's lock.
 public final class StoreControl: JobControl {
     let store: any JobStore
     let database: String
     let version: String
-    /// Nil where no daemon runs.
+    /// Nil if no daemon runs.
     let daemon: DaemonHooks?
     let now: @Sendable () -> Timestamp
     let currentCatalog: CurrentCatalog
     let spoolUsers: SpoolUsers?
     private let watchBudget = WatchBudget()
-    /// Held from the check of a change of definitions or queues until it is written, so that what was checked still holds.
+    /// Held from the check of a change of definitions or queues until the change is written, so that the check
+    /// stays valid.
     private let changing = Turns(1)
-    /// Held from the planning of very many jobs until they are written. A request of few bytes may come to a hundred
-    /// thousand jobs: this bounds what is planned at once, and how many such writes another one can find before it.
+    /// Held from the planning of very many jobs until they are written. A small request may create 100,000
+    /// jobs. Two turns limit how many jobs are planned at the same time, and how many such writes another write
+    /// may have to wait for.
     let manyJobs = Turns(2)
-    /// Plans requests with very many jobs, apart from the threads that serve other callers.
+    /// Plans requests with very many jobs, so that they do not occupy the threads that serve other callers.
     let planning = BackgroundExecutor(named: "halyard-planning")
 
+    /// Creates a control.
+    ///
     /// - Parameters:
-    ///   - database: The database's path, for the status.
+    ///   - database: The path of the database, for the status.
+    ///   - version: The version of this program, for the status.
     ///   - daemon: The daemon's contributions; nil if no daemon runs.
     ///   - catalog: The store's catalog, if it is shared with other readers.
+    ///   - now: Returns the time of the wall clock.
     public init(
         store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
         catalog: CurrentCatalog? = nil,
@@ -55,7 +62,7 @@ public final class StoreControl: JobControl {
         }
     }
 
-    /// A job with more shows the first of them; its graph shows all.
+    /// The number of neighbours shown with a job. Its graph shows all of them.
     static let maxNeighbours = 1000
 
     public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
@@ -86,7 +93,7 @@ public final class StoreControl: JobControl {
         return []
     }
 
-    /// Deletes in small transactions, so that running jobs need not wait for long.
+    /// Deletes in small transactions, so that running jobs do not wait long.
     public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
         var answer = PruneAnswer(deleted: 0)
         var below: JobID?
@@ -142,8 +149,8 @@ public final class StoreControl: JobControl {
         let condition = await daemon?.condition()
         do throws(StoreError) {
             let queues = try await store.queues()
-            // The stored problems are enough here: planning each schedule again takes long, and the status is read
-            // often.
+            // The stored problems are enough here. Planning each schedule again would take long, and the status
+            // is read often.
             let scheduleProblems = try await store.schedules().compactMap { record in
                 Self.storedProblem(of: record).map { "schedule \"\(record.schedule.name)\": \($0)" }
             }
@@ -158,7 +165,7 @@ public final class StoreControl: JobControl {
         }
     }
 
-    /// The next time at which a job or a schedule is due.
+    /// Returns the next time at which a job or a schedule is due.
     private func nextDueAt() async throws(StoreError) -> Timestamp? {
         [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
     }
@@ -175,8 +182,10 @@ public final class StoreControl: JobControl {
         return try await spoolUsers.keep(chunks, size: size, now: now())
     }
 
-    /// Reads which jobs need files of the spool, and removes files that no job has named for a day. Call it once,
-    /// before jobs run.
+    /// Reads which jobs need files of the spool, and removes files that no job has named for a day. Call it
+    /// once, before jobs run. Does nothing without a spool.
+    ///
+    /// - Throws: ``ControlProblem`` if the folder or the database cannot be read. Retrying is safe.
     public func recoverSpool() async throws(ControlProblem) { try await spoolUsers?.recover(now: now()) }
 
     // MARK: Shared by the verbs

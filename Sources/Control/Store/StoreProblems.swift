@@ -1,6 +1,7 @@
 import Jobs
 
 extension ControlProblem {
+    /// Converts a failure of the store to the code and message that callers get.
     public init(_ error: StoreError) {
         let code: Code =
             switch error {
@@ -50,6 +51,7 @@ extension ControlProblem {
         }
     }
 
+    /// Creates the problem for a job that does not exist.
     package static func noJob(_ id: JobID) -> ControlProblem {
         ControlProblem(
             .notFound, "There is no job \(id); it may have been pruned. \"halyard list\" shows what there is.")
@@ -61,14 +63,14 @@ extension ControlProblem {
     }
 }
 
-/// Problems of the model are clauses; a person reads a sentence.
+/// Makes a sentence of a clause, since the model describes its problems in clauses.
 package func sentence(_ clause: String) -> String {
     guard let first = clause.first else { return clause }
     let ending = clause.hasSuffix(".") || clause.hasSuffix("?") ? "" : "."
     return first.uppercased() + clause.dropFirst() + ending
 }
 
-/// Carries out what the store is asked for, and says in the words of the verbs why it could not.
+/// Calls the store and converts its error to a problem.
 func asked<Value>(
     isolation: isolated (any Actor)? = #isolation, _ question: () async throws(StoreError) -> Value
 ) async throws(ControlProblem) -> Value {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A limit on how many callers work at the same time. The others wait in order of arrival.
+/// Limits how many callers work at the same time. The others wait, in the order of their arrival.
 package final class Turns: Sendable {
     private struct State {
         var free: Int
@@ -10,11 +10,12 @@ package final class Turns: Sendable {
 
     private let state: Mutex<State>
 
+    /// Creates a limit for `count` callers.
     package init(_ count: Int) { state = Mutex(State(free: count)) }
 
-    /// Waits for a turn, which ends with ``give()``.
+    /// Waits for a turn. The caller must end it with ``give()``.
     ///
-    /// - Returns: False when the task was cancelled first; then there is no turn to end.
+    /// - Returns: False if the task was cancelled first; then there is no turn to end.
     package func take() async -> Bool {
         let ticket = state.withLock { state in
             state.lastTicket += 1
@@ -41,6 +42,7 @@ package final class Turns: Sendable {
         }
     }
 
+    /// Ends the caller's turn, so that the next waiting caller continues.
     package func give() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             if state.waiting.isEmpty {

@@ -1,14 +1,15 @@
 import Jobs
 import OperationTypes
 
-/// One watcher: it returns the present state of its scope and then every change, one event for each call of ``next()``.
+/// One watcher. It reports the current state of its scope and then every change, one event for each call of
+/// ``next()``.
 ///
-/// 1. It observes before it reads, so that it misses no change between the two.
-/// 2. A job's event contains the record at the time when the event is taken.
-/// 3. ``WatchEvent/final`` comes after the last event of every job in scope, and only once.
+/// 1. It observes changes before it reads the jobs, so that it misses no change in between.
+/// 2. A job's event contains the record as the watch read it, which may be newer than the change.
+/// 3. ``WatchEvent/final`` comes once, after the last event of every job in scope.
 actor Watch {
     private enum Phase {
-        /// Reading what there is, beyond this job.
+        /// Lists the existing jobs that come after this one.
         case listing(after: JobID?)
         case live
         case ended
@@ -38,7 +39,9 @@ actor Watch {
             + (observeProgress.map { [$0(scope) { mailbox.add($1, of: $0) }] } ?? [])
     }
 
-    /// Nil after the end; throws ``ControlProblem`` when the store cannot be read.
+    /// Returns the next event; nil after the end.
+    ///
+    /// - Throws: ``ControlProblem`` if the store cannot be read. There are no events after that.
     func next() async throws(ControlProblem) -> WatchEvent? {
         while true {
             if let event = told.popLast() { return event }
@@ -57,9 +60,10 @@ actor Watch {
         }
     }
 
-    /// Reads the next page of what there is. All jobs at once have no end, so there only what runs is told.
+    /// Reads the next page of existing jobs. For the scope `all` it reads only running jobs, since the total
+    /// number has no bound.
     private func list(after last: JobID?) async throws(StoreError) {
-        // A page is held until the reader takes it, for each of many readers.
+        // Pages are small, since each of many readers keeps one until it has read all of it.
         var filter = JobFilter(after: last, order: .oldestFirst, limit: 64)
         filter.pageBytes = 8 << 10
         switch scope {
@@ -98,7 +102,7 @@ actor Watch {
         }
     }
 
-    /// Events are taken from the end.
+    /// Adds the event of a job. ``next()`` takes events from the end of the array.
     private func tell(_ job: JobRecord) {
         told.append(.job(job))
         attempts[job.id] = job.state == .running ? job.attempt : nil
@@ -106,7 +110,8 @@ actor Watch {
         if job.state.isFinal { open.remove(job.id) } else { open.insert(job.id) }
     }
 
-    /// 3. A graph may have grown by children that are not told yet; its record knows.
+    /// Ends the watch if everything in scope is final (3). A graph may have new children that were not reported
+    /// yet; its record counts them.
     private func endIfFinal() async throws(StoreError) {
         guard open.isEmpty else { return }
         switch scope {

@@ -2,18 +2,18 @@ import Jobs
 import OperationTypes
 import Synchronization
 
-/// The changes in a scope that have not been reported yet. Each job is contained once, however often it changed, so
-/// that a slow reader costs little and gets the present state.
+/// The changes in a scope that were not reported yet. Each job appears only once, however often it changes, so
+/// that a slow reader costs little and gets the current state.
 final class WatchMailbox: Sendable {
     enum Item: Hashable {
         case job(JobID)
         case progress(JobID, OperationProgress)
-        /// There were too many changes; everything must be read again.
+        /// There were too many changes, so everything must be read again.
         case overflow
     }
 
     private struct State {
-        /// The jobs in order of arrival; ``next`` is the first one that was not taken.
+        /// The jobs in order of arrival; ``next`` is the index of the first one that was not taken.
         var jobs: [JobID] = []
         var next = 0
         var pending: Set<JobID> = []
@@ -24,7 +24,8 @@ final class WatchMailbox: Sendable {
         /// The number of kept items, including taken jobs that are not removed yet.
         var size: Int { jobs.count + progress.count }
 
-        /// Drops all changes, since the reader reads everything again; none are kept until it takes the overflow.
+        /// Drops all changes, since the reader must read everything again. Later changes are dropped too, until
+        /// the reader takes the overflow.
         mutating func overflow() {
             jobs = []
             next = 0
@@ -42,7 +43,7 @@ final class WatchMailbox: Sendable {
                 let job = jobs[next]
                 next += 1
                 pending.remove(job)
-                // Taken jobs are removed when they are half of the array, so that each job moves at most once.
+                // Remove taken jobs when they are half of the array, so that each job moves at most once.
                 if next * 2 >= jobs.count {
                     jobs.removeFirst(next)
                     next = 0
@@ -59,7 +60,7 @@ final class WatchMailbox: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - capacity: The most changes that are held in the scope of all jobs.
+    ///   - capacity: The maximum number of changes to keep for the scope `all`.
     ///   - budget: Shared with the mailboxes of other watchers.
     init(scope: WatchScope, capacity: Int = 10_000, budget: WatchBudget = WatchBudget()) {
         self.scope = scope
@@ -97,7 +98,7 @@ final class WatchMailbox: Sendable {
             let before = state.size
             defer { budget.add(state.size - before) }
             change(&state)
-            // A graph is told whole at its end, so it may be as large as it is, unless all watchers together hold too much.
+            // Every job of a graph must be reported, so only the shared budget limits the changes of a graph.
             let isFull = scope == .all && state.pending.count + state.progress.count > capacity
             if isFull || !budget.hasRoom(for: state.size - before) { state.overflow() }
             guard let reader = state.reader.take() else { return (CheckedContinuation<Item?, Never>?.none, Item?.none) }
@@ -106,7 +107,7 @@ final class WatchMailbox: Sendable {
         reader?.resume(returning: item)
     }
 
-    /// Waits for the next item; nil when the task is cancelled.
+    /// Waits for the next item and returns it; nil if the task is cancelled.
     func next() async -> Item? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in

@@ -2,12 +2,16 @@ import Jobs
 
 /// The answer to one submission.
 public enum SubmissionAnswer: Sendable, Hashable {
+    /// The jobs are stored and survive a power cut.
     case enqueued(EnqueueReceipt)
-    /// The key was used before for the same request; nothing was added.
+    /// The key was used before for the same request. Nothing was added; the receipt is the first one.
     case duplicate(EnqueueReceipt)
+    /// The submission was refused, and nothing was added.
     case refused(ControlProblem)
 
-    /// The receipt, from now or from the first use of the key.
+    /// Returns the receipt of this request, or of the first request with its key.
+    ///
+    /// - Throws: The problem of a refused submission.
     public func receipt() throws(ControlProblem) -> EnqueueReceipt {
         switch self {
         case .enqueued(let receipt), .duplicate(let receipt): receipt
@@ -17,8 +21,11 @@ public enum SubmissionAnswer: Sendable, Hashable {
 }
 
 extension JobControl {
-    /// Accepts one submission completely or not at all. A key that was already used for the same request returns the
-    /// first receipt, so a retry with a key is safe.
+    /// Accepts one submission completely or not at all. If its key was used before for the same request,
+    /// returns the first receipt.
+    ///
+    /// - Throws: ``ControlProblem``, also for a refused submission. After
+    ///   ``ControlProblem/Code/unknownOutcome``, retrying is safe only with a key.
     public func enqueue(_ submission: Submission) async throws(ControlProblem) -> EnqueueReceipt {
         guard let answer = try await enqueue([submission]).first else {
             throw ControlProblem(.internal, "A submission was not answered. Please report this.")
@@ -29,9 +36,11 @@ extension JobControl {
 
 /// A request to change a queue.
 public struct QueueRequest: Sendable, Hashable {
+    /// The new settings.
     public var change: QueueChange
     /// Whether to create the queue if it does not exist.
     public var create: Bool
+    /// Creates a request.
     public init(_ change: QueueChange, create: Bool = false) {
         self.change = change
         self.create = create
@@ -40,20 +49,29 @@ public struct QueueRequest: Sendable, Hashable {
 
 /// A schedule to pause or to resume.
 public struct ScheduleChange: Sendable, Hashable {
+    /// Whether the schedule is to be paused.
     public var isPaused: Bool
+    /// Creates a change.
     public init(isPaused: Bool) { self.isPaused = isPaused }
 }
 
 /// Jobs to cancel together, at most ``maxJobs``.
 public struct CancelRequest: Sendable, Hashable {
+    /// The maximum number of jobs in one request.
     public static let maxJobs = 10_000
+    /// The jobs to cancel, each at most once.
     public var jobs: [JobID]
+    /// Creates a request.
     public init(jobs: [JobID]) { self.jobs = jobs }
 }
 
+/// The result of cancelling one job.
 public struct CancelAnswer: Sendable, Hashable {
+    /// The job.
     public var job: JobID
+    /// What the cancellation did.
     public var result: CancelResult
+    /// Creates an answer.
     public init(job: JobID, result: CancelResult) {
         self.job = job
         self.result = result

@@ -1,17 +1,25 @@
 import Jobs
 import OperationTypes
 
-/// A job with everything known of it.
+/// A job with its result, attempts and neighbours.
 public struct JobDetail: Sendable, Hashable {
+    /// The job's own record.
     public var job: JobRecord
+    /// The result; nil if the job is not final.
     public var result: JobResult?
+    /// The ended attempts, the oldest first.
     public var attempts: [AttemptRecord]
+    /// The jobs that this job depends on, at most 1,000.
     public var dependencies: [Neighbour]
+    /// The jobs that depend on this job, at most 1,000.
     public var dependents: [Neighbour]
+    /// The last progress report of the running attempt; nil if there is none.
     public var progress: OperationProgress?
 
+    /// A job at the other end of an edge.
     public typealias Neighbour = Jobs.Neighbour
 
+    /// Creates a detail from its parts.
     public init(
         job: JobRecord, result: JobResult?, attempts: [AttemptRecord], dependencies: [Neighbour],
         dependents: [Neighbour], progress: OperationProgress?
@@ -25,12 +33,16 @@ public struct JobDetail: Sendable, Hashable {
     }
 }
 
+/// A graph with its jobs and edges.
 public struct GraphDetail: Sendable, Hashable {
+    /// The graph's own record.
     public var graph: GraphRecord
-    /// The jobs without their inputs.
+    /// The jobs, without their inputs.
     public var jobs: [JobRecord]
+    /// The edges whose dependent is in the graph.
     public var edges: [DependencyRecord]
 
+    /// Creates a detail from its parts.
     public init(graph: GraphRecord, jobs: [JobRecord], edges: [DependencyRecord]) {
         self.graph = graph
         self.jobs = jobs
@@ -40,35 +52,46 @@ public struct GraphDetail: Sendable, Hashable {
 
 /// All reasons why a job is not running, the most direct first.
 public struct WaitExplanation: Sendable, Hashable {
+    /// The job.
     public var job: JobID
+    /// The state of the job.
     public var state: JobState
+    /// The reasons, the most direct first.
     public var reasons: [Reason]
 
+    /// One reason why a job is not running.
     public enum Reason: Sendable, Hashable {
+        /// The job waits for this dependency.
         case dependency(Neighbour)
         /// The number of further dependencies that are not listed.
         case moreDependencies(Int)
+        /// The job is scheduled for this time.
         case time(until: Timestamp)
         /// The last attempt failed; the next one is due at this time.
         case retry(until: Timestamp, afterCode: String)
+        /// The job's queue is paused.
         case queuePaused(queue: String)
+        /// The job's queue already runs as many jobs as its limit allows.
         case queueLimit(queue: String, running: Int64, limit: Int)
-        /// The daemon runs as many jobs as it may in all queues together, its `slots`.
+        /// The daemon already runs as many jobs as it may in all queues together.
         case slots(running: Int, limit: Int)
         /// The job waits for its turn: at most `ready` other ready jobs of the queue are before it.
         case turn(queue: String, ready: Int64)
-        /// These jobs run apart from all others until then, since they were running in several crashes. Others, the job in
-        /// question among them unless it is named here, wait meanwhile.
+        /// The listed jobs are on trial until then: they run apart from all others, since they were running
+        /// during several crashes. All other ready jobs wait, including this job if it is not listed.
         case trial(of: [JobID], until: Timestamp)
-        /// No daemon runs that could start it.
+        /// No daemon is running that could start the job.
         case noDaemon
+        /// The job is not waiting: this attempt runs.
         case running(attempt: Int, since: Timestamp)
         /// The job is final. The failure explains every outcome except success.
         case final(Outcome, JobFailure?)
-        /// The job was skipped because this dependency did not meet its condition, and why not.
+        /// The job was skipped because this dependency did not meet its condition. The failure of the
+        /// dependency says why.
         case unmet(Neighbour, JobFailure?)
     }
 
+    /// Creates an explanation.
     public init(job: JobID, state: JobState, reasons: [Reason]) {
         self.job = job
         self.state = state
@@ -76,37 +99,52 @@ public struct WaitExplanation: Sendable, Hashable {
     }
 }
 
+/// One event of a watched job, graph or database.
 public enum WatchEvent: Sendable, Hashable {
-    /// The present record of a job in the scope. It comes first for each job, and again when the job's state changes.
+    /// The current record of a job in scope. It comes first for each job, and again whenever the job's state
+    /// changes.
     case job(JobRecord)
+    /// The running attempt has reported progress.
     case progress(job: JobID, attempt: Int, OperationProgress)
-    /// The consumer was too slow, and changes were left out; the present states follow.
+    /// The reader was too slow, and some changes were dropped. The current states of all jobs in scope follow.
     case missed
-    /// Everything in scope is final. The last event.
+    /// Everything in scope is final. This is the last event.
     case final
 }
 
+/// The state of the daemon and its database.
 public struct StatusReport: Sendable, Hashable {
+    /// What the daemon is doing.
     public enum State: String, Sendable, Hashable, CaseIterable {
+        /// The daemon's state; `stopped` if no daemon is running.
         case starting, recovering, running, draining, stopped
         /// A process holds the database, but no daemon answers on the requested socket.
         case unreachable
     }
 
+    /// What the daemon is doing.
     public var state: State
-    /// Nil when no daemon runs.
+    /// The daemon's process; nil if no daemon is running.
     public var pid: Int32?
+    /// The version of the program that answers.
     public var version: String
+    /// The path of the database.
     public var database: String
+    /// When the daemon started; nil if no daemon is running.
     public var startedAt: Timestamp?
+    /// The number of jobs in each state.
     public var counts: StateCounts
+    /// All queues, with their counts.
     public var queues: [QueueRecord]
+    /// When the next job or schedule is due; nil if none is.
     public var nextDueAt: Timestamp?
-    /// The spool; nil when no daemon runs.
+    /// The spool; nil if no daemon is running.
     public var spool: SpoolReport?
-    /// Problems for the administrator, in words: refused definitions, a growing log, a full disk.
+    /// Problems for the administrator, one sentence each, such as refused definitions, a growing write-ahead
+    /// log or a full disk.
     public var problems: [String]
 
+    /// Creates a report.
     public init(
         state: State, pid: Int32?, version: String, database: String, startedAt: Timestamp?, counts: StateCounts,
         queues: [QueueRecord], nextDueAt: Timestamp?, spool: SpoolReport? = nil, problems: [String]
@@ -126,16 +164,19 @@ public struct StatusReport: Sendable, Hashable {
 
 /// The files that callers sent for jobs.
 public struct SpoolReport: Sendable, Hashable {
+    /// The number of files.
     public var files: Int
-    /// Also counts files that are being received.
+    /// The size of all files in bytes, including files that are being received.
     public var bytes: Int64
-    /// The limit for all files together.
+    /// The limit for the size of all files, in bytes.
     public var maxBytes: Int64
-    /// Files kept only so that jobs that failed, were cancelled or were skipped can be retried. They are removed when
-    /// those jobs are pruned.
+    /// The number of files that are kept only so that jobs that failed, were cancelled or were skipped can be
+    /// retried. Pruning those jobs removes the files.
     public var keptFiles: Int
+    /// The size of those files, in bytes.
     public var keptBytes: Int64
 
+    /// Creates a report.
     public init(files: Int, bytes: Int64, maxBytes: Int64, keptFiles: Int, keptBytes: Int64) {
         self.files = files
         self.bytes = bytes
@@ -145,19 +186,23 @@ public struct SpoolReport: Sendable, Hashable {
     }
 }
 
-/// One line of the difference between a document and the stored definitions.
+/// The difference between one entry of a document and the stored definitions.
 public struct DefinitionLine: Sendable, Hashable {
+    /// What the document does to the entry.
     public enum Change: String, Sendable, Hashable, CaseIterable { case added, changed, unchanged, removed }
 
+    /// What the document does to the entry.
     public var change: Change
     /// `queue`, `definition`, `graph` or `schedule`.
     public var type: String
+    /// The entry's name.
     public var name: String
-    /// The changed fields, for `changed`, such as `timeout 30s → 1m`.
+    /// The changed fields with their old and new values, such as `timeout 30s → 1m`, if the entry was changed.
     public var fields: [String]
     /// A warning about a value that is accepted but probably a mistake.
     public var warning: String?
 
+    /// Creates a line.
     public init(change: Change, type: String, name: String, fields: [String] = [], warning: String? = nil) {
         self.change = change
         self.type = type
@@ -167,14 +212,16 @@ public struct DefinitionLine: Sendable, Hashable {
     }
 }
 
-/// The result of a prune, in numbers of jobs.
+/// The numbers of jobs that a prune deleted and kept.
 public struct PruneAnswer: Sendable, Hashable {
+    /// The number of deleted jobs.
     public var deleted: Int
-    /// Jobs with a wanted outcome in a graph with another outcome.
+    /// The number of jobs that were kept because their graph has another outcome.
     public var keptByGraph: Int
-    /// Wanted jobs on which remaining jobs depend.
+    /// The number of jobs that were kept because remaining jobs depend on them.
     public var keptByDependents: Int
 
+    /// Creates an answer.
     public init(deleted: Int, keptByGraph: Int = 0, keptByDependents: Int = 0) {
         self.deleted = deleted
         self.keptByGraph = keptByGraph
@@ -184,6 +231,8 @@ public struct PruneAnswer: Sendable, Hashable {
 
 /// The name of a file in the spool, for the input's `file` field.
 public struct SpoolAnswer: Sendable, Hashable {
+    /// The name, `spool:…`.
     public var file: String
+    /// Creates an answer.
     public init(file: String) { self.file = file }
 }
