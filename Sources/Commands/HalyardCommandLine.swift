@@ -4,9 +4,10 @@ import Jobs
 
 /// Runs one command line.
 public enum HalyardCommandLine {
-    /// Parses, does, prints, and says how it went; throws nothing and ends no process.
+    /// Parses the arguments, carries out the verb, prints the result, and returns the exit code. It throws
+    /// nothing and does not end the process.
     ///
-    /// - Parameter arguments: Without the name of the program.
+    /// - Parameter arguments: The arguments without the name of the program.
     public static func run(_ arguments: [String], in surroundings: Surroundings) async -> ExitCode {
         var code: ExitCode
         do {
@@ -32,7 +33,8 @@ public enum HalyardCommandLine {
             return try tell(error, asJSON: arguments.contains("--json"), in: surroundings)
         }
         if let verb = command as? any Verb { return try await verb.run(in: surroundings) }
-        // The parser itself answers help and a bare `halyard`. It takes the `h` in `-photo.jpg` for help, too.
+        // The parser itself answers help and a bare `halyard`. It would also mistake the `h` in `-photo.jpg`
+        // for help.
         if !UnknownWord.asksForHelp(arguments), let failure = UnknownWord.option(in: arguments) { throw failure }
         do {
             var command = command
@@ -43,12 +45,12 @@ public enum HalyardCommandLine {
         }
     }
 
-    /// What the parser has to say: help, version and scripts as data, a wrong command line as a message.
+    /// Prints the parser's answer: help, version and scripts as data, and a wrong command line as a message.
     private static func tell(_ error: any Error, asJSON: Bool, in surroundings: Surroundings) throws -> ExitCode {
         let message = Halyard.fullMessage(for: error)
         guard Halyard.exitCode(for: error).isSuccess else {
             if asJSON { throw CommandFailure(.usage, Halyard.message(for: error)) }
-            // Lines are ours; what was typed stands within them.
+            // Print each line as safe text, since the message contains words that were typed.
             for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
                 try surroundings.errors.line(StyledText(String(line).withShortWords))
             }
@@ -59,7 +61,7 @@ public enum HalyardCommandLine {
         return .success
     }
 
-    /// - Parameter asJSON: As an RFC 9457 problem on one line.
+    /// - Parameter asJSON: Whether to print the error as an RFC 9457 problem on one line.
     private static func report(_ error: any Error, asJSON: Bool, in surroundings: Surroundings) -> ExitCode {
         let failure: CommandFailure =
             switch error {
@@ -68,7 +70,7 @@ public enum HalyardCommandLine {
             default: CommandFailure(.software, "\(error). This is a defect; please report it.")
             }
         do {
-            // What was printed before the failure belongs to the reader.
+            // Data that was printed before the failure still belongs to the reader.
             try surroundings.output.flush()
             if asJSON, !failure.message.isEmpty {
                 try surroundings.errors.json(failure.problem.json)
@@ -78,7 +80,7 @@ public enum HalyardCommandLine {
             }
             try surroundings.errors.flush()
         } catch {
-            // Nobody reads the messages any more; the exit code still tells.
+            // Nobody reads the messages any more, but the exit code still reports the failure.
             return failure.exit
         }
         return failure.exit

@@ -1,14 +1,15 @@
 import ArgumentParser
 
-/// Parses only the given verb. Building the descriptions of all verbs would take longer than a small command runs.
+/// Parses only the given verb. Building the descriptions of all verbs would take longer than a small command
+/// runs.
 enum DirectVerb {
-    /// - Returns: Nil unless the arguments are a correct call of a verb. The full parser then explains what is wrong,
+    /// - Returns: Nil unless the arguments are a valid call of a verb. The full parser then explains the error
     ///   or prints help.
     static func parse(_ arguments: [String]) -> (any Verb)? {
         guard let word = arguments.first, let verb = verb(named: word) else { return nil }
         let rest = Array(arguments.dropFirst())
         if word == "enqueue", let enqueue = Halyard.Enqueue(plain: rest) { return enqueue }
-        // Losing the error is harmless: the full parser finds it again and reports it.
+        // Losing the error is harmless, since the full parser finds it again and reports it.
         return try? verb.parse(rest)
     }
 
@@ -38,8 +39,9 @@ enum DirectVerb {
 extension CommandConfiguration {
     /// The configuration of a verb that ``DirectVerb`` parses.
     ///
-    /// It names the program as the verb's parent. Otherwise the parser mistakes the verb for a program and first looks for a
-    /// program's options (`--generate-completion-script`), which takes longer than parsing the verb.
+    /// It names the program as the verb's parent. Otherwise the parser would treat the verb as a program and
+    /// first look for a program's options (`--generate-completion-script`), which takes longer than parsing the
+    /// verb.
     static func ofDirectVerb(
         commandName: String, abstract: String = "", discussion: String = "", shouldDisplay: Bool = true,
         aliases: [String] = []

@@ -1,4 +1,4 @@
-/// The name of a queue, a kind, a definition or a schedule. Whether it exists is for the daemon to say.
+/// The name of a queue, a kind, a definition or a schedule. The daemon checks whether it exists.
 enum NameArgument {
     private static let maxBytes = 64
 

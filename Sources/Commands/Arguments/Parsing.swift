@@ -13,7 +13,7 @@ extension JobID {
         throw UnreadableArgument(description: "give a job's number, such as 41" + hint(for: text))
     }
 
-    /// For who names a whole graph, as listings do, where one of its jobs is meant.
+    /// Returns a hint for a caller who names a whole graph, as listings do, where a job is expected.
     fileprivate static func hint(for text: String) -> String {
         guard text.hasPrefix("graph:"), let graph = GraphID(argument: text) else { return "" }
         return "; those of this graph are shown by: halyard graph \(graph.rawValue)"
@@ -21,7 +21,7 @@ extension JobID {
 }
 
 extension GraphID {
-    /// `7` or `graph:7`.
+    /// Parses `7` or `graph:7`.
     init?(argument: String) {
         let digits = argument.hasPrefix("graph:") ? argument.dropFirst(6) : argument[...]
         guard let number = Int64(digits), number > 0 else { return nil }
@@ -55,13 +55,13 @@ extension Priority: ExpressibleByArgument {
     public static var allValueDescriptions: [String: String] { [:] }
 }
 
-/// What was typed is of no form that is understood.
+/// An argument whose form is not valid.
 struct UnreadableArgument: Error, CustomStringConvertible {
-    /// Which are, with examples.
+    /// Describes the valid forms, with examples.
     var description: String
 }
 
-/// A duration as people write it; a type of our own, since `Duration` belongs to the standard library.
+/// A duration as people write it. It is a separate type, since `Duration` belongs to the standard library.
 struct DurationArgument: Hashable, CustomStringConvertible {
     var duration: Duration
 
@@ -124,7 +124,7 @@ enum WorkArgument: Hashable {
         throw UnreadableArgument(description: "give a job's number, such as 41, or a graph's as graph:7")
     }
 
-    /// As it is typed.
+    /// The text that a person types for this work.
     var name: String {
         switch self {
         case .job(let id): "\(id)"
@@ -139,7 +139,7 @@ enum WorkArgument: Hashable {
         }
     }
 
-    /// Nil for a graph.
+    /// The job; nil for a graph.
     var job: JobID? {
         if case .job(let id) = self { id } else { nil }
     }

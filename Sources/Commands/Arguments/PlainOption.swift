@@ -1,5 +1,5 @@
-/// One option of a verb whose usual calls are read without the full parser, which looks at its properties by reflection
-/// and takes longer than a small command runs.
+/// An option of a verb whose usual calls are parsed without the full parser. The full parser inspects the
+/// verb's properties by reflection, which takes longer than a small command runs.
 struct PlainOption<Target>: Sendable {
     private enum Action: Sendable {
         case flag(@Sendable (inout Target) -> Void)
@@ -31,11 +31,11 @@ struct PlainOption<Target>: Sendable {
         return option
     }
 
-    /// Reads words into the properties of a verb: options by their whole names, each followed by its value, and the words
-    /// between them.
+    /// Parses words into the properties of a verb: options by their full names, each followed by its value, and
+    /// the words between them.
     ///
-    /// - Returns: False for everything else, such as `--name=value`, an abbreviation, a value that begins with a dash or a
-    ///   repeated option. The full parser then decides.
+    /// - Returns: False for everything else, such as `--name=value`, an abbreviation, a value that begins with
+    ///   a dash, or a repeated option. The full parser then decides.
     static func read(
         _ words: [String], into target: inout Target, options: [PlainOption],
         word: (inout Target, String) throws -> Void
@@ -44,7 +44,7 @@ struct PlainOption<Target>: Sendable {
         var rest = words[...]
         while let text = rest.popFirst() {
             guard isOption(text) else {
-                // Losing an error is harmless: the full parser finds it again and reports it.
+                // Losing the error is harmless, since the full parser finds it again and reports it.
                 guard (try? word(&target, text)) != nil else { return false }
                 continue
             }
@@ -62,6 +62,6 @@ struct PlainOption<Target>: Sendable {
         return true
     }
 
-    /// A dash alone is standard input.
+    /// A single dash stands for standard input.
     private static func isOption(_ text: String) -> Bool { text.utf8.first == UInt8(ascii: "-") && text != "-" }
 }

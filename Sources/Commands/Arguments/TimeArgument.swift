@@ -1,13 +1,14 @@
 import Glibc
 import Jobs
 
-/// A moment as people write it: `2026-07-25T18:00Z`, `2026-07-25 18:00` in local time, `18:00` for its next occurrence.
+/// A time as people write it: `2026-07-25T18:00Z`, `2026-07-25 18:00` in local time, or `18:00` for the next
+/// occurrence.
 struct TimeArgument: Hashable {
     private enum Form: Hashable {
         case absolute(Timestamp)
-        /// What a local clock shows, read as if it were UTC.
+        /// The reading of a local clock, stored as if it were UTC.
         case local(Timestamp)
-        /// A time of day, on 1970-01-01 as if it were UTC.
+        /// A time of day, stored as a time on 1970-01-01 in UTC.
         case next(Timestamp)
     }
 
@@ -33,7 +34,7 @@ struct TimeArgument: Hashable {
         )
     }
 
-    /// By the local time zone where the text names none.
+    /// Returns the time, in the local time zone if the text names none.
     func moment(now: Timestamp) -> Timestamp {
         switch form {
         case .absolute(let moment): return moment
@@ -51,14 +52,14 @@ struct TimeArgument: Hashable {
         }
     }
 
-    /// By RFC 3339, where the seconds may be left out.
+    /// Parses the format of RFC 3339, in which the seconds may be missing.
     private static func moment(_ text: String) -> Timestamp? {
         if let moment = Timestamp(iso8601: text) { return moment }
         guard let zone = text.dropFirst(11).firstIndex(where: { !$0.isNumber && $0 != ":" }) else { return nil }
         return Timestamp(iso8601: text[..<zone] + ":00" + text[zone...])
     }
 
-    /// Through `mktime`, which knows summer time.
+    /// Converts the reading of a local clock with `mktime`, which handles daylight saving time.
     private static func local(_ clock: Timestamp) -> Timestamp {
         var seconds = time_t(clock.milliseconds / 1000)
         var parts = tm()

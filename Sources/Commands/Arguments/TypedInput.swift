@@ -1,16 +1,16 @@
 import Jobs
 
-/// The input that a command line spells: an object from a file, and fields by position and by name.
+/// The input that a command line describes: an object from a file, and fields by position and by name.
 struct TypedInput {
     private let base: JSONObject?
     private var positional: [String] = []
     private var named: [(name: String, value: String)] = []
-    /// Arguments that are read as `field=value`.
+    /// The arguments of the form `field=value`, by field.
     private var pairs: [String: String] = [:]
 
     /// - Parameters:
-    ///   - assignments: From `--set field=value`.
-    ///   - arguments: `value`, or `field=value`.
+    ///   - assignments: The values of `--set`, as `field=value`.
+    ///   - arguments: Each a `value`, or `field=value`.
     init(base: JSONObject?, assignments: [String], arguments: [String]) throws {
         self.base = base
         for text in assignments {
@@ -29,13 +29,13 @@ struct TypedInput {
         }
     }
 
-    /// Whether the definition decides what the words mean: which field, and of which shape.
+    /// Whether the input depends on the definition, which decides the field and the shape of each word.
     var needsDefinitions: Bool { !positional.isEmpty || !named.isEmpty }
 
-    /// The input without a look at the definition; nil when none was given.
+    /// The input as it is without the definition; nil if none was given.
     var plain: ResolvedInput? { base.map { ResolvedInput(object: $0, files: []) } }
 
-    /// - Parameter copiesAll: Whether files named in a document count as the person's own.
+    /// - Parameter copiesAll: Whether to also return files that the input document names.
     func resolve(for name: String, in set: DefinitionSet, copiesAll: Bool = false) throws -> ResolvedInput? {
         let catalog = Catalog(set)
         do {
@@ -60,7 +60,8 @@ struct TypedInput {
         }
     }
 
-    /// What was typed for a kind's field `file`; files named in a document are not the person's own, unless they say so.
+    /// Returns the files that were typed for fields named `file`. Files that the input document names are
+    /// included only with `copiesAll`, since they need not be on this machine.
     private func files(
         in object: JSONObject, of name: String, _ set: DefinitionSet, copiesAll: Bool
     ) -> [ResolvedInput.File] {
@@ -78,7 +79,8 @@ struct TypedInput {
         return (String(text[..<mark]), String(text[text.index(after: mark)...]))
     }
 
-    /// `url`, `store.file`; not the beginning of an address or a path.
+    /// Whether the text is a field's name, such as `url` or `store.file`, and not the beginning of an address
+    /// or a path.
     private static func isName(_ text: String) -> Bool {
         text.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
@@ -88,7 +90,7 @@ struct TypedInput {
     }
 }
 
-/// An input as it will be sent, and which of its fields name files of the person.
+/// An input as it will be sent, and the fields that name files of the caller.
 struct ResolvedInput {
     struct File {
         var field: String

@@ -1,7 +1,7 @@
 import Control
 import Jobs
 
-/// Refuses names that nothing has, with the nearest one that something does.
+/// Refuses unknown names and suggests the nearest known one.
 enum UnknownName {
     static func definition(_ name: String, in set: DefinitionSet) -> CommandFailure {
         let known = set.definitions.map(\.definition.name) + set.graphs.map(\.definition.name)
@@ -9,7 +9,7 @@ enum UnknownName {
         return CommandFailure(.noInput, problem, see: "halyard definitions list")
     }
 
-    /// Jobs have definitions, and no graph definition.
+    /// Checks the name of a definition. Graph definitions are excluded, since every job has a definition.
     static func check(definition name: String, in set: DefinitionSet) throws {
         let known = set.definitions.map(\.definition.name)
         if known.contains(name) { return }
@@ -24,7 +24,8 @@ enum UnknownName {
         throw CommandFailure(.noInput, problem, see: "halyard definitions list")
     }
 
-    /// Tells all of several names that are unknown, before anything is done with the others.
+    /// Refuses a list of names that contains unknown ones and reports all of these, so that nothing is done
+    /// with the others.
     static func check(_ noun: String, _ names: [String], among known: [String]) throws {
         let unknown = names.filter { !known.contains($0) }
         if unknown.isEmpty { return }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Jobs
 
-/// Words of a command line that there are not, told with the nearest ones that there are.
+/// Finds unknown words in a command line and suggests the nearest known ones.
 enum UnknownWord {
-    /// The parser would only call it an unexpected argument.
+    /// Returns the failure for an unknown verb. The parser would only call it an unexpected argument.
     static func verb(in arguments: [String]) -> CommandFailure? {
         let place = Place(of: arguments)
         let verbs = place.command.configuration.subcommands
@@ -11,8 +11,8 @@ enum UnknownWord {
         return failure("verb", word, nearest: verbs.compactMap { $0.configuration.commandName }, place.path)
     }
 
-    /// For a command line that the parser refused: it looks for options last, and so tells of what is wrong because of one,
-    /// such as a value that is missing.
+    /// Returns the failure for an unknown option in a command line that the parser refused. The parser checks
+    /// options last, so it first reports errors that follow from the unknown one, such as a missing value.
     static func option(in arguments: [String]) -> CommandFailure? {
         var place = Place(of: arguments)
         if let standard = place.command.configuration.defaultSubcommand {
@@ -23,7 +23,7 @@ enum UnknownWord {
         for word in place.rest {
             if word == "--" { return nil }
             let name = String(word.prefix { $0 != "=" })
-            // "-" is standard input, and -5 a number.
+            // "-" is standard input, and -5 is a number.
             guard name.hasPrefix("-"), name != "-", Double(name) == nil, !known.contains(name),
                 name != "--generate-completion-script"
             else { continue }
@@ -35,7 +35,7 @@ enum UnknownWord {
         return nil
     }
 
-    /// Whether help is asked for by a word of its own.
+    /// Whether one of the words asks for help.
     static func asksForHelp(_ arguments: [String]) -> Bool {
         arguments.prefix { $0 != "--" }.contains { ["-h", "--help", "-help", "--help-hidden"].contains($0) }
     }
@@ -44,7 +44,7 @@ enum UnknownWord {
         command == Halyard.Enqueue.self || command == Halyard.Upload.self || command == Halyard.Definitions.Apply.self
     }
 
-    /// What the words before the first option name.
+    /// The command that the words before the first option name.
     private struct Place {
         var command: any ParsableCommand.Type = Halyard.self
         var path = "halyard"
@@ -67,7 +67,8 @@ enum UnknownWord {
         }
     }
 
-    /// The parser tells them only to people: in the help, the line of an option begins with its names.
+    /// Returns the names of a command's options. The parser provides them only in its help, where the line of
+    /// an option begins with its names.
     private static func options(of command: any ParsableCommand.Type) -> [String] {
         Halyard.helpMessage(for: command, columns: 1000).split(separator: "\n").filter { $0.hasPrefix("  -") }
             .flatMap { $0.split { " ,".contains($0) }.prefix { $0.hasPrefix("-") }.map(String.init) }
@@ -76,7 +77,7 @@ enum UnknownWord {
     private static func failure(
         _ noun: String, _ word: String, nearest candidates: [String], _ path: String, hint: String = ""
     ) -> CommandFailure {
-        // A dash too few or too many is no letter.
+        // Compare the names without dashes, so that a missing or extra dash does not count as a difference.
         let bare = { (name: String) in String(name.drop { $0 == "-" }) }
         let nearest = NearestName.nearest(to: bare(word), among: candidates.map(bare))
         let meant = candidates.first { bare($0) == nearest }.map { "Did you mean \($0)? " } ?? hint

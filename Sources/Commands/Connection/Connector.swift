@@ -3,9 +3,9 @@ import Control
 import Glibc
 import SQLiteStore
 
-/// Finds the way to the jobs: the daemon's socket, else the database.
+/// Opens the daemon's socket or, if no daemon runs, the database.
 struct Connector {
-    /// What the verb is about to do.
+    /// What the verb will do.
     enum Purpose { case reading, writing }
 
     private let socket: String
@@ -13,7 +13,7 @@ struct Connector {
     private let surroundings: Surroundings
     private let timeout: Duration
 
-    /// - Parameter timeout: For each answer of the daemon.
+    /// - Parameter timeout: The time limit for each answer of the daemon.
     init(_ options: CommonOptions, _ surroundings: Surroundings, timeout: Duration = .seconds(30)) {
         self.timeout = timeout
         let paths = DefaultPaths(variable: surroundings.variable, exists: { access($0, F_OK) == 0 })
@@ -22,10 +22,10 @@ struct Connector {
         self.surroundings = surroundings
     }
 
-    /// A socket that systemd holds open counts as a daemon: connecting starts it.
+    /// Opens a session. A socket that systemd holds open counts as a daemon, since connecting starts it.
     ///
-    /// Whoever holds the database without listening is a daemon that starts or stops, or another `halyard`: that is waited
-    /// for. Of several that wait each has its turn.
+    /// A process that holds the database without listening is a daemon that starts or stops, or another
+    /// `halyard`. Waits for such a process up to the lock patience. Several waiting commands take turns.
     func open(_ purpose: Purpose) async throws -> Session {
         let giveUpAt = ContinuousClock.now + surroundings.lockPatience
         var pause = Duration.milliseconds(5)
@@ -37,7 +37,7 @@ struct Connector {
                 guard error.code == .noDaemon else { throw error }
                 noDaemon = error
             }
-            // A new database would know no kinds and no definitions; only the daemon makes one.
+            // A new database would contain no kinds and no definitions, so only the daemon creates one.
             guard access(database, F_OK) == 0 || errno == EACCES else {
                 throw CommandFailure(
                     .unavailable,
@@ -50,13 +50,13 @@ struct Connector {
             } catch {
                 guard case .locked = error, ContinuousClock.now < giveUpAt else { throw failure(error, noDaemon) }
             }
-            // A daemon that starts says nothing before it listens.
+            // A daemon that is starting gives no signal before it listens.
             try await Task.sleep(for: pause, clock: .continuous)
             pause = min(pause * 2, .milliseconds(200))
         }
     }
 
-    /// The database, to look at it where the daemon does not answer in time.
+    /// Opens the database for reading, because the daemon did not answer in time.
     func openDatabase(insteadOf silence: ControlProblem) async throws -> Session {
         do throws(StoreOpenError) {
             return try await openDatabase(.reading, noDaemon: silence, patience: .zero)
@@ -79,7 +79,7 @@ struct Connector {
             }, close: {})
     }
 
-    /// - Parameter patience: How long another command that holds the database is waited for.
+    /// - Parameter patience: How long to wait for another command that holds the database.
     private func openDatabase(
         _ purpose: Purpose, noDaemon: ControlProblem, patience: Duration
     ) async throws(StoreOpenError) -> Session {
@@ -92,7 +92,7 @@ struct Connector {
             do throws(StoreOpenError) {
                 holder = try DatabaseLock.holder(ofDatabaseAt: database)
             } catch {
-                // Who may read the database but not its lock is told less.
+                // A user who may read the database but not its lock gets less information.
             }
         case .writing:
             let taken = try await DatabaseLock.acquire(
@@ -117,7 +117,7 @@ struct Connector {
         switch error {
         case .locked(let path, let pid):
             let process = pid.map { "process \($0)" } ?? "another process"
-            let holder = try? DatabaseLock.holder(ofDatabaseAt: path)  // Else it is told as a daemon, as most are.
+            let holder = try? DatabaseLock.holder(ofDatabaseAt: path)  // If the role is unknown, assume a daemon.
             switch holder?.role {
             case .once:
                 return CommandFailure(

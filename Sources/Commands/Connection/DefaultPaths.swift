@@ -1,11 +1,11 @@
 import Control
 
-/// Where the daemon listens and keeps its database when nobody says.
+/// The default paths of the daemon's socket and database.
 struct DefaultPaths {
     var variable: @Sendable (String) -> String?
     var exists: @Sendable (String) -> Bool
 
-    /// `HALYARD_SOCKET`, else the system's socket if there is one, else that of the user's session.
+    /// `HALYARD_SOCKET`, or the system's socket if it exists, or the socket of the user's session.
     var socket: String {
         if let path = set(StandardPaths.Variable.socket) { return path }
         let system = StandardPaths.socket
@@ -14,7 +14,7 @@ struct DefaultPaths {
         return exists(own) ? own : system
     }
 
-    /// `HALYARD_DATABASE`, else the system's database if there is one, else that of the user.
+    /// `HALYARD_DATABASE`, or the system's database if it exists, or the database of the user.
     var database: String {
         if let path = set(StandardPaths.Variable.database) { return path }
         let system = StandardPaths.database

@@ -2,7 +2,7 @@ import Control
 import Jobs
 import SQLiteStore
 
-/// An open way to the jobs: the daemon, or the database itself where no daemon runs.
+/// A connection to the daemon or, if no daemon runs, the open database.
 struct Session: Sendable {
     enum Place: Sendable, Hashable {
         case daemon(socket: String)
@@ -12,12 +12,12 @@ struct Session: Sendable {
     /// A database whose daemon does not answer.
     struct Offline: Sendable, Hashable {
         var path: String
-        /// On which nobody answered.
+        /// The socket on which no daemon answered.
         var socket: String
-        /// Who holds the database all the same; nil where nobody does.
+        /// The process that holds the database nevertheless; nil if none does.
         var holder: LockHolder?
 
-        /// A daemon that starts, stops, listens elsewhere or nowhere; nil where none runs.
+        /// Describes a daemon that starts, stops, or has no socket or another one; nil if no daemon runs.
         var daemon: String? {
             guard let holder, holder.isLivingDaemon, let pid = holder.pid else { return nil }
             if holder.role == .once {
@@ -30,7 +30,8 @@ struct Session: Sendable {
         var start: String { Session.start(for: path) }
     }
 
-    /// What a person does to have a daemon. Without the configuration it had, jobs might fail that it would have run.
+    /// Returns how to start a daemon. With another configuration, the daemon might fail jobs that it would
+    /// otherwise run.
     static func start(for database: String) -> String {
         database == StandardPaths.database
             ? "Start it with: systemctl start halyard"
@@ -39,18 +40,19 @@ struct Session: Sendable {
 
     let control: any JobControl
     let place: Place
-    /// Returns once the daemon listens (again).
+    /// Returns when a daemon listens on the socket.
     let waitForDaemon: @Sendable () async throws(ControlProblem) -> Void
-    /// Opens the daemon's database to read it, also when the daemon has gone; nil where the session is one of a database.
+    /// Opens the daemon's database for reading, even if the daemon is gone; nil if the session itself is a
+    /// database.
     let openStored: (@Sendable (_ database: String) async throws(StoreOpenError) -> Session)?
-    /// Ends the connection, or closes the database and gives its lock back.
+    /// Closes the connection, or closes the database and releases its lock.
     let close: @Sendable () async -> Void
 
     var isDaemon: Bool {
         if case .daemon = place { true } else { false }
     }
 
-    /// As the daemon itself named it in its last answer.
+    /// The database as the daemon named it in its last answer; nil if the session is not a daemon's.
     var daemonDatabase: String? { isDaemon ? control.databasePath : nil }
 
     /// Opens a session for one piece of work.
@@ -69,11 +71,12 @@ struct Session: Sendable {
         }
     }
 
-    /// Reads what is stored, without the daemon.
+    /// Reads the stored state without the daemon.
     ///
-    /// - Parameter patience: For a database that is in use for a moment, as while a daemon closes it.
-    /// - Returns: Nil where that cannot be read: then only the daemon tells.
-    /// - Throws: `notFound`, which is an answer; when the task is cancelled.
+    /// - Parameter patience: How long to wait if the database is in use, for example while a daemon closes it.
+    /// - Returns: Nil if the database cannot be read; then only the daemon has the answer.
+    /// - Throws: A ``ControlProblem`` with `notFound`, which is an answer; `CancellationError` if the task is
+    ///   cancelled.
     func readStored<T>(
         patience: Duration, _ read: (any JobControl) async throws -> T
     ) async throws -> T? {
@@ -112,7 +115,7 @@ struct Session: Sendable {
         }
     }
 
-    /// What an enqueue by a name needs to know.
+    /// Returns the part of the definitions that an enqueue by this name needs.
     func definitions(for name: String) async throws -> DefinitionSet {
         do {
             return try await control.definitions(for: name)
@@ -128,9 +131,9 @@ struct Session: Sendable {
         return answer
     }
 
-    /// For verbs that only a daemon can carry out.
+    /// Refuses a verb that only a daemon can carry out.
     ///
-    /// - Parameter promise: What holds all the same.
+    /// - Parameter promise: A sentence about what remains true without a daemon.
     func requireDaemon(_ what: String, promise: String = "") throws {
         guard case .database(let offline) = place else { return }
         throw CommandFailure(
@@ -139,7 +142,7 @@ struct Session: Sendable {
                 ?? "\(what) needs the daemon, and none runs for \(offline.path).\(promise) \(offline.start)")
     }
 
-    /// Tells who must know that the change waits in the database.
+    /// Prints a note that the change is in the database and waits for a daemon.
     func noteWritten(in surroundings: Surroundings, willRun: Bool = false) throws {
         guard case .database(let offline) = place else { return }
         try surroundings.note(
@@ -148,7 +151,7 @@ struct Session: Sendable {
                 : "no daemon runs; wrote to \(offline.path)")
     }
 
-    /// Tells who might take what a daemon left for what happens now.
+    /// Prints a note that jobs may be shown as running although their daemon is gone.
     func noteRunning(_ states: some Sequence<JobState>, in surroundings: Surroundings) throws {
         guard case .database(let offline) = place, states.contains(.running) else { return }
         if let daemon = offline.daemon {

@@ -1,12 +1,13 @@
 import ArgumentParser
 
-/// Where files go: an address in which `{path}` stands for the path of each, percent-encoded.
+/// An address for files, in which `{path}` stands for the percent-encoded path of each file.
 struct AddressTemplate {
     static let mark = "{path}"
 
     private let text: String
 
-    /// - Throws: When something else stands in braces, or the mark where it would decide to which server a file goes.
+    /// - Throws: ``UnreadableArgument`` if the braces contain anything else, or if the mark would decide which
+    ///   server gets a file.
     init(_ text: String) throws {
         self.text = text
         let rest = text.replacing(Self.mark, with: "")
@@ -35,7 +36,7 @@ struct AddressTemplate {
 
     func address(of file: FileTree.File) -> String { text.replacing(Self.mark, with: Self.encoded(file.place)) }
 
-    /// Each byte that is not unreserved in an address, or a slash.
+    /// Encodes every byte except the unreserved characters of an address and the slash.
     private static func encoded(_ place: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []

@@ -1,16 +1,16 @@
 import Glibc
 
-/// The regular files that were named, and those beneath folders that were named.
+/// The regular files among the given paths and in the given folders.
 struct FileTree {
     struct File {
         var path: String
-        /// Within the folder that was named; the bare name of a file that was.
+        /// The path within the given folder; for a given file, its bare name.
         var place: String
 
         var isStandardInput: Bool { path == Spooling.standardInput }
     }
 
-    /// A name in a folder that nobody meant to send, or that no job could name.
+    /// An entry of a folder that is not a regular file, or that no job could name.
     struct LeftOut {
         var path: String
         var reason: String
@@ -19,10 +19,10 @@ struct FileTree {
     /// In the order of their names, folder by folder.
     private(set) var files: [File] = []
     private(set) var leftOut: [LeftOut] = []
-    /// Links that were named, and where they lead.
+    /// The given links, and the paths to which they lead.
     private(set) var followed: [(link: String, real: String)] = []
 
-    /// - Parameter paths: `-` is standard input, at most once.
+    /// - Parameter paths: Files and folders; `-` is standard input, at most once.
     init(_ paths: [String]) throws {
         if paths.filter({ $0 == Spooling.standardInput }).count > 1 {
             throw CommandFailure(.usage, "Standard input can be read only once. Give one -.")
@@ -71,9 +71,10 @@ struct FileTree {
         return facts.st_mode & S_IFMT
     }
 
-    /// Where a link leads that was named: whoever names it means that, and the daemon follows none.
+    /// Returns the target of a given link. A caller who names a link means its target, and the daemon follows
+    /// no links.
     private mutating func resolved(_ path: String) throws -> String {
-        // With a slash behind it, lstat would follow it too.
+        // With a slash at the end of the name, lstat would also follow the link.
         let bare = "/" + path.split(separator: "/").joined(separator: "/")
         let name = path.hasPrefix("/") ? bare : String(bare.dropFirst())
         var facts = stat()
@@ -93,7 +94,8 @@ struct FileTree {
         defer { closedir(list) }
         var names: [String] = []
         while let entry = readdir(list) {
-            // Read in place: an entry is only as long as its name, and a copy of the whole array would read beyond it.
+            // Read the name in place: an entry is only as long as its name, so copying the whole array would
+            // read beyond its end.
             guard let text = entry.pointer(to: \.d_name) else { continue }
             let bytes = UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self)
             guard let name = String(validatingCString: bytes) else {

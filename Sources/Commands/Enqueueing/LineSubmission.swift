@@ -1,16 +1,17 @@
 import Control
 import Jobs
 
-/// Enqueues one submission for each line, and answers with a line for each, in order.
+/// Enqueues one submission for each line, and prints one answer for each, in order.
 ///
-/// What one read gives goes out as one batch, so that a file is fast and a slow pipe is answered at once. A bad line
-/// touches no other, unless it is longer than any may be. A long line, such as a graph of 100,000 jobs, goes alone.
+/// The lines of one read are sent as one batch, so that a file is fast and a slow pipe is answered at once. An
+/// invalid line does not affect other lines, unless it exceeds the maximum length. A long line, such as a graph
+/// of 100,000 jobs, is sent alone.
 struct LineSubmission {
     var session: Session
     var surroundings: Surroundings
     var isJSON: Bool
 
-    /// As much as the daemon takes in one submission.
+    /// The daemon's limit for one submission.
     private static let lineLimit = 16 << 20
     private static let batchSize = 4000
 
@@ -21,13 +22,15 @@ struct LineSubmission {
         var batch = try next(from: &reader, &rest)
         while let current = batch {
             async let answers = answers(to: current)
-            // On a single thread the lines are sent only once this task yields.
+            // On a single thread, the lines are sent only when this task yields.
             await Task.yield()
-            // Reads and checks the next lines meanwhile, unless that would block: answers to sent lines come first.
+            // Read and check the next lines in the meantime, unless that would block: the answers to sent lines
+            // come first.
             let isReady = !rest.isEmpty || reader.isReady
             let following = isReady ? Swift.Result { try next(from: &reader, &rest) } : nil
             for (line, answer) in zip(current.lines, try await answers) {
-                // The problem is not about this line; neither it nor the following lines were carried out.
+                // The problem does not concern this line. The daemon carried out neither this line nor the
+                // following ones.
                 if case .refused(let problem) = answer, !problem.isRefusal {
                     throw tally.stopped(by: problem, from: line.number, to: current.lines.last?.number ?? line.number)
                 }
@@ -55,7 +58,7 @@ struct LineSubmission {
         var contents: [Swift.Result<JSONText, ControlProblem>]
     }
 
-    /// - Parameter rest: Lines that have been read but are not in a batch yet.
+    /// - Parameter rest: Lines that were read but are not in a batch yet.
     private func next(
         from reader: inout LineReader, _ rest: inout ArraySlice<LineReader.Line>
     ) throws -> Batch? {
@@ -67,7 +70,7 @@ struct LineSubmission {
         return Batch(lines: lines, contents: lines.map(Self.check))
     }
 
-    /// One for each line, in order.
+    /// Returns one answer for each line, in order.
     private func answers(to batch: Batch) async throws -> [SubmissionAnswer] {
         let submissions = batch.contents.compactMap { try? $0.get() }  // `contents` keeps the other problems.
         var given: ArraySlice<SubmissionAnswer> = []

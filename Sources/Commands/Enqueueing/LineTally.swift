@@ -1,9 +1,10 @@
 import Control
 
-/// What became of many lines, and what to do about the rest of them when it cannot go on.
+/// Counts the answers to many lines, and says what to do about the remaining lines when the daemon cannot
+/// continue.
 struct LineTally {
     private(set) var enqueued = 0
-    /// Their keys were used before, for the same.
+    /// Lines whose keys were used before for the same submission.
     private(set) var duplicates = 0
     private(set) var refused = 0
 
@@ -23,7 +24,7 @@ struct LineTally {
         return parts.joined(separator: ", ")
     }
 
-    /// - Parameter last: The last line that was sent with it; of those behind it the daemon knows nothing.
+    /// - Parameter last: The last line of the batch that was sent. The daemon has not seen the lines after it.
     func stopped(by problem: ControlProblem, from line: Int, to last: Int) -> CommandFailure {
         let again =
             switch problem.code {

@@ -1,21 +1,22 @@
 import Control
 import Jobs
 
-/// Asks the daemon which files lie outside its roots; only it knows them.
+/// Asks the daemon which files are outside its roots, which only the daemon knows.
 ///
-/// Each file is asked for by a request that also waits for a job that cannot exist. It is refused in any case, and the
-/// inputs are looked at first: nothing is enqueued, and the reason tells.
+/// For each file it sends a submission that also depends on a job that cannot exist. The daemon checks the
+/// input first and then refuses the submission in any case, so nothing is enqueued, and the reason answers the
+/// question.
 struct RootsQuestion {
     var session: Session
     var definition: String
 
-    /// The last number there is; no database gets there.
+    /// The highest number, which no job ever gets.
     private static let noJob = JobID(.max)
     private static let batchSize = 1000
 
-    /// The places of the inputs whose files lie outside.
+    /// Returns the indices of the inputs whose files are outside the roots.
     ///
-    /// - Throws: What else speaks against an input.
+    /// - Throws: ``CommandFailure`` if an input is refused for another reason.
     func outside(_ inputs: [ResolvedInput]) async throws -> [Int] {
         var outside: [Int] = []
         for start in stride(from: 0, to: inputs.count, by: Self.batchSize) {

@@ -2,7 +2,7 @@ import Control
 import Glibc
 import Jobs
 
-/// Files of the person that a job shall read.
+/// Prepares the caller's files for a job: makes their paths absolute, or copies them into the daemon's spool.
 struct Spooling {
     var session: Session
     var surroundings: Surroundings
@@ -10,8 +10,8 @@ struct Spooling {
     private static let prefix = "spool:"
     static let standardInput = "-"
 
-    /// Copies the files of some inputs, and enqueues all. No verb removes a copy from the spool, so a failure says what
-    /// stays there.
+    /// Copies the files of some inputs and enqueues all inputs. No verb removes a copy from the spool, so a
+    /// failure mentions the copies that remain there.
     func enqueue(
         _ inputs: [ResolvedInput], copying places: some Sequence<Int>,
         by enqueue: ([ResolvedInput]) async throws -> SubmissionAnswer
@@ -50,16 +50,17 @@ struct Spooling {
         return changed ?? input
     }
 
-    /// Makes paths absolute, since the daemon works in a directory of its own, and refuses files that are not there; of a
-    /// whole path the daemon knows better.
+    /// Makes paths absolute, since the daemon has another working directory. Refuses missing files, unless the
+    /// path is absolute: the daemon may see files that this user cannot.
     ///
-    /// - Parameter mayComeLater: Whether the job starts later, so that the file may be made until then.
+    /// - Parameter mayComeLater: Whether the job starts later, so that the file may be created by then.
     func makeAbsolute(_ input: inout ResolvedInput?, mayComeLater: Bool = false) throws {
         guard var changed = input else { return }
         for file in changed.files where !file.path.hasPrefix(Self.prefix) && file.path != Self.standardInput {
             try refuseFolder(file.path)
             if file.path.hasPrefix("/") {
-                // The daemon may see what this user may not, or what is mounted only for it.
+                // The daemon may see files that this user may not, or file systems that are mounted only for
+                // the daemon.
                 if !mayComeLater, access(file.path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
                     guard session.isDaemon else { throw InputFile.failure(errno, file.path) }
                     try surroundings.note("there is no \(file.path) here; the daemon looks for it itself")
@@ -75,12 +76,13 @@ struct Spooling {
         input = changed
     }
 
-    /// Whether it names standard input, which only we can read.
+    /// Whether the input names standard input, which only this process can read.
     static func mustCopy(_ input: ResolvedInput?) -> Bool {
         input?.files.contains { $0.path == standardInput } ?? false
     }
 
-    /// Streams the files into the daemon's spool and names them there, with their own names behind.
+    /// Streams the files into the daemon's spool, and replaces their paths with the names there, followed by
+    /// the files' own names.
     func copy(_ input: inout ResolvedInput?) async throws {
         guard var changed = input else { return }
         for file in changed.files where !file.path.hasPrefix(Self.prefix) {
@@ -102,7 +104,7 @@ struct Spooling {
         throw failure
     }
 
-    /// A device or a pipe may have no end. Standard input is what its owner says it is.
+    /// Refuses a device or a pipe, since it may have no end. Standard input is accepted, whatever it is.
     private func refuseEndless(_ path: String) throws {
         var facts = stat()
         guard path != Self.standardInput, stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG,
@@ -112,7 +114,7 @@ struct Spooling {
             .noInput, "\(path) is not a regular file. Name a file, or give - and hand it over as standard input.")
     }
 
-    /// Without `.` and empty parts; `..` stays, because a symbolic link may stand before it.
+    /// Removes `.` and empty parts. `..` stays, because a symbolic link may precede it.
     private static func clean(_ path: String) -> String {
         "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }

@@ -2,8 +2,8 @@ import Control
 import Jobs
 
 extension SubmissionAnswer {
-    /// Prints the number of each job, or the answer as JSON; throws what was refused. An output that takes nothing leaves the
-    /// jobs kept, and the failure names them.
+    /// Prints the number of each job, or the answer as JSON. Throws the problem of a refused submission. If the
+    /// output cannot be written, the jobs are still enqueued, and the failure names them.
     func tell(isJSON: Bool, in surroundings: Surroundings) throws -> EnqueueReceipt {
         switch self {
         case .refused(let problem): throw CommandFailure(problem)
@@ -29,14 +29,14 @@ extension SubmissionAnswer {
 }
 
 extension EnqueueReceipt {
-    /// `job 4 is`, `jobs 4, 5, 6 are`.
+    /// Returns `job 4 is` or `jobs 4, 5, 6 are`.
     fileprivate var jobsText: String {
         let named = jobs.prefix(10).map { "\($0)" }.joined(separator: ", ")
         let others = jobs.count > 10 ? " and \(jobs.count - 10) more" : ""
         return jobs.count == 1 ? "job \(named) is" : "jobs \(named)\(others) are"
     }
 
-    /// What was skipped at once; nil when nothing was.
+    /// A note about the jobs that were skipped at once; nil if there are none.
     var skippedText: StyledText? {
         guard let first = skipped.first else { return nil }
         let others = skipped.count - 1

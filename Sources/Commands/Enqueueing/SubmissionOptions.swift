@@ -1,7 +1,7 @@
 import ArgumentParser
 import Jobs
 
-/// What every submission may say, whatever it enqueues.
+/// The options of every verb that enqueues.
 struct SubmissionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"), completion: .names(.queues),

@@ -1,17 +1,18 @@
 import Control
 import Jobs
 
-/// Says on standard error why jobs that were followed did not succeed.
+/// Prints on standard error why jobs that were followed did not succeed.
 struct FailureNotes {
     let session: Session
     let surroundings: Surroundings
-    /// For a database that a daemon is about to close.
+    /// How long to wait for a database that a daemon is about to close.
     var patience = Duration.seconds(1)
 
-    /// The rest is counted.
+    /// The number of jobs to explain; the others are only counted.
     private static let limit = 10
 
-    /// What failed; where nothing did, what was skipped, since in a graph that only follows.
+    /// Explains failed jobs. If none failed, explains skipped jobs; otherwise these are only a consequence of
+    /// the failed ones.
     func tell(_ states: [JobID: JobState]) async throws {
         let failed = states.filter { $0.value == .failed }.keys.sorted()
         let jobs = failed.isEmpty ? states.filter { $0.value == .skipped }.keys.sorted() : failed
@@ -26,14 +27,14 @@ struct FailureNotes {
         }
     }
 
-    /// From the daemon, or where it has gone from what it stored.
+    /// Returns the results from the daemon or, if it is gone, from its database.
     private func results(of jobs: some Sequence<JobID>) async throws -> [JobResult] {
         do {
             return try await Self.results(of: jobs, from: session.control)
         } catch let problem as ControlProblem where problem.code == .noDaemon || problem.code == .unavailable {
             let stored = try await session.readStored(patience: patience) { try await Self.results(of: jobs, from: $0) }
             if let stored { return stored }
-            // The outcomes are known, and the exit code tells them.
+            // The outcomes are known, and the exit code reports them.
             try surroundings.note("the daemon is gone, so what failed is told without its reason: \(problem.message)")
             return []
         }

@@ -12,7 +12,7 @@ struct FollowOptions: ParsableArguments {
     static let defaultReconnect = DurationArgument(.seconds(300))
 }
 
-/// The options of verbs that make jobs and may follow them.
+/// The options of verbs that enqueue jobs and may follow them.
 struct WaitOptions: ParsableArguments {
     @Flag(help: "Wait until the jobs are final; the exit code tells the outcome.")
     var wait = false

@@ -15,12 +15,12 @@ final class Follower: Sendable {
         self.patience = patience
     }
 
-    /// The last known state of every job that was followed.
+    /// The last known state of every followed job.
     var states: [JobID: JobState] { lastStates.withLock(\.self) }
 
-    /// Calls `onEnd` with the jobs of each piece of work when it is final, in order.
+    /// Calls `onEnd` with the jobs of each piece of work when it is final, in the order of `work`.
     ///
-    /// - Returns: Whether all are final; false when the time ran out.
+    /// - Returns: Whether all work is final; false if the time ran out.
     func follow(
         _ work: [WorkArgument], timeout: Duration?, onEnd: @escaping @Sendable ([JobRecord]) throws -> Void
     ) async throws -> Bool {

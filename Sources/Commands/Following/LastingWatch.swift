@@ -1,21 +1,25 @@
 import Control
 import Jobs
 
-/// Watches beyond the daemon's life: when it goes, waits until it is there again and goes on from what is stored.
+/// Watches across restarts of the daemon. When the daemon goes away, it waits until the daemon is back and
+/// continues from the stored state.
 ///
-/// 1. Of one job or graph only changes are told after a gap, so no job is told final twice. Of all jobs the event `missed`
-///    is told, what runs and was not told, and how those ended that were told as open.
-/// 2. A gap is told once, however many tries it takes, and ends when the daemon answers.
-/// 3. What is final when the daemon goes is read from its database, so that nobody waits for the next one: of what ends
-///    last in a drain the daemon may not tell any more. Of all jobs, how those ended that were told as open.
+/// 1. For one job or graph, it reports only changes after a gap, so no job is reported final twice. For all
+///    jobs, it reports the event `missed`, running jobs that were not reported before, and the end of jobs that
+///    were last reported as open.
+/// 2. A gap is reported once, however many tries it takes, and ends when the daemon answers.
+/// 3. When the daemon goes away, the final jobs are read from its database, so that nobody has to wait for the
+///    next daemon: a draining daemon may stop before it reports the last ends. For all jobs, only jobs that
+///    were last reported as open are read.
 struct LastingWatch {
     enum Notice: Sendable {
         case event(WatchEvent)
-        /// What is not final for all that is known, how long the daemon is waited for, and what to do.
+        /// The daemon is gone. The text says what is known to be open, how long the watch waits for the daemon,
+        /// and how to start it.
         case gone(String)
         case back
 
-        /// For people; nil for an event.
+        /// The message for people; nil for an event.
         var text: StyledText? {
             switch self {
             case .event: nil
@@ -27,13 +31,13 @@ struct LastingWatch {
 
     let session: Session
     let scope: WatchScope
-    /// How long a gap may be.
+    /// How long the watch waits for the daemon in one gap.
     let patience: Duration
     let tell: (Notice) throws -> Void
 
     private var told: [JobID: Telling] = [:]
     private var goneSince: ContinuousClock.Instant?
-    /// Between tries, for a daemon that answers and then goes at once.
+    /// The wait before the next try. It grows if a daemon answers and goes away again at once.
     private var pause = Duration.zero
 
     init(_ session: Session, _ scope: WatchScope, patience: Duration, tell: @escaping (Notice) throws -> Void) {
@@ -43,9 +47,9 @@ struct LastingWatch {
         self.tell = tell
     }
 
-    /// Returns after the event `final`.
+    /// Watches, and returns after the event `final`.
     ///
-    /// - Throws: What `tell` throws; a ``CommandFailure`` with `temporary` when the daemon stays away.
+    /// - Throws: The errors of `tell`; ``CommandFailure`` with `temporary` if the daemon does not come back.
     mutating func run() async throws {
         while true {
             do {
@@ -81,7 +85,8 @@ struct LastingWatch {
         throw ControlProblem(.unavailable, "The daemon ended the stream.")
     }
 
-    /// 3. Nil where that cannot be read; of all jobs nothing is read, since they have no end.
+    /// Reads the stored jobs (3). Returns nil if they cannot be read, and for all jobs, whose number has no
+    /// bound.
     private func storedJobs() async throws -> [JobRecord]? {
         switch scope {
         case .job(let id): try await session.readStored(patience: readPatience) { [try await $0.record(id)] }
@@ -90,10 +95,10 @@ struct LastingWatch {
         }
     }
 
-    /// A daemon that ends has its database for another moment; that is no gap.
+    /// A daemon that ends keeps its database open for another moment. Waiting for that does not count as a gap.
     private var readPatience: Duration { max(patience, .seconds(1)) }
 
-    /// 3. What cannot be read is told when the daemon is back.
+    /// Reports stored ends (3). If they cannot be read, they are reported when the daemon is back.
     private mutating func tellStoredEnds() async throws {
         let open = told.filter { !$0.value.state.isFinal }.keys.sorted()
         guard !open.isEmpty else { return }
@@ -103,7 +108,7 @@ struct LastingWatch {
                 do {
                     jobs.append(try await control.record(id))
                 } catch let problem as ControlProblem where problem.code == .notFound {
-                    // Pruned meanwhile.
+                    // Pruned in the meantime.
                 }
             }
             return jobs
@@ -124,16 +129,16 @@ struct LastingWatch {
                 let job = try await session.control.record(id)
                 guard isChange(job) else { continue }
                 try tell(.event(.job(job)))
-                // So that the stream, which began before, does not tell it again.
+                // So that the stream, which began earlier, does not report it again.
                 if job.state.isFinal { told[id] = Telling(job) }
             } catch let problem as ControlProblem where problem.code == .notFound {
-                // Pruned meanwhile.
+                // Pruned in the meantime.
                 told[id] = nil
             }
         }
     }
 
-    /// What has been told of a job.
+    /// The last reported facts of a job.
     private struct Telling: Equatable {
         var state: JobState
         var attempt: Int
@@ -147,20 +152,21 @@ struct LastingWatch {
             cancelRequestedAt = job.cancelRequestedAt
         }
 
-        /// Grows: with each attempt a job runs, then waits or is final.
+        /// Grows with time: each attempt of a job runs, and then the job waits or is final.
         var stage: (Int, Int) { (attempt, state == .running ? 0 : state.isFinal ? 2 : 1) }
     }
 
     private mutating func isChange(_ job: JobRecord) -> Bool {
         let telling = Telling(job)
-        // After a gap the stream may tell what was before what has been read.
+        // After a gap, the stream may report older states than the ones that were read.
         if let last = told[job.id], last == telling || telling.stage < last.stage { return false }
-        // What is final changes no more; of all jobs there would be more and more.
+        // A final job does not change. Of all jobs, the final ones are forgotten, since their number has no
+        // bound.
         told[job.id] = scope == .all && job.state.isFinal ? nil : telling
         return true
     }
 
-    /// - Parameter isOpen: Whether it is known that not all is final.
+    /// - Parameter isOpen: Whether some job is known to be open.
     private mutating func reconnect(after problem: ControlProblem, isOpen: Bool) async throws {
         let since = goneSince ?? .now
         // 2.
@@ -190,9 +196,9 @@ struct LastingWatch {
     }
 }
 
-/// Does long work, but no longer than that.
+/// Runs `work` for at most `time`, and cancels it then.
 ///
-/// - Returns: Whether it was done.
+/// - Returns: Whether the work was done in time.
 func within(_ time: Duration?, _ work: @escaping @Sendable () async throws -> Void) async throws -> Bool {
     guard let time else {
         try await work()

@@ -1,7 +1,7 @@
 import Control
 import Jobs
 
-/// Waits for work, prints how each job ended, and tells it as an exit code.
+/// Waits for jobs and graphs, prints how each job ended, and returns the exit code.
 struct Waiting: Sendable {
     private let session: Session
     private let surroundings: Surroundings
@@ -15,7 +15,7 @@ struct Waiting: Sendable {
         patience = follow.reconnect.duration
     }
 
-    /// Waits for jobs that were just made, where that is asked for.
+    /// Waits for the jobs of an enqueue, if the options ask for it.
     func wait(for receipt: EnqueueReceipt, _ options: WaitOptions) async throws -> ExitCode {
         guard options.wait else { return .success }
         return try await wait(
@@ -25,7 +25,8 @@ struct Waiting: Sendable {
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
         guard session.isDaemon else { return try await withoutDaemon(work) }
-        // A short time might pass before the first look. Where this look fails, the watch meets the same trouble.
+        // With a short time limit, even finished work might miss it, so look first. If this look fails, the
+        // watch reports the same error.
         if timeout != nil, let jobs = try? await jobs(of: work), let code = try await codeOfFinal(jobs) { return code }
         let follower = Follower(session, surroundings, patience: patience)
         let isDone = try await follower.follow(work, timeout: timeout) { try tell($0) }
@@ -38,7 +39,7 @@ struct Waiting: Sendable {
         return ExitCode(states: follower.states.values)
     }
 
-    /// Where to look for what is not final: pieces are followed one after the other.
+    /// Returns a command that shows the open work. Pieces of work are followed one after the other.
     private static func open(of work: [WorkArgument], _ states: [JobID: JobState]) -> String {
         if let job = states.filter({ !$0.value.isFinal }).keys.min() { return "halyard why \(job)" }
         for case .job(let id) in work where states[id] == nil { return "halyard why \(id)" }
@@ -46,7 +47,7 @@ struct Waiting: Sendable {
         return "halyard list --open"
     }
 
-    /// Nothing will change, so that only what is final can be told.
+    /// Without a daemon nothing will change, so only final jobs can be reported.
     private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
         if let code = try await codeOfFinal(try await jobs(of: work)) { return code }
         try session.requireDaemon(
@@ -54,9 +55,9 @@ struct Waiting: Sendable {
         return .jobOpen
     }
 
-    /// Prints how the jobs ended, if all are final.
+    /// Prints how the jobs ended, if all of them are final.
     ///
-    /// - Returns: Nil if a job is open; nothing is printed then.
+    /// - Returns: Nil if a job is open; then nothing is printed.
     private func codeOfFinal(_ jobs: [JobRecord]) async throws -> ExitCode? {
         guard jobs.allSatisfy(\.state.isFinal) else { return nil }
         try tell(jobs)

@@ -2,25 +2,26 @@ import Control
 import Jobs
 import OperationTypes
 
-/// What a watcher sees: changes as lines that stay, and below them, on a terminal, a block of the runs of now.
+/// The text for a watcher: changes as permanent lines and, on a terminal, a block of the running jobs below
+/// them.
 ///
-/// A value: events go in, text comes out.
+/// A value without I/O: events go in, text comes out.
 struct WatchView {
     private(set) var counts = StateCounts()
-    /// The last known one of every job told of.
+    /// The last known state of every reported job.
     private(set) var states: [JobID: JobState] = [:]
     private var running: [JobID: JobRecord] = [:]
     private var progress: [JobID: OperationProgress] = [:]
     private var rates = WatchRates()
-    /// Progress lines told outside a terminal: at most one a second for each job.
+    /// When progress was last printed outside a terminal: at most once a second for each job.
     private var toldAt: [JobID: Duration] = [:]
     private let isLive: Bool
 
     /// - Parameter isLive: Whether progress is shown in the block instead of as lines.
     init(isLive: Bool) { self.isLive = isLive }
 
-    /// - Parameter elapsed: On a monotonic clock.
-    /// - Returns: Lines that stay.
+    /// - Parameter elapsed: The time on a monotonic clock.
+    /// - Returns: The permanent lines to print.
     mutating func apply(_ event: WatchEvent, at elapsed: Duration, now: Timestamp) -> [StyledText] {
         switch event {
         case .job(let job): return change(job, now: now)
@@ -52,7 +53,7 @@ struct WatchView {
             toldAt[job.id] = nil
             rates.forget(job.id)
         }
-        // On a terminal a run shows in the block, and waiting in the last line.
+        // On a terminal, the block shows running jobs and the last line counts waiting ones.
         if isLive && !job.state.isFinal && !(before == .running && job.state == .scheduled) { return [] }
         return [line(job, now: now)]
     }
@@ -64,7 +65,7 @@ struct WatchView {
         return (isLive ? StyledText() : "\(now.iso8601, .dim)  ") + name + job.state.text + tail
     }
 
-    /// The block of the runs of now, at most `height` lines.
+    /// Returns the block of the running jobs, at most `height` lines.
     func block(height: Int, now: Timestamp) -> [StyledText] {
         var lines: [StyledText] = []
         let shown = running.values.sorted { $0.id < $1.id }

@@ -2,7 +2,7 @@ import Control
 import Jobs
 import Synchronization
 
-/// Shows a stream of events: as lines, or on a terminal as a block that is drawn ten times a second while it changes.
+/// Prints a stream of events: as lines or, on a terminal, as a block that is redrawn up to ten times a second.
 struct Watching {
     var session: Session
     var scope: WatchScope
@@ -24,13 +24,13 @@ struct Watching {
         return try await end(view.states)
     }
 
-    /// Why something failed stands beside the data.
+    /// Prints why jobs failed on standard error, separate from the data.
     private func end(_ states: [JobID: JobState]) async throws -> ExitCode {
         try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(states)
         return ExitCode(states: states.values)
     }
 
-    /// One JSON value a line for each event.
+    /// Prints one JSON value per line for each event.
     func runJSON() async throws -> ExitCode {
         var states: [JobID: JobState] = [:]
         try await follow { event in
@@ -41,7 +41,7 @@ struct Watching {
         return try await end(states)
     }
 
-    /// Tells of gaps beside the data.
+    /// Follows the events, and prints gaps on standard error, separate from the data.
     private func follow(_ onEvent: (WatchEvent) throws -> Void) async throws {
         try await withoutActuallyEscaping(onEvent) { onEvent in
             var watch = LastingWatch(session, scope, patience: patience) { notice in
@@ -52,7 +52,7 @@ struct Watching {
         }
     }
 
-    /// What the reader of the events leaves for the drawer.
+    /// The state that the task that reads events shares with the task that draws.
     private final class Shared: Sendable {
         struct Content {
             var view = WatchView(isLive: true)
@@ -84,7 +84,7 @@ struct Watching {
                     content.lines = []
                     content.hasChanged = false
                 }
-                // Running times go on without an event.
+                // Running times increase without an event.
                 return (content.lines, content.view.block(height: output.height, now: now()))
             }
             try block.draw(isLast ? Array(runs.suffix(1)) : runs, below: lines)
@@ -117,7 +117,7 @@ struct Watching {
                 group.cancelAll()
             }
         } catch {
-            // What was told last stays to be read.
+            // Keep the last state visible.
             try draw(&block, isLast: true)
             throw error
         }

@@ -1,6 +1,6 @@
 import Control
 
-/// Why a verb could not do its work: what the shell and the person learn. The message ends with what to do.
+/// Why a verb failed: the exit code for the shell, and a message for people that ends with what to do.
 struct CommandFailure: Error, Hashable {
     var exit: ExitCode
     var message: String
@@ -14,7 +14,7 @@ struct CommandFailure: Error, Hashable {
         self.details = details
     }
 
-    /// A problem in the words of the model, with what to look at.
+    /// Creates a failure from a clause that describes a problem, and from a command that shows more.
     init(_ exit: ExitCode, _ problem: some CustomStringConvertible, see remedy: String) {
         let clause = problem.description
         let text = clause.prefix(1).uppercased() + clause.dropFirst()
@@ -28,6 +28,6 @@ struct CommandFailure: Error, Hashable {
         details = problem.details
     }
 
-    /// As the control socket would tell it.
+    /// The problem that the control socket would report.
     var problem: ControlProblem { ControlProblem(code, message, details: details) }
 }

@@ -1,26 +1,38 @@
 import Control
 import Jobs
 
-/// What the shell learns. The numbers are a promise: `sysexits.h` for what went wrong with the call, 1 to 4 for how the
-/// jobs ended that were waited for.
+/// The exit code of a command. The numbers never change: 1 to 4 say how the awaited jobs ended, and the codes
+/// of `sysexits.h` say why the call itself failed.
 public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
+    /// The command was carried out, and every awaited job succeeded.
     case success = 0
+    /// An awaited job failed.
     case jobFailed = 1
+    /// An awaited job was cancelled.
     case jobCancelled = 2
+    /// An awaited job was skipped.
     case jobSkipped = 3
+    /// A job is still open.
     case jobOpen = 4
-    /// Wrong whatever the daemon knows: a word or option that there is not, or that cannot be read.
+    /// The command line is wrong in itself: it has an unknown word or option, or an invalid value.
     case usage = 64
-    /// Refused as it is, also by the next try: it does not fit what is defined, or something else uses it.
+    /// The request would be refused again: it does not fit the definitions, or something else uses what it names.
     case data = 65
+    /// A file, job, graph, queue or definition does not exist.
     case noInput = 66
+    /// The verb needs a daemon, and none answers.
     case unavailable = 69
+    /// A defect of Halyard.
     case software = 70
+    /// Reading or writing failed.
     case inputOutput = 74
-    /// The same may be accepted later, without a change of what is asked for.
+    /// The request is not possible now. The same request may be accepted later.
     case temporary = 75
+    /// The socket or a file may not be opened.
     case permission = 77
+    /// The definitions or the configuration were refused.
     case configuration = 78
+    /// The reader of standard output has closed it, as after SIGPIPE.
     case outputClosed = 141
 
     var meaning: String {
@@ -43,7 +55,8 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// For several jobs the first that holds: still open, failed, cancelled, skipped.
+    /// Determines the exit code of several jobs by the first of these that applies: open, failed, cancelled,
+    /// skipped.
     init(states: some Sequence<JobState>) {
         let states = Set(states)
         self =
@@ -76,7 +89,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
             }
     }
 
-    /// What went wrong, in one word; that jobs did not succeed is no problem of the call.
+    /// The code of a failure as a problem. Jobs that did not succeed are not a problem of the call.
     fileprivate var problem: ControlProblem.Code {
         switch self {
         case .usage: .invalidRequest
@@ -92,7 +105,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The table for the help page.
+    /// The table of all exit codes for the help page.
     static var table: String {
         allCases.map { code in
             let number = String(code.rawValue)

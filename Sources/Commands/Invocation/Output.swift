@@ -2,18 +2,22 @@ import Glibc
 import Jobs
 import Synchronization
 
-/// Where text goes: standard output or standard error, buffered until ``flush()`` or 32 KiB.
+/// A stream for text: standard output or standard error. It keeps up to 32 KiB until ``flush()``.
 public final class Output: Sendable {
+    /// Whether a person reads the stream on a terminal.
     public let isTerminal: Bool
+    /// Whether to write colours.
     public let hasColours: Bool
     private let columns: @Sendable () -> (width: Int, height: Int)?
     private let sink: @Sendable ([UInt8]) throws -> Void
     private let buffer = Mutex<[UInt8]>([])
     private static let capacity = 32 << 10
 
+    /// Creates a stream.
+    ///
     /// - Parameters:
-    ///   - size: Of the terminal, asked anew for each use.
-    ///   - sink: Takes bytes in order; what it throws reaches the verb.
+    ///   - size: Returns the current size of the terminal; nil if it is unknown.
+    ///   - sink: Receives the bytes in order. The verb fails with the error that it throws.
     public init(
         isTerminal: Bool, hasColours: Bool, size: @escaping @Sendable () -> (width: Int, height: Int)?,
         sink: @escaping @Sendable ([UInt8]) throws -> Void
@@ -24,7 +28,7 @@ public final class Output: Sendable {
         self.sink = sink
     }
 
-    /// Nil when there is no terminal, and nothing needs to be cut.
+    /// The width of the terminal in columns; nil if there is no terminal and nothing needs to be cut.
     var width: Int? { isTerminal ? columns()?.width ?? 80 : nil }
     var height: Int { columns()?.height ?? 24 }
 
@@ -34,20 +38,20 @@ public final class Output: Sendable {
         for line in table.lines(width: width) { try self.line(line) }
     }
 
-    /// Writes one JSON value as a line, with every character that is dangerous on a terminal as a `\u` escape. The
-    /// value is the same everywhere, also in a file or a pager that reaches a terminal later.
+    /// Writes one JSON value as a line. Every character that is dangerous on a terminal becomes a `\u` escape,
+    /// also in files and pipes, since their contents may reach a terminal later.
     func json(_ text: JSONText) throws {
         try write(bytes: TerminalText.safe(json: text.bytes))
         try write("\n")
     }
 
-    /// A text of several lines: verbatim, but on a terminal line by line made safe.
+    /// Writes a text of several lines: unchanged, except on a terminal, where each line is made safe.
     func document(_ text: String) throws {
         guard isTerminal else { return try write(text) }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) { try self.line(StyledText(line)) }
     }
 
-    /// Text of our own, or already made safe.
+    /// Writes text from our own code, or text that is already safe.
     func write(_ text: String) throws { try write(bytes: Array(text.utf8)) }
 
     private func write(bytes: [UInt8]) throws {
@@ -62,14 +66,15 @@ public final class Output: Sendable {
     private static func drain(_ buffer: inout [UInt8], to sink: ([UInt8]) throws -> Void) throws {
         guard !buffer.isEmpty else { return }
         let bytes = buffer
-        // Gone also when writing fails: it would fail again.
+        // Drop the bytes even if writing fails, since writing them again would fail too.
         buffer = []
         try sink(bytes)
     }
 }
 
 extension Output {
-    /// Writes to a file descriptor. Colours only on a terminal that knows them, and never with `NO_COLOR`.
+    /// Creates a stream for a file descriptor. It uses colours only on a terminal that supports them, and never
+    /// with `NO_COLOR`.
     public convenience init(descriptor: Int32, variable: (String) -> String?) {
         let isTerminal = isatty(descriptor) == 1
         let refusesColours = variable("NO_COLOR").map { !$0.isEmpty } ?? false

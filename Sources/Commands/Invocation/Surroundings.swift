@@ -3,19 +3,26 @@ import FoundationEssentials
 import Glibc
 import Jobs
 
-/// What a run of the command line touches: its streams, variables, clock and working directory.
+/// Everything outside that a command uses: streams, environment variables, clock and working directory.
 public struct Surroundings: Sendable {
+    /// The file descriptor of standard input.
     public var input: Int32
+    /// Standard output.
     public var output: Output
+    /// Standard error.
     public var errors: Output
+    /// Returns the value of an environment variable; nil if it is not set.
     public var variable: @Sendable (String) -> String?
+    /// Returns the working directory; nil if it no longer exists.
     public var workingDirectory: @Sendable () -> String?
+    /// Returns the time of the wall clock.
     public var now: @Sendable () -> Timestamp
-    /// How long another holder of the database is waited for.
+    /// How long to wait for another process that holds the database.
     public var lockPatience = Duration.seconds(10)
-    /// How long `status` waits for a daemon that listens, before it looks for itself.
+    /// How long `status` waits for the answer of a daemon that listens, before it reads the database itself.
     public var statusPatience = Duration.seconds(5)
 
+    /// Creates surroundings, with the default patience.
     public init(
         input: Int32, output: Output, errors: Output, variable: @escaping @Sendable (String) -> String?,
         workingDirectory: @escaping @Sendable () -> String?, now: @escaping @Sendable () -> Timestamp
@@ -28,7 +35,7 @@ public struct Surroundings: Sendable {
         self.now = now
     }
 
-    /// Those of this process.
+    /// The surroundings of this process.
     public static var process: Surroundings {
         let variable: @Sendable (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
         return Surroundings(
@@ -42,10 +49,10 @@ public struct Surroundings: Sendable {
             now: { Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))) })
     }
 
-    /// Of the machine, for times that people read.
+    /// The machine's time zone, for times that people read.
     var zone: Zone { .local(environment: variable("TZ")) }
 
-    /// Tells the person something beside the data.
+    /// Prints a note for people on standard error.
     func note(_ text: StyledText) throws {
         try errors.line("halyard: " + text)
         try errors.flush()

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Reads a descriptor piece by piece.
+/// Reads a file descriptor in chunks.
 struct ByteReader {
     private let descriptor: Int32
     private let name: String
     private static let pieceSize = 256 << 10
 
-    /// - Parameter name: What is read, for messages.
+    /// - Parameter name: The name of the source, for messages.
     init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
@@ -18,7 +18,7 @@ struct ByteReader {
         return poll(&state, 1, 0) > 0
     }
 
-    /// What is there, at least a byte; nil at the end. Waits until something comes.
+    /// Returns the available bytes, at least one; nil at the end. Waits until there are any.
     mutating func next() throws -> [UInt8]? {
         let descriptor = descriptor
         while true {

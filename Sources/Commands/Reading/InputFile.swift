@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file that the person named, or standard input as `-`; closed when dropped.
+/// A file that the caller named, or standard input for `-`. The file is closed when the value is released.
 final class InputFile: Sendable {
     let name: String
     let descriptor: Int32
@@ -28,7 +28,7 @@ final class InputFile: Sendable {
 
     var reader: ByteReader { ByteReader(descriptor: descriptor, name: name) }
 
-    /// Nil for what has no size of its own, such as a pipe.
+    /// The size in bytes; nil for a source without one, such as a pipe.
     var size: Int64? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -73,7 +73,7 @@ final class InputFile: Sendable {
     }
 }
 
-/// The pieces of a file, for sending it on.
+/// The contents of a file in chunks, for sending.
 struct FilePieces: AsyncSequence, Sendable {
     typealias Element = [UInt8]
 

@@ -1,5 +1,5 @@
-/// Splits what is read into lines, numbered from 1, and hands them out as they come: all that one read gave, at once. A line
-/// that is too long may have no end, so nothing is read beyond its limit.
+/// Splits input into numbered lines, from 1, and returns all lines of one read together. A line that exceeds
+/// the limit may have no end, so reading stops there.
 struct LineReader {
     struct Line {
         var number: Int
@@ -11,7 +11,7 @@ struct LineReader {
     private var number = 1
     private var rest: [UInt8] = []
     private var isAtEnd = false
-    /// The number of the line that was too long, after which there are no more.
+    /// The number of the line that exceeded the limit; no lines follow it.
     private(set) var tooLong: Int?
 
     init(_ reader: ByteReader, limit: Int) {
@@ -22,7 +22,7 @@ struct LineReader {
     /// Whether more can be read without blocking.
     var isReady: Bool { !isAtEnd && reader.isReady }
 
-    /// At least one line; nil at the end. Empty lines count but are left out.
+    /// Returns at least one line; nil at the end. Empty lines are counted but left out.
     mutating func next() throws -> [Line]? {
         while !isAtEnd {
             var lines: [Line] = []
@@ -42,7 +42,7 @@ struct LineReader {
         return nil
     }
 
-    /// False where they do not fit into the line any more.
+    /// Adds bytes to the current line. Returns false if they exceed the limit.
     private mutating func take(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard bytes.count <= limit - rest.count else {
             (tooLong, isAtEnd) = (number, true)

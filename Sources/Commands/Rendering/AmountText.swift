@@ -1,4 +1,4 @@
-/// Counts as people read them.
+/// Formats numbers for people.
 enum AmountText {
     /// `512 B`, `1.5 KiB`, `64.0 MiB`.
     static func bytes(_ count: Int64) -> String {
@@ -14,7 +14,7 @@ enum AmountText {
         return "\(tenths / 10).\(tenths % 10) \(units[unit])"
     }
 
-    /// In the unit that the work counts in.
+    /// Formats an amount in the unit in which the work is counted.
     static func amount(_ count: Int64, unit: String) -> String {
         unit == "bytes" ? bytes(count) : "\(grouped(count)) \(unit)"
     }

@@ -1,8 +1,8 @@
 import Jobs
 
-/// Where the requests of an attempt went, one line for each.
+/// Formats the requests of an attempt, one line for each.
 enum ConnectionTable {
-    /// How many there were, where some are left out.
+    /// The title, with the total number of requests if some are left out.
     static func title(_ attempt: AttemptRecord, _ connections: [ConnectionRecord]) -> StyledText {
         let total = connections.last?.number ?? 0
         let kept = total > connections.count ? ", \(connections.count) of \(total)" : ""
@@ -27,7 +27,7 @@ enum ConnectionTable {
         return table
     }
 
-    /// A failure after the answer began tells more than its status.
+    /// A failure after the response began is more informative than the status.
     private static func ending(_ connection: ConnectionRecord) -> StyledText {
         if let failure = connection.failure { return StyledText(failure, .red) }
         return connection.status.map { "\($0)" } ?? "no answer"

@@ -2,7 +2,7 @@ import Control
 import Jobs
 import OperationTypes
 
-/// Definitions, graph definitions and the difference a document makes.
+/// Formats definitions, graph definitions and the differences that a document makes.
 enum DefinitionText {
     static func table(_ set: DefinitionSet) -> Table {
         var table = Table([

@@ -1,11 +1,11 @@
 extension String {
-    /// How many columns of a terminal the text takes; for text that is already safe.
+    /// The number of terminal columns that the text occupies. The text must already be safe.
     var displayWidth: Int {
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.displayWidth }
     }
 
-    /// The longest beginning of at most `width` columns, marked with `…` when something is left out.
+    /// Returns the longest beginning that fits into `width` columns, with `…` at the end if something was cut.
     func truncated(to width: Int) -> String {
         if displayWidth <= width { return self }
         if width <= 0 { return "" }
@@ -24,7 +24,7 @@ extension String {
 extension Character {
     var displayWidth: Int {
         guard let first = unicodeScalars.first else { return 0 }
-        // An emoji of several parts, a flag, or a character asked to be shown as an emoji.
+        // An emoji of several parts, a flag, or a character with the request to show it as an emoji.
         if unicodeScalars.count > 1 {
             if unicodeScalars.contains("\u{FE0F}") || first.properties.isEmojiPresentation { return 2 }
             if (0x1F1E6...0x1F1FF).contains(first.value) { return 2 }
@@ -40,7 +40,7 @@ extension Unicode.Scalar {
         case .nonspacingMark, .enclosingMark, .format, .control: return 0
         default: break
         }
-        // The vowels and final consonants of Hangul join the syllable before them.
+        // Hangul vowels and final consonants combine with the preceding syllable.
         if (0x1160...0x11FF).contains(value) { return 0 }
         if properties.isEmojiPresentation { return 2 }
         return Self.wide.contains { $0.contains(value) } ? 2 : 1

@@ -1,12 +1,12 @@
 import Control
 import Jobs
 
-/// Everything about one job.
+/// Prints everything about one job.
 struct JobPage {
     var detail: JobDetail
     var now: Timestamp
 
-    /// Longer values are cut; `halyard result` and `--json` show them whole.
+    /// Longer values are cut. `halyard result` and `--json` show the complete values.
     private static let valueLimit = 2000
 
     func write(to output: Output) throws {
@@ -17,7 +17,7 @@ struct JobPage {
             try output.line("\("attempts", .bold)")
             try output.table(attempts)
         }
-        // What the last attempt did matters; `--json` shows all.
+        // Only the last attempt's connections are shown; `--json` shows all.
         if let attempt = detail.attempts.last(where: { $0.connections != nil }) {
             let connections = ConnectionRecord.list(in: attempt.connections)
             try output.line(ConnectionTable.title(attempt, connections))
@@ -75,7 +75,7 @@ struct JobPage {
         table.indent = 2
         table.rows = detail.attempts.map { attempt in
             var what = attempt.failure?.text ?? StyledText()
-            // Of an earlier attempt it has come, and a final job has none.
+            // For an earlier attempt that time has passed, and a final job has no next try.
             if let retryAt = attempt.retryAt, detail.job.state == .scheduled,
                 attempt.lease.attempt == detail.job.attempt
             {

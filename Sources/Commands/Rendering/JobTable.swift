@@ -1,6 +1,6 @@
 import Jobs
 
-/// Jobs, one a line.
+/// Formats jobs, one per line.
 enum JobTable {
     static func table(_ jobs: [JobRecord], now: Timestamp) -> Table {
         var table = Table([
@@ -18,7 +18,7 @@ enum JobTable {
         return table
     }
 
-    /// What time means for the job's state: since when it runs, when it is due, when it ended.
+    /// Returns the time that matters in the job's state: how long it runs, when it is due, or when it ended.
     static func when(_ job: JobRecord, now: Timestamp) -> StyledText {
         switch job.state {
         case .blocked:

@@ -1,8 +1,8 @@
 import OperationTypes
 
-/// How far a run is, with bar, rate and the time that is left.
+/// Formats the progress of a run, with a bar, the rate and the remaining time.
 enum ProgressText {
-    /// `26.8 of 64.0 MiB`, without time.
+    /// Returns an amount such as `26.8 of 64.0 MiB`, without times.
     static func amount(_ progress: OperationProgress) -> String {
         let done = AmountText.amount(progress.completed, unit: progress.unit)
         guard let total = progress.total else { return done }
@@ -14,7 +14,7 @@ enum ProgressText {
         return "\(percent(fraction)) (\(amount(progress)))"
     }
 
-    /// - Parameter rate: Units a second; nil while unknown.
+    /// - Parameter rate: Units per second; nil if it is not known yet.
     static func line(_ progress: OperationProgress, rate: Double?) -> StyledText {
         var text = StyledText()
         if let fraction = fraction(progress) { text += "\(bar(fraction), .blue) \(percent(fraction))  " }
@@ -23,7 +23,7 @@ enum ProgressText {
         text += "  \(AmountText.amount(Int64(rate.rounded()), unit: progress.unit))/s"
         if let total = progress.total, total > progress.completed {
             let seconds = Double(total - progress.completed) / rate
-            // Beyond a year the estimate says nothing.
+            // Beyond a year, the estimate is meaningless.
             if seconds < 31_536_000 { text += "  \("ETA", .dim) \(TimeText.duration(.seconds(seconds)))" }
         }
         return text
@@ -47,7 +47,7 @@ enum ProgressText {
         return text
     }
 
-    /// Rounded down, so that 100 % means all.
+    /// Rounds down, so that 100 % means complete.
     private static func percent(_ fraction: Double) -> String {
         let number = String(Int(fraction * 100))
         return String(repeating: " ", count: max(0, 3 - number.count)) + number + " %"

@@ -1,6 +1,6 @@
 import Jobs
 
-/// Queues, one a line.
+/// Formats queues, one per line.
 enum QueueTable {
     static func table(_ queues: [QueueRecord], now: Timestamp) -> Table {
         var table = Table([

@@ -2,7 +2,7 @@ import CalendarEvents
 import Control
 import Jobs
 
-/// Schedules as people read them.
+/// Formats schedules for people.
 enum ScheduleText {
     static func table(_ records: [ScheduleRecord], now: Timestamp) -> Table {
         var table = Table([
@@ -55,7 +55,7 @@ enum ScheduleText {
         guard let nextAt = record.nextAt else { return }
         try output.line("\("next times", .bold)")
         try output.line("  \(local(nextAt, in: zone, now: now))")
-        let times = try? schedule.times(local: zone)  // The daemon said the first one; this machine may lack the zone.
+        let times = try? schedule.times(local: zone)  // This machine may lack the time zone.
         for moment in times.map({ moments(of: $0, after: nextAt, count: 4) }) ?? [] {
             try output.line("  \(local(moment, in: zone, now: now))")
         }

@@ -1,5 +1,6 @@
 extension String {
-    /// Without the middle of very long words, so that a message that repeats what was typed stays readable.
+    /// The text with the middle of very long words cut, so that a message that repeats what was typed stays
+    /// readable.
     var withShortWords: String {
         guard utf8.count > Self.longestWord else { return self }
         return split(separator: " ", omittingEmptySubsequences: false).map { word in

@@ -1,6 +1,6 @@
 import Jobs
 
-/// A state as a mark, a word and a colour; the same everywhere.
+/// The same mark, word and colour for a state in all output.
 extension JobState {
     var mark: String {
         switch self {
@@ -42,7 +42,7 @@ extension AttemptOutcome {
 }
 
 extension StateCounts {
-    /// `3 running, 2 failed`; states without a job are left out.
+    /// Formats the counts, such as `3 running, 2 failed`. States without jobs are left out.
     var text: StyledText {
         var text = StyledText()
         for state in JobState.allCases where self[state] > 0 {
@@ -54,6 +54,6 @@ extension StateCounts {
 }
 
 extension JobFailure {
-    /// `http_status: The server answered 503. …`
+    /// The code and message, such as `http_status: The server answered 503. …`.
     var text: StyledText { "\(code, .red): \(message)" }
 }

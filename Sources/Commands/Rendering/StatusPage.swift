@@ -1,7 +1,7 @@
 import Control
 import Jobs
 
-/// How the daemon is doing.
+/// Prints the state of the daemon.
 enum StatusPage {
     static func write(_ report: StatusReport, now: Timestamp, to output: Output) throws {
         let style: TextStyle =

@@ -1,6 +1,7 @@
-/// A line for people: what stands in the literal is ours, whatever is interpolated is made safe for a terminal.
+/// A line for people. The literal parts come from our own code; interpolated values are made safe for a
+/// terminal.
 ///
-/// Nothing else reaches a terminal, so no caller can forget.
+/// Only this type reaches a terminal, so no caller can forget to make text safe.
 struct StyledText: Hashable, Sendable {
     struct Run: Hashable, Sendable {
         var text: String
@@ -36,7 +37,7 @@ struct StyledText: Hashable, Sendable {
         var rest = width
         for run in runs {
             let length = run.text.displayWidth
-            // A run that fits exactly must still leave a column for the mark, since more follows.
+            // A run that fits exactly must still leave a column for the mark, since more text follows.
             let piece = length < rest ? run.text : (run.text + " ").truncated(to: rest)
             result.runs.append(Run(text: piece, style: run.style))
             rest -= length
@@ -45,7 +46,7 @@ struct StyledText: Hashable, Sendable {
         return result
     }
 
-    /// Lines of at most `width` columns, broken at spaces where there are any; nothing is left out.
+    /// Returns lines of at most `width` columns, broken at spaces if possible. Nothing is left out.
     func wrapped(to width: Int) -> [StyledText] {
         if self.width <= width { return [self] }
         var lines: [StyledText] = []
@@ -63,7 +64,7 @@ struct StyledText: Hashable, Sendable {
                 guard character == " " || character == "\u{0}" else { continue }
                 let length = word.displayWidth - (word.last == " " ? 1 : 0)
                 if length > room, !line.isEmpty { end() }
-                // A word longer than a line is broken where the line ends.
+                // Break a word that is longer than a line at the end of the line.
                 for letter in word {
                     let next = letter.displayWidth
                     if next > room, letter != " " { end() }
@@ -77,7 +78,7 @@ struct StyledText: Hashable, Sendable {
         return lines.map(\.joined)
     }
 
-    /// The same text, with neighbours of one style in one run.
+    /// The same text, with adjacent runs of the same style joined.
     private var joined: StyledText {
         var result = StyledText()
         for run in runs {

@@ -1,13 +1,14 @@
-/// Rows aligned by display width, two spaces between columns.
+/// Rows of cells, aligned by display width, with two spaces between columns.
 struct Table {
     struct Column {
         enum Alignment { case left, right }
 
         var title: String
         var alignment: Alignment
-        /// Whether the column gives way when the terminal is too narrow.
+        /// Whether the column becomes narrower when the terminal is too narrow.
         var shrinks: Bool
-        /// Whether what does not fit goes on in further lines, rather than being left out. Of the last column only.
+        /// Whether text that does not fit continues on further lines instead of being cut. Only the last column
+        /// can wrap.
         var wraps: Bool
 
         init(_ title: String, _ alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false) {
@@ -19,14 +20,14 @@ struct Table {
     }
 
     var columns: [Column]
-    /// Each as long as `columns`.
+    /// Each row has one cell for each column.
     var rows: [[StyledText]] = []
     var hasHeader = true
     var indent = 0
 
     init(_ columns: [Column]) { self.columns = columns }
 
-    /// Names at the left and what they are at the right, without a header.
+    /// Creates a table without a header: names on the left, values on the right.
     static func facts(_ rows: [(String, StyledText)], indent: Int = 2) -> Table {
         var table = Table([Column(""), Column("", shrinks: true)])
         table.hasHeader = false
@@ -35,7 +36,7 @@ struct Table {
         return table
     }
 
-    /// - Parameter width: Of the terminal; nil to leave nothing out.
+    /// - Parameter width: The width of the terminal; nil to cut nothing.
     func lines(width: Int?) -> [StyledText] {
         let header = columns.map { StyledText($0.title, .bold) }
         let all = hasHeader ? [header] + rows : rows
@@ -56,7 +57,7 @@ struct Table {
         guard let width else { return widths }
         var excess = indent + widths.reduce(0, +) + 2 * (columns.count - 1) - width
         while excess > 0 {
-            // The widest gives first, so that short columns stay whole.
+            // Shrink the widest column first, so that short columns stay complete.
             let candidates = columns.indices.filter { columns[$0].shrinks && widths[$0] > floor($0) }
             guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
             let next = candidates.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
@@ -67,7 +68,7 @@ struct Table {
         return widths
     }
 
-    /// Narrower than this no column gets: a word, or what is readable line by line.
+    /// The minimum width of a column: one word, or enough to read wrapped text.
     private func floor(_ column: Int) -> Int { columns[column].wraps ? 24 : 8 }
 
     private func line(_ cells: [StyledText], widths: [Int]) -> StyledText {

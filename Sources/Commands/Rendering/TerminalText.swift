@@ -1,8 +1,8 @@
 /// Makes text from inputs, outputs, names and errors harmless on a terminal.
 ///
-/// Everything that could move the cursor, change colours or the title, reorder what is read, or hide itself is shown as a
-/// visible escape: C0 and C1 controls (so ESC, CSI and OSC), line and paragraph separators, bidirectional controls and
-/// other format characters. The zero-width joiners stay, which scripts and emoji need.
+/// It escapes every character that could move the cursor, change colours or the title, reorder text, or be
+/// invisible: C0 and C1 controls (and so ESC, CSI and OSC), line and paragraph separators, bidirectional
+/// controls and other format characters. Zero-width joiners stay, since some scripts and emoji need them.
 enum TerminalText {
     static func safe(_ text: some StringProtocol) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return String(text) }
@@ -23,7 +23,7 @@ enum TerminalText {
         case 0..<0x20, 0x7F..<0xA0: false
         case 0x200C, 0x200D: true
         case 0xA0..<0x300: scalar.value != 0xAD
-        // Not every table of Unicode knows these as format characters.
+        // Some versions of Unicode's tables do not list these as format characters.
         case 0xE0000...0xE0FFF: false
         default:
             switch scalar.properties.generalCategory {
@@ -50,14 +50,16 @@ enum TerminalText {
         }
     }
 
-    /// The same JSON value with every dangerous character of its strings as `\u` escapes.
+    /// Returns the same JSON value, with every dangerous character in its strings as a `\u` escape.
     ///
-    /// JSON holds characters beyond ASCII, and U+007F, only inside strings, so that they can be replaced where they stand.
+    /// In JSON, characters beyond ASCII and U+007F appear only inside strings, so they can be replaced in
+    /// place.
     static func safe(json bytes: [UInt8]) -> [UInt8] {
         if bytes.allSatisfy({ $0 < 0x7F }) { return bytes }
         var result = ""
         for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            // Space between tokens is harmless; inside strings JSON has these only as escapes.
+            // White space between tokens is harmless, and inside strings JSON allows these characters only as
+            // escapes.
             if scalar == "\n" || scalar == "\t" || scalar == "\r" || isHarmless(scalar) {
                 result.unicodeScalars.append(scalar)
             } else {

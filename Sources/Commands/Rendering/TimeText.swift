@@ -1,20 +1,20 @@
 import Jobs
 
-/// Moments and durations as people read them.
+/// Formats times and durations for people.
 enum TimeText {
-    /// `3m ago`, `in 2h`, `now`.
+    /// Returns `3m ago`, `in 2h` or `now`.
     static func relative(_ moment: Timestamp, to now: Timestamp) -> String {
         let distance = now - moment
         if distance.milliseconds.magnitude < 1000 { return "now" }
         return distance < .zero ? "in \(coarse(.zero - distance))" : "\(coarse(distance)) ago"
     }
 
-    /// The moment both ways: `2026-07-25T10:00:00.123Z (3m ago)`.
+    /// Returns the absolute and the relative time: `2026-07-25T10:00:00.123Z (3m ago)`.
     static func both(_ moment: Timestamp, now: Timestamp) -> StyledText {
         "\(moment.iso8601) \("(\(relative(moment, to: now)))", .dim)"
     }
 
-    /// How long something took: `350ms`, `1.2s`, `2m 3s`, `3h 12m`, `5d 2h`.
+    /// Returns a duration in two units: `350ms`, `1.2s`, `2m 3s`, `3h 12m`, `5d 2h`.
     static func duration(_ duration: Duration) -> String {
         let milliseconds = max(duration.milliseconds, 0)
         switch milliseconds {
@@ -26,7 +26,7 @@ enum TimeText {
         }
     }
 
-    /// One unit only: `45s`, `3m`, `2h`, `5d`.
+    /// Returns a duration in one unit: `45s`, `3m`, `2h`, `5d`.
     static func coarse(_ duration: Duration) -> String {
         let seconds = max(duration.milliseconds, 0) / 1000
         switch seconds {

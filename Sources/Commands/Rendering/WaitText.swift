@@ -1,9 +1,9 @@
 import Control
 import Jobs
 
-/// Why a job is not running, one reason a line.
+/// Formats why a job is not running, one reason per line.
 enum WaitText {
-    /// - Parameter start: What a person types to have a daemon, where none runs.
+    /// - Parameter start: How to start a daemon, for the case that none runs.
     static func lines(_ explanation: WaitExplanation, start: String, now: Timestamp) -> [StyledText] {
         ["\("job \(explanation.job)", .bold) is " + explanation.state.text]
             + explanation.reasons.map { "  " + line($0, of: explanation.job, start: start, now: now) }

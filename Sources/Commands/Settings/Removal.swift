@@ -1,9 +1,10 @@
 import Control
 import Jobs
 
-/// Removes what is named, one after the other, and says so: the verb `remove` of queues, definitions and schedules.
+/// The verb `remove` of queues, definitions and schedules: removes the given names one after the other, and
+/// prints each.
 struct Removal {
-    /// What the verbs promise.
+    /// The promise of these verbs, for their help.
     static let promise = """
         Of several, all names are looked up first: where one is unknown, nothing is removed. They then go one after the \
         other; where one is refused, those before it are gone, which is said.
@@ -17,14 +18,14 @@ struct Removal {
         self.surroundings = surroundings
     }
 
-    /// - Parameter known: The names of all there are of the noun.
+    /// - Parameter known: Returns all existing names of the noun.
     func remove(
         _ noun: String, _ names: [String], known: (any JobControl) async throws -> [String],
         _ remove: (String, any JobControl) async throws -> Void
     ) async throws -> ExitCode {
         try await Session.with(common, for: .writing, in: surroundings) { session in
             let names = names.uniqued
-            // One alone is refused by who removes it, who knows more.
+            // A single unknown name is refused by `remove`, whose message is more precise.
             if names.count > 1 { try UnknownName.check(noun, names, among: try await known(session.control)) }
             var removed: [String] = []
             for name in names {

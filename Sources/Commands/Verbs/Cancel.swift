@@ -22,7 +22,7 @@ extension Halyard {
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
                 let jobs = work.compactMap(\.job)
-                // Together, so that none starts or is skipped because of another.
+                // Cancel the jobs together, so that none starts or is skipped because of another.
                 var ofJobs = jobs.isEmpty ? [] : try await session.control.cancel(.jobs(jobs))[...]
                 var answers: [CancelAnswer] = []
                 var failure: ControlProblem?
@@ -42,7 +42,7 @@ extension Halyard {
                             given = try await session.control.cancel(.graph(id))
                         } catch {
                             fail(error)
-                            // A graph that is not there keeps none of the others.
+                            // A graph that does not exist does not prevent cancelling the others.
                             goesOn = error.code == .notFound
                             continue
                         }
@@ -66,7 +66,7 @@ extension Halyard {
             }
         }
 
-        /// Nil for a job that does not exist, which is a message.
+        /// Returns nil for a job that does not exist, which is reported as a failure.
         private static func line(_ answer: CancelAnswer) -> StyledText? {
             switch answer.result {
             case .cancelled: "\(answer.job)  " + JobState.cancelled.text

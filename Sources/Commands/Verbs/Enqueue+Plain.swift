@@ -1,12 +1,12 @@
 import Jobs
 
 extension Halyard.Enqueue {
-    /// Reads a usual call without the full parser.
+    /// Parses a usual call without the full parser.
     ///
-    /// - Returns: Nil for every call that is wrong or unusual, which the full parser reads.
+    /// - Returns: Nil for a wrong or unusual call, which the full parser handles.
     init?(plain words: [String]) {
         self.init()
-        // A property has no value before it is set, not even its default.
+        // The properties have no values yet, not even their defaults.
         name = nil
         arguments = []
         assignments = []
@@ -41,12 +41,12 @@ extension Halyard.Enqueue {
             try self.waiting.validate()
             try validate()
         } catch {
-            // The full parser finds it again and reports it.
+            // The full parser finds the error again and reports it.
             return nil
         }
     }
 
-    /// Every option of the verb; a test compares it with the full parser's.
+    /// All options of the verb. A test compares them with the options of the full parser.
     static let plainOptions: [PlainOption<Halyard.Enqueue>] = [
         .values("--set") { $0.assignments.append($1) },
         .value("--input") { $0.input = $1 },

@@ -140,7 +140,7 @@ extension Halyard {
         ) async throws -> EnqueueReceipt {
             let name = name ?? ""
             var input = typed.plain
-            // Others may come first, which make the file.
+            // Other jobs that run first may create the file.
             var startsLater = !after.isEmpty || at != nil || delay != nil
             if typed.needsDefinitions || copy {
                 let definitions = try await session.definitions(for: name)
@@ -192,7 +192,7 @@ extension Halyard {
             return receipt
         }
 
-        /// The call with all fields up to the last that is required; nil where there is none.
+        /// Returns the call with all fields up to the last required one; nil if no field is required.
         private static func usage(of name: String, in set: DefinitionSet) -> String? {
             let fields: [String]
             if let graph = set.graphs.first(where: { $0.definition.name == name }) {

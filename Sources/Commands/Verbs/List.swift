@@ -70,7 +70,7 @@ extension Halyard {
             }
         }
 
-        /// A list that is empty because of a mistyped name would look like good news.
+        /// Refuses unknown names. An empty list because of a mistyped name would look like good news.
         private func refuseUnknownNames(_ session: Session) async throws {
             if let queue { try UnknownName.check(queue: queue, among: try await session.control.queues()) }
             if definition != nil || kind != nil {

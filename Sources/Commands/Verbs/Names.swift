@@ -5,10 +5,11 @@ import Glibc
 import Jobs
 
 extension Halyard {
-    /// Prints names and numbers, one a line, for a shell that completes a command. The help does not show it.
+    /// Prints names and numbers, one per line, for a shell that completes a command. The help does not show
+    /// this verb.
     ///
-    /// It prints no message, starts nothing and reads no database: without a daemon that answers within a second there is
-    /// nothing to offer.
+    /// It prints no messages, starts no daemon and reads no database. If no daemon answers within a second, it
+    /// prints nothing.
     struct Names: Verb {
         enum Subject: String, CaseIterable, ExpressibleByArgument {
             case definitions
@@ -23,7 +24,7 @@ extension Halyard {
         }
 
         static let configuration = CommandConfiguration.ofDirectVerb(commandName: "names", shouldDisplay: false)
-        /// A person chooses among those that a screen shows.
+        /// A person chooses from what fits on a screen.
         private static let mostNumbers = 100
 
         @Argument var subject: Subject
@@ -32,7 +33,7 @@ extension Halyard {
         func run(in surroundings: Surroundings) async throws -> ExitCode {
             let paths = DefaultPaths(variable: surroundings.variable, exists: { access($0, F_OK) == 0 })
             let control = SocketControl(path: common.socket ?? paths.socket, timeout: .seconds(1))
-            // The shell would print a reason in the middle of the line that is being typed.
+            // The shell would show an error in the middle of the line that is being typed.
             for name in (try? await names(control)) ?? [] { try surroundings.output.line("\(name)") }
             return .success
         }
@@ -61,7 +62,7 @@ extension Halyard {
 }
 
 extension CompletionKind {
-    /// The names that the running daemon knows.
+    /// Completes with the names that the running daemon knows.
     static func names(_ subject: Halyard.Names.Subject) -> CompletionKind {
         .shellCommand("halyard names \(subject.rawValue) 2>/dev/null")
     }

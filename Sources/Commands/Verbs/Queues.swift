@@ -119,13 +119,15 @@ extension Halyard {
             }
         }
 
-        /// A mistyped name must not make a queue.
+        /// Changes queues. Refuses an unknown name unless `creating` is true, so that a mistyped name does not
+        /// create a queue.
         private static func change(
             _ changes: [QueueChange], _ common: CommonOptions, creating: Bool = false, in surroundings: Surroundings
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
                 let known = try await session.control.queues()
-                // Before any is changed; whether it still exists is decided with the change.
+                // Check all names before any queue is changed. The change itself checks again whether the queue
+                // exists.
                 for change in changes where !creating {
                     try UnknownName.check(
                         queue: change.name, among: known,

@@ -209,7 +209,7 @@ extension Halyard {
             _ isPaused: Bool, _ names: [String], _ common: CommonOptions, in surroundings: Surroundings
         ) async throws -> ExitCode {
             try await Session.with(common, for: .writing, in: surroundings) { session in
-                // One alone is refused by who pauses it, who knows more.
+                // A single unknown name is refused by `setPaused`, whose message is more precise.
                 if names.count > 1 {
                     try UnknownName.check("schedule", names, among: try await Schedules.names(session.control))
                 }

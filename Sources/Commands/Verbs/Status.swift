@@ -14,7 +14,7 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func run(in surroundings: Surroundings) async throws -> ExitCode {
-            // One that recovers listens, and answers only when it is ready.
+            // A daemon that recovers already listens, but answers only when it is ready.
             let connector = Connector(common, surroundings, timeout: surroundings.statusPatience)
             let session = try await connector.open(.reading)
             let report: StatusReport

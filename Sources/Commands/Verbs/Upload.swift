@@ -43,7 +43,7 @@ extension Halyard {
         @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
-        /// With these the server gives each upload an address of its own.
+        /// With these protocols, the server gives each upload its own address.
         private static let protocolsWithOneAddress = ["tus", "resumable", "form"]
 
         func validate() throws {
@@ -85,7 +85,8 @@ extension Halyard {
                 if copy {
                     answer = try await files.enqueue(inputs, copying: inputs.indices, by: enqueue)
                 } else if tree.files.contains(where: \.isStandardInput) {
-                    // It can be read only once, so the others are asked about first.
+                    // Standard input can be read only once, so first ask which of the other files must be
+                    // copied.
                     var places = tree.files.indices.filter { tree.files[$0].isStandardInput }
                     let others = tree.files.indices.filter { !tree.files[$0].isStandardInput }
                     places += try await RootsQuestion(session: session, definition: definition)
@@ -129,7 +130,8 @@ extension Halyard {
             return ResolvedInput(object: object, files: [.init(field: "file", path: file.path)])
         }
 
-        /// Jobs run side by side: of two that write to one address either could be lost.
+        /// Refuses two files with the same address. Jobs run at the same time, so either file could be
+        /// overwritten.
         private func refuseSameAddress(_ files: [FileTree.File]) throws {
             var first: [String: String] = [:]
             for file in files {
@@ -143,7 +145,7 @@ extension Halyard {
             }
         }
 
-        /// Whether each upload to it makes something new.
+        /// Whether each upload to the same address creates a new resource.
         private func isOneAddressEnough(_ common: JSONObject, _ set: DefinitionSet) -> Bool {
             let defaults = set.definitions.first { $0.definition.name == definition }?.definition.input
             let fields = (defaults.flatMap(JSONObject.init) ?? JSONObject()).overlaid(by: common)

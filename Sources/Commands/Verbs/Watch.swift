@@ -32,7 +32,7 @@ extension Halyard {
     }
 }
 
-/// What to watch: `41`, `graph:7`, `all`.
+/// The scope to watch: `41`, `graph:7` or `all`.
 enum WatchArgument: Hashable, CustomStringConvertible {
     case work(WorkArgument)
     case all

@@ -18,7 +18,7 @@ extension Halyard {
                 var start = ""
                 if case .database(let offline) = session.place {
                     start = offline.start
-                    // One runs that was not reached.
+                    // A daemon runs but was not reached.
                     if offline.daemon != nil { explanation.reasons.removeAll { $0 == .noDaemon } }
                 }
                 if common.json {

@@ -1,9 +1,9 @@
 import Control
 import Jobs
 
-/// A graph in the language of a drawing program.
+/// Writes a graph in the language of a drawing program.
 enum GraphDiagram {
-    /// For Graphviz: `halyard graph 7 --format dot | dot -Tsvg`.
+    /// Writes Graphviz: `halyard graph 7 --format dot | dot -Tsvg`.
     static func writeDot(_ detail: GraphDetail, to output: Output) throws {
         let shape = GraphShape(detail)
         try output.write("digraph \"\(quoted(detail.graph.name ?? "graph \(detail.graph.id)"))\" {\n")
@@ -23,7 +23,7 @@ enum GraphDiagram {
         try output.write("}\n")
     }
 
-    /// For Mermaid, as Markdown pages show it.
+    /// Writes Mermaid, which Markdown pages display.
     static func writeMermaid(_ detail: GraphDetail, to output: Output) throws {
         let shape = GraphShape(detail)
         try output.write("flowchart LR\n")
@@ -55,7 +55,7 @@ enum GraphDiagram {
         }
     }
 
-    /// Safe between double quotes in dot.
+    /// Returns the text in a form that is safe between double quotes in dot.
     private static func quoted(_ text: String) -> String {
         var result = ""
         for character in TerminalText.safe(text) {
@@ -65,7 +65,8 @@ enum GraphDiagram {
         return result
     }
 
-    /// Safe between double quotes in Mermaid, which knows character numbers.
+    /// Returns the text in a form that is safe between double quotes in Mermaid, with character numbers as
+    /// escapes.
     private static func entities(_ text: String) -> String {
         var result = ""
         for scalar in TerminalText.safe(text).unicodeScalars {

@@ -9,10 +9,10 @@ struct GraphShape {
     }
 
     let jobs: [JobID: JobRecord]
-    /// In order of number; a job of the graph without a dependency within it.
+    /// The jobs without a dependency inside the graph, in the order of their numbers.
     let roots: [JobID]
     let dependents: [JobID: [Edge]]
-    /// Dependencies that are jobs outside the graph.
+    /// The dependencies on jobs outside the graph.
     let outside: [JobID: [Edge]]
 
     init(_ detail: GraphDetail) {
@@ -35,6 +35,6 @@ struct GraphShape {
 }
 
 extension JobRecord {
-    /// What people call the job within its graph.
+    /// The name that people use for the job within its graph.
     var title: String { node ?? definition }
 }

@@ -1,15 +1,15 @@
 import Control
 import Jobs
 
-/// A graph as a tree, from what runs first to what waits for it.
+/// Prints a graph as a tree, from the jobs that run first to the jobs that wait for them.
 ///
-/// A job with several dependencies is drawn below the first that is met and only named below the others. Works through
-/// 100,000 jobs in a row without recursion.
+/// A job with several dependencies is drawn below the first one in the output, and only named below the others.
+/// It uses no recursion, so it can draw a chain of 100,000 jobs.
 struct GraphTree {
     var detail: GraphDetail
     var now: Timestamp
 
-    /// Deeper levels stay at this indentation and tell their depth.
+    /// Deeper levels keep this indentation and show their depth as a number.
     private static let maxDepth = 24
 
     private struct Item {
@@ -27,7 +27,7 @@ struct GraphTree {
 
         let shape = GraphShape(detail)
         var drawn: Set<JobID> = []
-        // Whether more siblings follow, for each level that is open.
+        // Whether more siblings follow, for each open level.
         var continues: [Bool] = []
         var pending = items(shape.roots.map { .init(job: $0, condition: .succeeded) }, depth: 0)
         while let item = pending.popLast() {
@@ -48,7 +48,7 @@ struct GraphTree {
         }
     }
 
-    /// For a stack: the first is on top.
+    /// Returns items for a stack, with the first one on top.
     private func items(_ edges: [GraphShape.Edge], depth: Int) -> [Item] {
         edges.enumerated().reversed().map { index, edge in
             Item(edge: edge, depth: depth, isLast: index == edges.count - 1)
