@@ -1,8 +1,9 @@
 import Foundation
 import Kinds
 
-/// `halyard-bench [engine|callers|operations|kinds|upload|unfurl|enrich]`; exit status 1: a limit was missed, 64: unknown
-/// argument, 70: a measurement failed.
+/// `halyard-bench [engine|callers|operations|kinds|upload|unfurl|enrich]`
+///
+/// Exit status 1: a limit was missed; 64: the argument is unknown; 70: a measurement failed.
 @main
 struct Main {
     static func main() async {

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Measures how long a caller with small requests waits while others load the daemon. Every ten milliseconds it
-/// enqueues a job and reads one; the limit applies to the 99th percentile.
+/// Measures how long a caller with small requests waits while others load the daemon. Every ten milliseconds
+/// the caller enqueues a job and reads one; the limit applies to the 99th percentile.
 func measureCallers() throws -> [Row] {
     let daemon = try BenchDaemon()
     defer { daemon.stop() }
@@ -65,7 +65,7 @@ func measureCallers() throws -> [Row] {
     return rows
 }
 
-/// The waits, in milliseconds, of a caller with small requests until the load has ended.
+/// Returns the waits, in milliseconds, of a caller that sends small requests until the load has ended.
 private func goodCaller(_ socket: String, while load: @escaping @Sendable () throws -> Void) throws -> [Double] {
     let isOver = Atomic(false)
     let failure = Mutex<(any Error)?>(nil)
@@ -107,7 +107,7 @@ private func concurrently(_ count: Int, _ body: @escaping @Sendable () throws ->
     if let error = failure.withLock(\.self) { throw error }
 }
 
-/// A daemon in another process.
+/// A daemon in another process, whose log is discarded.
 private final class BenchDaemon: Sendable {
     private let scratch: Scratch
     private let pid: Int32
@@ -145,12 +145,12 @@ private final class BenchDaemon: Sendable {
     /// Enqueues jobs that are due in ten hours.
     func fill(jobs: Int) throws {
         let line = #"{"definition":"unfurl","input":{"url":"https://example.com/"},"in_ms":36000000}"# + "\n"
-        // Sends only so many at a time that the answers fit into the socket's buffer.
+        // Sends few enough lines at a time that the answers fit into the socket's buffer.
         let body = String(repeating: line, count: 1000)
         for _ in 0..<jobs / 1000 { try request("POST", "/v1/jobs", body, type: "application/x-ndjson") }
     }
 
-    /// Enqueues a job and 99,999 that wait for it. The first job fails at once, or is due in 2099.
+    /// Enqueues a job and 99,999 jobs that depend on it. The first job fails at once, or is due in 2099.
     func enqueueGraph(failing: Bool) throws {
         let first =
             failing

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The daemon as a process of its own: `halyard enqueue` as a cold process against `sqlite3` inserting one row, and the
-/// daemon's resident memory when idle.
+/// Measures `halyard enqueue` as a cold process, compared with `sqlite3` inserting one row, and the resident
+/// memory of an idle daemon in another process.
 func measureProcesses() throws -> [Row] {
     let scratch = try Scratch()
     let daemon = try DaemonProcess(in: scratch.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")

@@ -5,7 +5,7 @@ import Runner
 import SQLiteStore
 import Synchronization
 
-/// A store and a running runner in this process, on one definition of ``NoOp``.
+/// A store and a running runner in this process, with one definition, of ``NoOp``.
 struct Engine {
     let store: SQLiteJobStore
     let definition: DefinitionID
@@ -16,7 +16,7 @@ struct Engine {
 
     static let silent = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
 
-    /// - Parameter slots: How many jobs may run at once, over all and in the queue.
+    /// - Parameter slots: How many jobs may run at once, in total and in the queue.
     init(at path: String, slots: Int, logger: Logger = silent) async throws {
         (lock, store, definition) = try await openNoOpStore(at: path, limit: slots)
         let starts = StartTimes()
@@ -46,7 +46,7 @@ struct Engine {
     }
 }
 
-/// Opens a store with the definition of ``NoOp`` in it.
+/// Opens a store and adds the definition of ``NoOp``.
 func openNoOpStore(
     at path: String, limit: Int
 ) async throws -> (DatabaseLock, SQLiteJobStore, DefinitionID) {
@@ -64,7 +64,7 @@ func openNoOpStore(
     return (lock, store, definition)
 }
 
-/// When each job's operation started.
+/// The time at which each job's operation started.
 final class StartTimes: Sendable {
     private let instants = Mutex<[JobID: ContinuousClock.Instant]>([:])
 
@@ -72,7 +72,7 @@ final class StartTimes: Sendable {
     subscript(job: JobID) -> ContinuousClock.Instant? { instants.withLock { $0[job] } }
 }
 
-/// Waits until so many jobs of a store have become final.
+/// Waits until a given number of jobs in a store have become final.
 final class FinalCount: Sendable {
     private struct State {
         var missing: Int

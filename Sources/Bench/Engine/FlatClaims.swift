@@ -3,7 +3,8 @@ import Runner
 import SQLite
 import SQLiteStore
 
-/// Claiming among 1,000,000 other rows against 10,000: finished, scheduled and blocked ones in equal parts.
+/// Measures a claim among 1,000,000 other rows, compared with 10,000. A third each of the rows are finished,
+/// scheduled and blocked.
 func measureFlatClaims() async throws -> Row {
     let scratch = try Scratch()
     let few = scratch.file("few.db")
@@ -27,7 +28,7 @@ private func fill(_ path: String, rows: Int) async throws {
     await store.close()
     defer { lock.release() }
     let connection = try Connection(path: path, access: .readWrite)
-    // One third each of succeeded, scheduled and blocked, far from now.
+    // One third each of succeeded, scheduled and blocked jobs. The scheduled ones are due in the far future.
     try connection.execute(
         text:
             """

@@ -2,7 +2,8 @@ import Jobs
 import Runner
 import SQLiteStore
 
-/// A graph of 1,000 no-ops in ten layers, each job after three of the layer before: enqueue to last result.
+/// Measures a graph of 1,000 no-ops from the enqueue to the last result. It has ten layers, and each job
+/// depends on three jobs of the previous layer.
 func measureGraphOfAThousand() async throws -> Row {
     let scratch = try Scratch()
     let engine = try await Engine(at: scratch.file("graph.db"), slots: 256)

@@ -9,9 +9,11 @@ import Systemd
 private let jobs = 20_000
 private let batch = 256
 
-/// Enqueue → claim → run a no-op → result stored, `synchronous=FULL`: 20,000 jobs with 256 running at once, against a C
-/// loop on a minimal schema with 256 jobs in a transaction. The second row compares the same with the log at its default
-/// level, written to a file, to the one without a log.
+/// Measures the life of a job: enqueue, claim, run a no-op, store the result, with `synchronous=FULL`.
+///
+/// It runs 20,000 jobs, 256 at a time, and compares them with a C loop that uses a minimal schema and 256 jobs
+/// in each transaction. The second row compares the same run with a log at the default level, written to a
+/// file, to the run without a log.
 func measureLifeOfAJob() async throws -> [Row] {
     var ours: [Double] = []
     var logged: [Double] = []
@@ -38,7 +40,7 @@ func measureLifeOfAJob() async throws -> [Row] {
     ]
 }
 
-/// - Returns: Jobs per second, in a new database.
+/// - Returns: The number of jobs per second, in a new database.
 private func lifeRate(logger: Logger) async throws -> Double {
     let scratch = try Scratch()
     let engine = try await Engine(at: scratch.file("ours.db"), slots: batch, logger: logger)
@@ -55,7 +57,7 @@ private func lifeRate(logger: Logger) async throws -> Double {
     return rate
 }
 
-/// One `write` for each line, as to standard error.
+/// Uses one `write` for each line, like a log on standard error.
 private func fileLogger(_ descriptor: Int32) -> Logger {
     Logger(label: "bench") { _ in
         LineLogHandler(threshold: LogThreshold(.info), style: .levelPrefix) { line in

@@ -4,13 +4,13 @@ import Runner
 import SQLite
 import SQLiteStore
 
-/// `halyard enqueue --lines` with 100,000 lines through the daemon, against a plain loop over SQLite that inserts as many jobs
-/// into the same schema, 1,000 in a transaction.
+/// Measures `halyard enqueue --lines` with 100,000 lines through the daemon, compared with a plain SQLite loop
+/// that inserts the same number of jobs into the same schema, 1,000 in each transaction.
 func measureLines() async throws -> Row {
     let count = 100_000
     let scratch = try Scratch()
     let lines = scratch.file("lines.jsonl")
-    // Scheduled far ahead, so that nothing runs beside the measurement.
+    // Scheduled far ahead, so that nothing runs during the measurement.
     let text = (0..<count).map {
         #"{"definition":"unfurl","input":{"url":"https://example.com/\#($0)"},"in_ms":36000000}"# + "\n"
     }.joined()
@@ -32,7 +32,7 @@ func measureLines() async throws -> Row {
         limit: "≥ 0.2", holds: ratio >= 0.2)
 }
 
-/// - Returns: Seconds.
+/// - Returns: The time in seconds.
 private func insertJobs(_ count: Int, in path: String) async throws -> Double {
     let (lock, store, definition) = try await openNoOpStore(at: path, limit: 16)
     let now = SystemWallClock().now.milliseconds

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The cost of enqueueing one job for the daemon: system calls, and pages in the write-ahead log. Requests come one at a
-/// time, on one connection; those of the command line have a key.
+/// Measures what the daemon spends on one enqueued job: system calls, and pages in the write-ahead log. The
+/// requests are sent one at a time on one connection, with and without a key. The command line always sends a
+/// key.
 func measureLoneEnqueue() throws -> [Row] {
     let scratch = try Scratch()
     let daemon = try DaemonProcess(in: scratch.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")
@@ -12,7 +13,7 @@ func measureLoneEnqueue() throws -> [Row] {
     func enqueue(withKey: Bool) throws {
         for _ in 0..<count {
             sent += 1
-            // Scheduled far ahead, so that nothing runs beside the measurement.
+            // Scheduled far ahead, so that nothing runs during the measurement.
             let key = withKey ? #","key":"halyard-\#(100_000 + sent)""# : ""
             let body = #"{"definition":"unfurl","input":{"url":"https://example.com/"},"in_ms":36000000\#(key)}"#
             let status = try caller.exchange(
@@ -25,7 +26,7 @@ func measureLoneEnqueue() throws -> [Row] {
     var pages: [Double] = []
     for withKey in [false, true] {
         var frames = -1
-        // Fewer than before: a checkpoint has restarted the log.
+        // If there are fewer frames than before, a checkpoint has restarted the log.
         while frames < 0 {
             let before = try framesInLog(log)
             try enqueue(withKey: withKey)
@@ -46,7 +47,7 @@ func measureLoneEnqueue() throws -> [Row] {
     ]
 }
 
-/// The number of frames since the last restart of the log: they have the salt of its header.
+/// Returns the number of frames since the last restart of the log. They have the same salt as the log's header.
 private func framesInLog(_ path: String) throws -> Int {
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     let pageSize = bytes[8..<12].reduce(0) { $0 << 8 | Int($1) }
@@ -60,7 +61,7 @@ private func framesInLog(_ path: String) throws -> Int {
     return frames
 }
 
-/// Counts the system calls of a process and all its threads while `work` runs, by strace.
+/// Counts with strace the system calls of a process and all its threads while `work` runs.
 private func systemCalls(of pid: Int32, in file: String, _ work: () throws -> Void) throws -> Double {
     let strace = try Program.start("/usr/bin/strace", ["-f", "-c", "-o", file, "-p", "\(pid)"])
     for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
@@ -69,7 +70,7 @@ private func systemCalls(of pid: Int32, in file: String, _ work: () throws -> Vo
     try work()
     kill(strace, SIGINT)
     waitpid(strace, nil, 0)
-    // `100.00    0.489153          59      8255        38 total`
+    // strace's last line, such as `100.00    0.489153          59      8255        38 total`
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
     guard let total = lines.last(where: { $0.hasSuffix(" total") }),
         let calls = Double(total.split(separator: " ")[3])
@@ -78,7 +79,7 @@ private func systemCalls(of pid: Int32, in file: String, _ work: () throws -> Vo
 }
 
 private func isTraced(_ status: String) throws -> Bool {
-    // A thread that has ended meanwhile is no longer waited for.
+    // A thread that has ended in the meantime needs no tracer.
     guard let text = try? String(contentsOfFile: status, encoding: .utf8) else { return true }
     return !text.contains("TracerPid:\t0\n")
 }

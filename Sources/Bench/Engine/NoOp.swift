@@ -1,7 +1,7 @@
 import Jobs
 import OperationTypes
 
-/// The job that does nothing, so that only the engine is measured. Input and output are the stored bytes.
+/// A job that does nothing, so that only the engine is measured. Its input and output are the stored bytes.
 struct NoOp: Kind {
     static let name = "noop"
     static let summary = "does nothing"
@@ -11,7 +11,7 @@ struct NoOp: Kind {
     static let input = JSONText(trusted: Array((#"{"pad":""# + String(repeating: "i", count: 200) + #""}"#).utf8))
     static let output = JSONText(trusted: Array((#"{"pad":""# + String(repeating: "o", count: 194) + #""}"#).utf8))
 
-    /// Called with the job and the moment it starts.
+    /// Called with the job and the time at which it starts.
     let onStart: @Sendable (JobID, ContinuousClock.Instant) -> Void
 
     init(onStart: @escaping @Sendable (JobID, ContinuousClock.Instant) -> Void = { _, _ in }) {

@@ -3,7 +3,8 @@ import Runner
 import SQLite
 import SQLiteStore
 
-/// From an acknowledged enqueue to the start of the operation, on an idle engine, against one commit of one row.
+/// Measures the time from an acknowledged enqueue to the start of the operation on an idle engine, compared
+/// with a commit of one row.
 func measureStartLatency() async throws -> [Row] {
     let scratch = try Scratch()
     let engine = try await Engine(at: scratch.file("latency.db"), slots: 16)
@@ -30,7 +31,7 @@ func measureStartLatency() async throws -> [Row] {
     }
 }
 
-/// What the disk allows: a claim is one durable commit, and so is the insert of one row.
+/// Measures the limit that the disk sets: a claim is one durable commit, and so is the insert of one row.
 private func millisecondsPerCommit(in path: String, count: Int) throws -> [Double] {
     let connection = try Connection(path: path, access: .readWriteCreate)
     try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (a INTEGER)")

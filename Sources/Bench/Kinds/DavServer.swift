@@ -1,7 +1,7 @@
 import Foundation
 
-/// nginx on loopback, its files in memory: takes PUT beneath `/inbox/`, and redirects `/1` four times before it answers with
-/// some text, `/p1` before it answers with a page.
+/// nginx on the loopback interface, with its files in memory. It accepts PUT in `/inbox/`. It redirects `/1`
+/// four times and then answers with text, and redirects `/p1` four times and then answers with a page.
 struct DavServer {
     let folder: String
     let port: UInt16
@@ -77,7 +77,7 @@ struct DavServer {
         return try await body(server)
     }
 
-    /// Waits until it accepts connections, for at most ten seconds.
+    /// Waits until nginx accepts connections, for at most ten seconds.
     private func awaitStart() throws {
         for _ in 0..<1000 {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Kinds
 
-/// Pages like those of news sites and blogs: 180 KB in the mean, a third of it scripts.
+/// A generated page like those of news sites and blogs: 180 KB on average, a third of it scripts.
 private struct MadePage {
     let bytes: [UInt8]
 
@@ -59,7 +59,8 @@ private struct MadePage {
     }
 }
 
-/// Extraction alone, without the network: pages for a second of processor time, sandboxes' time included.
+/// Measures extraction alone, without the network, in pages per second of CPU time. The CPU time of the
+/// sandboxes counts.
 func measureEnrich() async throws -> [Row] {
     let pages = (0..<40).map { MadePage(number: $0, size: [20, 60, 100, 140, 180, 220, 280, 440][$0 % 8] << 10).bytes }
     let here = try await pagesPerSecond(of: pages, in: .here)
@@ -71,7 +72,7 @@ func measureEnrich() async throws -> [Row] {
     }
 }
 
-/// With 40 pages, as many as a sandbox reads before the next one takes its place.
+/// With 40 pages in each round, a sandbox reads its maximum of pages and is then replaced.
 private let rounds = 25
 
 private func pagesPerSecond(of pages: [[UInt8]], in place: DocumentReader.Place) async throws -> Double {
@@ -84,7 +85,8 @@ private func pagesPerSecond(of pages: [[UInt8]], in place: DocumentReader.Place)
     return rates.median
 }
 
-/// When it returns its sandboxes have ended, so that their time is known.
+/// Reads all pages. When it returns, the sandboxes have ended, so that the kernel has added their CPU time to
+/// this process.
 private func describeAll(_ pages: [[UInt8]], in place: DocumentReader.Place) async throws {
     let reader = DocumentReader(place)
     for _ in 0..<rounds {

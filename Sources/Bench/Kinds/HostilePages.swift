@@ -1,6 +1,6 @@
 import Kinds
 
-/// Pages of 2 MiB, the most that is read of one, each made to keep a parser busy in a way of its own.
+/// A page of 2 MiB, the maximum that is read. Each keeps a parser busy in a different way.
 private enum HostilePage: String, CaseIterable {
     case attributes, longAttribute, depth, unclosed, misnested, entities, comments, scripts, lessThans, nulls, tables
     case metas, headings, items, classes, bylines, times, foreign, templates, jsonDepth, jsonGarbage, jsonNumbers
@@ -38,7 +38,7 @@ private enum HostilePage: String, CaseIterable {
     }
 }
 
-/// The page among the hostile ones that takes longest, in a sandbox.
+/// Measures the hostile page that takes longest in a sandbox.
 func measureHostilePages() async throws -> Row {
     let reader = DocumentReader(.thisProgram)
     var slowest = (milliseconds: 0.0, name: "")

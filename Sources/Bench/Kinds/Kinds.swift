@@ -1,10 +1,10 @@
-/// The parts of the bench `kinds`, each of which can also be run alone.
+/// The parts of the bench `kinds`. Each can also be run alone.
 enum KindsBench: String, CaseIterable {
-    /// Beside curl, through the daemon.
+    /// Uploads through the daemon, compared with curl.
     case upload
-    /// Beside curl, through the daemon.
+    /// Chains of redirects through the daemon, compared with curl.
     case unfurl
-    /// The metadata of pages, hostile ones among them.
+    /// Extraction of metadata from pages, including hostile ones.
     case enrich
 
     func measure() async throws -> [Row] {

@@ -3,9 +3,9 @@ import Control
 import Foundation
 import Jobs
 
-/// Measures jobs that each follow a chain of five requests, 32 at once, through the daemon: enqueued by `halyard
-/// enqueue --lines`, stored, run with the address check, logged, and their results stored. For comparison, `curl
-/// --parallel --location` follows as many chains at the same nginx.
+/// Measures jobs that each follow a chain of five requests, 32 at once, through the daemon: enqueued by
+/// `halyard enqueue --lines`, stored, run with the address check, logged, and their results stored. For
+/// comparison, `curl --parallel --location` follows the same number of chains on the same nginx.
 func measureUnfurl(at server: DavServer) async throws -> [Row] {
     let plain = try await UnfurlBench(server: server, readsPage: false).measure()
     let page = try await UnfurlBench(server: server, readsPage: true).measure()
@@ -23,9 +23,10 @@ private struct UnfurlBench {
     private static let count = 4000
 
     struct Result {
-        /// Chains a second.
+        /// Chains per second.
         var rates: (ours: Double, curl: Double)
-        /// Milliseconds of processor time a chain, without nginx, the command line and the sandboxes that read pages.
+        /// Milliseconds of CPU time per chain, without the time of nginx, the command line and the sandboxes
+        /// that read pages.
         var costs: (ours: Double, curl: Double)
 
         func rate(_ name: String, atLeast share: Double) -> Row {
@@ -75,7 +76,7 @@ private struct UnfurlBench {
             curls.append(Double(Self.count) / cost.milliseconds * 1000)
             curlCPU.append(cost.cpuMilliseconds / Double(Self.count))
         }
-        // Makes sure that no chain came from the cache of answers.
+        // Checks that no chain was answered from the cache.
         let sample = try Program.output(
             "/usr/bin/sqlite3",
             [

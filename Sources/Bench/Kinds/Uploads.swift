@@ -1,18 +1,18 @@
 import Foundation
 
-/// Measures upload jobs through the daemon and `curl -T`, alternately, to the same nginx, without and with TLS: bytes
-/// per second, CPU time, and the daemon's memory for different file sizes.
+/// Measures upload jobs through the daemon and `curl -T`, alternately, to the same nginx, with and without TLS:
+/// bytes per second, CPU time, and the daemon's memory for different file sizes.
 ///
-/// Each turn sends a file of 256 MiB four times. The server's files are new memory. If they were larger, a virtual
-/// machine that returns free memory to its host would do so between the turns, and allocating it again would cost the
-/// server more than the whole upload.
+/// Each turn sends a file of 256 MiB four times. The server writes each file to newly allocated memory. With
+/// larger files, a virtual machine that returns free memory to its host would do so between the turns, and
+/// allocating the memory again would cost the server more than the whole upload.
 func measureUploads(to server: DavServer) throws -> [Row] {
     let scratch = try Scratch(in: "/dev/shm")
     let bench = UploadBench(server: server, folder: scratch.path)
     let (small, middle, large) = (scratch.file("64MiB"), scratch.file("256MiB"), scratch.file("1GiB"))
     try makeFile(small, mebibytes: 64)
     try makeFile(middle, mebibytes: 256)
-    // Without TLS, the digest alone takes about twice what curl takes to send.
+    // Without TLS, the digest alone takes about twice the CPU time that curl needs for sending.
     var rows = try bench.compare(middle, at: server.site, name: "upload jobs", timesCurl: nil)
     rows += try bench.compare(middle, at: server.tlsSite, name: "upload jobs over TLS", timesCurl: 2)
     try makeFile(large, mebibytes: 1024)
@@ -44,7 +44,7 @@ private struct UploadBench {
         return try body(UploadDaemon(daemon: daemon, lines: scratch.file("jobs.jsonl")))
     }
 
-    /// - Parameter timesCurl: The most processor time, in that of curl alone; nil for no limit.
+    /// - Parameter timesCurl: The limit for the CPU time, as a multiple of curl's; nil for no limit.
     func compare(_ file: String, at site: String, name: String, timesCurl: Double?) throws -> [Row] {
         let addresses = [String](repeating: site + "/inbox/turn", count: Self.copies)
         let curl =
@@ -102,7 +102,7 @@ private struct UploadBench {
     }
 }
 
-/// A daemon and the number of its jobs. Job numbers are consecutive, and no one else enqueues.
+/// A daemon, and the number of jobs enqueued so far. Job numbers are consecutive, and nobody else enqueues.
 private final class UploadDaemon {
     private let daemon: DaemonProcess
     private let lines: String
@@ -124,7 +124,7 @@ private final class UploadDaemon {
         _ = try Program.milliseconds(halyard, ["wait"] + numbers, environment: daemon.environment)
     }
 
-    /// The CPU time of all its threads so far.
+    /// Returns the CPU time that all threads of the daemon have used so far.
     func processorSeconds() throws -> Double { try Program.cpuMilliseconds(of: daemon.pid) / 1000 }
 
     func peakMegabytes() throws -> Double { try Program.peakMegabytes(daemon.pid) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Another program, started and awaited.
+/// Runs other programs.
 enum Program {
     /// Runs a program to its end and returns the wall time in milliseconds.
     static func milliseconds(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws
@@ -32,7 +32,7 @@ enum Program {
     /// The CPU time that a running process has used so far, user and system.
     static func cpuMilliseconds(of pid: Int32) throws -> Double {
         let line = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        // The name in parentheses may contain anything; the fields after it begin with the third.
+        // The name in parentheses may contain anything. The first field after it is the third of the line.
         let fields = line[(line.lastIndex(of: ")") ?? line.startIndex)...].split(separator: " ").dropFirst()
         guard fields.count > 12, let user = Double(fields[fields.startIndex + 11]),
             let system = Double(fields[fields.startIndex + 12])
@@ -48,7 +48,7 @@ enum Program {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // Threads of libdispatch block most signals, and a program inherits that.
+        // Threads of libdispatch block most signals, and a new program would inherit that.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -99,10 +99,10 @@ enum Program {
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Where this program stands.
+    /// The path of this program.
     static var own: String { URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path }
 
-    /// Where a program of this package stands: beside this one.
+    /// Returns the path of another program of this package, which is in the same folder.
     static func sibling(_ name: String) -> String {
         URL(fileURLWithPath: own).deletingLastPathComponent().path + "/" + name
     }

@@ -26,7 +26,7 @@ final class RawCaller: Sendable {
             let count = rest.withUnsafeBytes {
                 Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            // The daemon has closed the connection; whoever reads sees it.
+            // The daemon has closed the connection. The next read reports that.
             if count <= 0 { return }
             rest = rest.dropFirst(count)
         }
@@ -49,16 +49,14 @@ final class RawCaller: Sendable {
         }
     }
 
-    /// The status of an answer that ends with the connection.
+    /// Reads an answer that ends with the connection, and returns its status.
     func readStatus() throws -> Int {
         let head = String(decoding: try receive().prefix(12), as: UTF8.self)
         try readToEnd()
         return Int(head.suffix(3)) ?? 0
     }
 
-    /// Sends a request and reads its answer, which has a length.
-    ///
-    /// - Returns: The status.
+    /// Sends a request, reads an answer of known length, and returns its status.
     func exchange(_ request: String) throws -> Int {
         send(request)
         var answer: [UInt8] = []

@@ -1,16 +1,16 @@
 import Foundation
 
-/// One measured row: a ratio against a baseline of the same run where there is one, and the figures behind it.
+/// One measured row: our figure and, if there is a baseline from the same run, the ratio to it.
 struct Row: Codable {
     var name: String
-    /// Ours divided by the baseline's, both in `unit`; nil without a baseline.
+    /// Our figure divided by the baseline's, both in `unit`; nil without a baseline.
     var ratio: Double?
     var ours: Double
     var baseline: Double?
-    /// Other ways to do the same, for comparison.
+    /// Figures of other ways to do the same, for comparison.
     var beside: [Beside]?
     var unit: String
-    /// What must hold, in words: `≥ 0.5`.
+    /// The limit, in words, such as `≥ 0.5`.
     var limit: String
     var holds: Bool
 
@@ -20,7 +20,7 @@ struct Row: Codable {
     }
 }
 
-/// What a bench prints: a table for people on standard output, and one line of JSON at its end.
+/// The output of a bench: a table for people on standard output, followed by one line of JSON.
 struct Report {
     private(set) var rows: [Row] = []
 
@@ -62,7 +62,7 @@ struct Report {
 extension [Double] {
     var median: Double { percentile(0.5) }
 
-    /// The value below which the share `p` of the values lies.
+    /// Returns the value below which the share `p` of the values lies, such as 0.5 for the median.
     func percentile(_ p: Double) -> Double {
         precondition(!isEmpty, "a percentile needs a value")
         return sorted()[Int(Double(count - 1) * p)]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for one bench, removed at its end.
+/// A temporary folder for one bench, which is removed at the end.
 struct Scratch: ~Copyable {
     let path: String
 
@@ -15,7 +15,7 @@ struct Scratch: ~Copyable {
     func file(_ name: String) -> String { path + "/" + name }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: path)  // Left in the temporary directory it harms nobody.
+        try? FileManager.default.removeItem(atPath: path)  // A folder that remains does no harm.
     }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something of ours beside the four usual ways, all measured in turns.
+/// Compares one of our operations with the four usual ways. All are measured in turns.
 struct Comparison {
     private let name: String
     private var ours: [Cost] = []
@@ -18,7 +18,8 @@ struct Comparison {
         }
     }
 
-    /// Time and memory as two rows, with the ratio to one of the ways; the limits are half of what the published code takes.
+    /// Returns time and memory as two rows, with the ratio to one of the ways. The limits are half of the
+    /// figures of the published library.
     func rows(to way: Way, nanoseconds: Double, allocations: Double) -> [Row] {
         [
             row(to: way, "ns", limit: nanoseconds) { $0.nanoseconds },
@@ -26,12 +27,12 @@ struct Comparison {
         ]
     }
 
-    /// Memory as a row.
+    /// Returns memory as a row.
     func row(to way: Way, allocations: Double) -> Row {
         row(to: way, "allocations", limit: allocations) { $0.allocations }
     }
 
-    /// Time as a row, with a limit to the ratio to one of the ways.
+    /// Returns time as a row, with a limit for the ratio to one of the ways.
     func row(to way: Way, ratio: Double) -> Row {
         let mine = ours.map { $0.nanoseconds }.median
         let baseline = (others[way] ?? []).map { $0.nanoseconds }.median
@@ -48,19 +49,20 @@ struct Comparison {
             name: "\(name) (to \(way.rawValue))", ratio: baseline > 0 ? mine / baseline : nil, ours: mine,
             baseline: baseline, beside: Way.allCases.map { Row.Beside(name: $0.rawValue, value: beside[$0] ?? 0) },
             unit: unit, limit: String(format: "≤ %g", limit),
-            // Other work of the process, such as growing an array once, is not a cost of each operation.
+            // Other work of the process, such as growing an array once, is not a cost of an operation.
             holds: mine < limit + 0.05)
     }
 }
 
-/// The cost of each of many beside that of each of few, in turns: equal where the whole is linear. Memory that no longer fits
-/// the caches takes its share, a quadratic whole would take that of `many` to `few`.
+/// Compares the cost per element of many elements with that of few, measured in turns. The costs are equal if
+/// the total is linear. The ratio grows somewhat when the memory no longer fits into the caches; for a
+/// quadratic total it would be `many` divided by `few`.
 func linear(_ name: String, _ many: Int, beside few: Int, _ cost: (Int) -> Cost) -> Row {
     var mine: [Double] = []
     var baseline: [Double] = []
     for _ in 0..<Comparison.rounds {
         mine.append(cost(many).nanoseconds)
-        // As many in all, so that what happens once is spread alike.
+        // Measure the same number of elements in total, so that costs that occur once are distributed alike.
         baseline.append((0..<min(many / few, 20)).map { _ in cost(few).nanoseconds }.median)
     }
     let ratio = mine.median / baseline.median

@@ -1,12 +1,12 @@
 import CAllocationCount
 import Glibc
 
-/// What one operation costs: CPU time of the whole process, and how often it asks for memory.
+/// The cost of one operation: CPU time of the whole process, and the number of memory allocations.
 struct Cost {
     var nanoseconds: Double
     var allocations: Double
 
-    /// Runs `body`, which does `count` operations.
+    /// Measures `body`, which must carry out `count` operations.
     static func of(_ count: Int, _ body: () -> Void) -> Cost {
         let before = (processTime(), allocation_count())
         body()

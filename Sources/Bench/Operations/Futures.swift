@@ -1,6 +1,6 @@
 import Operations
 
-/// On the main actor, where callbacks run inline.
+/// Measures futures on the main actor, where callbacks run inline.
 @MainActor
 func measureFutures() async -> [Row] {
     var rows: [Row] = []
@@ -52,7 +52,7 @@ func measureFutures() async -> [Row] {
     }.rows(to: .task, nanoseconds: 5575 / 2, allocations: 21 / 2)
     rows.append(linear("zip of pending futures", count, beside: 1000) { width in Cost.of(width) { zip(width) } })
 
-    // Each is a promise made and resolved.
+    // Per element, a promise is created and resolved.
     rows += await Comparison("a chain of 1,000,000 maps, resolved and dropped, each", .chain) {
         Cost.of(1_000_000) { chain(1_000_000) }
     }.rows(to: .task, nanoseconds: 1162 / 2, allocations: 9 / 2)
@@ -83,6 +83,6 @@ private final class Sum: @unchecked Sendable {
     var value = 0
 }
 
-/// Hides from the optimizer where a future comes from.
+/// Hides the origin of a future from the optimizer.
 @inline(never)
 private func opaque(_ future: Future<Int, Never>) -> Future<Int, Never> { future }

@@ -1,4 +1,5 @@
-/// The in-process operations beside `Task`, a checked continuation, a plain `Operation` and a raw `DispatchQueue`.
+/// Measures the in-process operations, compared with `Task`, a checked continuation, a plain `Operation` and a
+/// raw `DispatchQueue`.
 func measureOperations() async -> [Row] {
     await measureFutures() + measureThreads() + measureQueues()
 }

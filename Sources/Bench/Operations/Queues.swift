@@ -9,7 +9,7 @@ private final class NoWork: AsyncOperation, @unchecked Sendable {
     override func main() { finish() }
 }
 
-/// Operations on Foundation's queue and on ours, and chains of blocks.
+/// Measures operations on Foundation's queue and on ours, and chains of blocks.
 func measureQueues() async -> [Row] {
     let count = 100_000
     let limits: [(limit: Int, published: Double)] = [(1, 10258), (8, 7745)]
@@ -35,7 +35,8 @@ func measureQueues() async -> [Row] {
             }
         }
     }.rows(to: .queue, nanoseconds: 24477 / 2, allocations: 25 / 2)
-    // A bare block of a queue is 0.4 of what the published code takes, so 1.25 of that is half.
+    // A plain block on a queue takes 0.4 of the published library's time, so the limit of 1.25 is half of that
+    // time.
     let unawaited = await Comparison("blocks of Async, none awaited, each", .gathered(1000)) {
         let remaining = Remaining(count)
         return Cost.of(count) {
@@ -60,7 +61,7 @@ func measureQueues() async -> [Row] {
     return rows
 }
 
-/// Steps that other threads take.
+/// Counts steps that other threads carry out, and waits for the last one.
 private final class Remaining: Sendable {
     private let number: Atomic<Int>
     private let done = DispatchSemaphore(value: 0)
@@ -78,7 +79,8 @@ private func onOurs(_ count: Int, _ limit: Int, isChain: Bool = false) -> Cost {
     Cost.of(count) {
         let queue = LinearOperationQueue()
         queue.maxConcurrentOperationCount = limit
-        // Held to the end, so that they are released here, and not while the next measurement runs.
+        // Keep the operations until the end, so that they are released here and not during the next
+        // measurement.
         let operations = row(count, isChain: isChain) { NoWork() }
         queue.addOperations(operations, waitUntilFinished: false)
         queue.waitUntilAllOperationsAreFinished()

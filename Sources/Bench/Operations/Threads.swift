@@ -2,10 +2,11 @@ import Dispatch
 import Operations
 import OperationTypes
 
-/// Futures across threads, and from operations. Away from the main actor, where callbacks and tasks would come back to it.
+/// Measures futures across threads, and the futures of operations. It runs outside the main actor, to which
+/// callbacks and tasks would otherwise return.
 ///
-/// The limits in nanoseconds are half of what the published library took in the same run on two cores: 2546 (18 allocations)
-/// for `first` of two promises, 1340 (9) for `observe(on:)`, 14000 (17) for `wait()` on a queue.
+/// The limits in nanoseconds are half of the published library's figures in the same run on two cores: 2546 (18
+/// allocations) for `first` of two promises, 1340 (9) for `observe(on:)`, 14000 (17) for `wait()` on a queue.
 @concurrent
 func measureThreads() async -> [Row] {
     var rows: [Row] = []

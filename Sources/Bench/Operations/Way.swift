@@ -2,26 +2,26 @@ import Dispatch
 import Foundation
 import Operations
 
-/// What is done, in whatever way: how its steps stand to each other.
+/// How the steps of a measurement depend on each other.
 enum Shape {
-    /// Rows of so many steps, one after the other, each row awaited.
+    /// Rows of this many steps, one after the other. Each row is awaited.
     case rows(of: Int)
-    /// So many steps side by side, all awaited.
+    /// This many independent steps, all awaited.
     case gathered(Int)
-    /// Steps that know nothing of each other, at most so many at once.
+    /// Independent steps, at most this many at a time.
     case backlog(limit: Int)
-    /// Each step waits for the one before.
+    /// Each step waits for the previous one.
     case chain
 }
 
-/// The four usual ways to do it.
+/// The four usual ways to carry out the steps.
 enum Way: String, CaseIterable {
     case task = "Task"
     case continuation
     case operation = "Operation"
     case queue = "DispatchQueue"
 
-    /// What one element costs: a row or a step.
+    /// Returns the cost of one element: a row or a step.
     func cost(_ shape: Shape) async -> Cost {
         switch self {
         case .task: await tasks(shape)
@@ -66,7 +66,7 @@ private func tasks(_ shape: Shape) async -> Cost {
     }
 }
 
-/// A continuation has one way to wait, whatever the shape.
+/// A continuation can wait in only one way, whatever the shape.
 private func continuations(_ shape: Shape) async -> Cost {
     let count = 10_000
     let steps = if case .rows(let length) = shape { length } else { 1 }
@@ -142,7 +142,7 @@ private func blocks(_ shape: Shape) -> Cost {
     }
 }
 
-/// Operations, and in a chain each with the one before as its dependency.
+/// Creates operations. In a chain, each depends on the previous one.
 func row(_ count: Int, isChain: Bool, _ make: () -> Operation) -> [Operation] {
     var operations: [Operation] = []
     operations.reserveCapacity(count)
@@ -158,7 +158,8 @@ func onFoundation(_ count: Int, _ limit: Int, isChain: Bool = false, _ make: () 
     Cost.of(count) {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = limit
-        // Held to the end, so that they are released here, and not while the next measurement runs.
+        // Keep the operations until the end, so that they are released here and not during the next
+        // measurement.
         let operations = row(count, isChain: isChain, make)
         queue.addOperations(operations, waitUntilFinished: false)
         queue.waitUntilAllOperationsAreFinished()
@@ -166,6 +167,6 @@ func onFoundation(_ count: Int, _ limit: Int, isChain: Bool = false, _ make: () 
     }
 }
 
-/// Keeps the optimizer from leaving out what computes `value`.
+/// Prevents the optimizer from removing the computation of `value`.
 @inline(never)
 func keep(_ value: Int) {}

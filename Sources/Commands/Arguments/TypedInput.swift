@@ -60,8 +60,8 @@ struct TypedInput {
         }
     }
 
-    /// Returns the files that were typed for fields named `file`. Files that the input document names are
-    /// included only with `copiesAll`, since they need not be on this machine.
+    /// Returns the files that were typed for fields named `file`. A file that the input document names does not
+    /// count as the caller's own, so it is included only with `copiesAll`.
     private func files(
         in object: JSONObject, of name: String, _ set: DefinitionSet, copiesAll: Bool
     ) -> [ResolvedInput.File] {

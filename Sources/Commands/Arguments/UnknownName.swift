@@ -9,7 +9,7 @@ enum UnknownName {
         return CommandFailure(.noInput, problem, see: "halyard definitions list")
     }
 
-    /// Checks the name of a definition. Graph definitions are excluded, since every job has a definition.
+    /// Checks the name of a definition. Graph definitions are excluded, since no job has one.
     static func check(definition name: String, in set: DefinitionSet) throws {
         let known = set.definitions.map(\.definition.name)
         if known.contains(name) { return }

@@ -50,8 +50,8 @@ struct Spooling {
         return changed ?? input
     }
 
-    /// Makes paths absolute, since the daemon has another working directory. Refuses missing files, unless the
-    /// path is absolute: the daemon may see files that this user cannot.
+    /// Makes paths absolute, since the daemon has another working directory. Refuses missing files. If the path
+    /// is absolute and a daemon runs, only prints a note, since the daemon may see files that this user cannot.
     ///
     /// - Parameter mayComeLater: Whether the job starts later, so that the file may be created by then.
     func makeAbsolute(_ input: inout ResolvedInput?, mayComeLater: Bool = false) throws {
