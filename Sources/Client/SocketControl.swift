@@ -87,8 +87,8 @@ public final class SocketControl: JobControl {
         }
     }
 
-    /// How often in a row the client sends a lost call again: more often than restarts should require, but not
-    /// without end, since the call itself may crash the daemon.
+    /// How often in a row the client sends a lost call again. A restart should need fewer tries, but there must be
+    /// a limit, since the call itself may crash the daemon.
     static let maxLost = 3
 
     func value<Value: WireValue>(

@@ -19,7 +19,7 @@ final class BodyReader: Sendable {
     let length: Int64?
     let request: Request
 
-    /// - Parameter limit: The time that `deadlines` allow for a body; used in messages only.
+    /// - Parameter limit: The time limit that `deadlines` apply to a body; used only in messages.
     init(
         _ request: Request, on channel: any Channel, limit: Duration, deadlines: BodyDeadlines, bigBodies: Permits
     ) {

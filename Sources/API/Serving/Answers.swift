@@ -37,7 +37,7 @@ final class Answers: Sendable {
         _ context: ControlContext, _ read: @escaping @Sendable () async throws -> JSONText
     ) async throws -> Response {
         try await answer(context, type: "application/json") {
-            // The trailing newline is for people, who read the JSON in a terminal.
+            // The trailing newline is for people who read the JSON in a terminal.
             try await read().bytes + [UInt8(ascii: "\n")]
         }
     }

@@ -119,8 +119,8 @@ final class OpenConnections: Sendable {
 
     // MARK: Stopping
 
-    /// Closes connections that carry no request at once, and the others after their answer. Each waits for
-    /// ``ServerLimits/arrival`` first.
+    /// Closes every connection after its last answer. Before that, a connection may still receive a request for
+    /// ``ServerLimits/arrival``.
     func quiesce() {
         let channels = state.withLock { state in
             state.isClosing = true

@@ -31,7 +31,7 @@ final class Permits: Sendable {
         deinit { permits.giveBack(user) }
     }
 
-    /// - Parameter user: The user to count the permit for; nil to count it for nobody.
+    /// - Parameter user: The user whose permits are counted; nil if users are not distinguished.
     func take(for user: UInt32? = nil) -> Permit? {
         let isFree = state.withLock { state in
             guard state.taken < limit else { return false }

@@ -1,6 +1,6 @@
 import Control
 
-/// The limits on what callers may use of the server.
+/// The limits for the callers of a server.
 public struct ServerLimits: Sendable, Hashable {
     /// The number of connections for all users together. At the limit, a new connection replaces one that
     /// carries no request.

@@ -54,7 +54,7 @@ final class StopSignal: Sendable {
             group.addTask { try await work() }
             group.addTask {
                 await self.wait()
-                // If the work ends by itself, this waits until the end of the work cancels it.
+                // If the work ends by itself, this task waits until the group cancels it.
                 if !Task.isCancelled, await endsItself() { await StopSignal().wait() }
                 return nil
             }

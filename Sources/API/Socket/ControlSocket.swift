@@ -88,7 +88,7 @@ public struct ControlSocket: Sendable {
         guard probe >= 0 else { throw .system(path: path, call: "socket", code: errno) }
         defer { Glibc.close(probe) }
         let result = try withAddress(path, shownPath: path) { Glibc.connect(probe, $0, $1) }
-        // A full backlog (EAGAIN) is an answer too.
+        // A full backlog (EAGAIN) also means that somebody listens.
         if result == 0 || errno == EAGAIN { throw .inUse(path: path) }
         guard errno == ECONNREFUSED || errno == ENOENT else { throw .system(path: path, call: "connect", code: errno) }
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Watches a folder for changes, beginning with its creation.
+/// Watches a folder for changes from the moment this value is created.
 ///
 /// SAFETY: Any thread may cancel a dispatch source.
 final class FolderChange: @unchecked Sendable {
@@ -29,7 +29,7 @@ final class FolderChange: @unchecked Sendable {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
         source.setEventHandler {
             var buffer = [UInt8](repeating: 0, count: 4096)
-            // The events themselves are dropped; the receiver checks the folder.
+            // Discard the events, since the receiver checks the folder itself.
             while read(descriptor, &buffer, buffer.count) > 0 {}
             teller.yield()
         }

@@ -32,7 +32,7 @@ struct TypedInput {
     /// Whether the input depends on the definition, which decides the field and the shape of each word.
     var needsDefinitions: Bool { !positional.isEmpty || !named.isEmpty }
 
-    /// The input as it is without the definition; nil if none was given.
+    /// The input if the definition is not needed; nil if no input was given.
     var plain: ResolvedInput? { base.map { ResolvedInput(object: $0, files: []) } }
 
     /// - Parameter copiesAll: Whether to also return files that the input document names.

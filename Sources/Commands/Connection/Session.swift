@@ -17,7 +17,8 @@ struct Session: Sendable {
         /// The process that holds the database nevertheless; nil if none does.
         var holder: LockHolder?
 
-        /// Describes a daemon that starts, stops, or has no socket or another one; nil if no daemon runs.
+        /// Describes a daemon that holds the database but does not answer on the socket, because it starts, stops,
+        /// or has another socket or none. Nil if no daemon runs.
         var daemon: String? {
             guard let holder, holder.isLivingDaemon, let pid = holder.pid else { return nil }
             if holder.role == .once {

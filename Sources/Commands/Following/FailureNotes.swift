@@ -11,8 +11,7 @@ struct FailureNotes {
     /// The number of jobs to explain; the others are only counted.
     private static let limit = 10
 
-    /// Explains failed jobs. If none failed, explains skipped jobs; otherwise these are only a consequence of
-    /// the failed ones.
+    /// Explains the failed jobs. If none failed, explains the skipped jobs, which are otherwise only a consequence.
     func tell(_ states: [JobID: JobState]) async throws {
         let failed = states.filter { $0.value == .failed }.keys.sorted()
         let jobs = failed.isEmpty ? states.filter { $0.value == .skipped }.keys.sorted() : failed

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import Jobs
 
-/// Everything outside that a command uses: streams, environment variables, clock and working directory.
+/// Everything that a command uses of its process: streams, environment variables, clock and working directory.
 public struct Surroundings: Sendable {
     /// The file descriptor of standard input.
     public var input: Int32

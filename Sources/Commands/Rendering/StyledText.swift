@@ -64,7 +64,7 @@ struct StyledText: Hashable, Sendable {
                 guard character == " " || character == "\u{0}" else { continue }
                 let length = word.displayWidth - (word.last == " " ? 1 : 0)
                 if length > room, !line.isEmpty { end() }
-                // Break a word that is longer than a line at the end of the line.
+                // If a word is longer than a line, break it where the line ends.
                 for letter in word {
                     let next = letter.displayWidth
                     if next > room, letter != " " { end() }

@@ -4,7 +4,7 @@ import Jobs
 /// The verb `remove` of queues, definitions and schedules: removes the given names one after the other, and
 /// prints each.
 struct Removal {
-    /// The promise of these verbs, for their help.
+    /// What these verbs do if a removal is refused; part of their help.
     static let promise = """
         Of several, all names are looked up first: where one is unknown, nothing is removed. They then go one after the \
         other; where one is refused, those before it are gone, which is said.
@@ -18,7 +18,7 @@ struct Removal {
         self.surroundings = surroundings
     }
 
-    /// - Parameter known: Returns all existing names of the noun.
+    /// - Parameter known: Returns the names of all existing entries, such as all queues.
     func remove(
         _ noun: String, _ names: [String], known: (any JobControl) async throws -> [String],
         _ remove: (String, any JobControl) async throws -> Void

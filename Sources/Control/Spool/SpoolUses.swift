@@ -2,8 +2,9 @@ import Jobs
 
 /// Tracks which jobs and requests need which files of the spool.
 ///
-/// 1. A file is needed while a request that names it is in progress, or while a job that names it is open or has ended
-///    without success: such a job can be retried, and its file may be the only copy. Success and pruning end the need.
+/// 1. A file is needed while a request that names it is in progress, or while a job that names it is open or has
+///    ended without success: such a job can be retried, and its file may be the only copy. The need ends when the
+///    job succeeds or is pruned.
 /// 2. No job or request may start to use a file that is being removed.
 struct SpoolUses {
     private struct Use {

@@ -6,7 +6,7 @@ import OperationTypes
 public struct DaemonHooks: Sendable {
     /// The daemon's state and problems.
     public struct Condition: Sendable, Hashable {
-        /// What the daemon is doing.
+        /// The daemon's current state.
         public var state: StatusReport.State
         /// The daemon's process.
         public var pid: Int32

@@ -62,7 +62,7 @@ public final class StoreControl: JobControl {
         }
     }
 
-    /// The number of neighbours shown with a job. Its graph shows all of them.
+    /// The maximum number of dependencies, and of dependents, that are shown with a job. The job's graph shows all.
     static let maxNeighbours = 1000
 
     public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {

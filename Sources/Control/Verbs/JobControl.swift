@@ -6,8 +6,8 @@ import Jobs
 /// ``StoreControl`` of its store, and, if no daemon runs, a ``StoreControl`` of the database whose lock the
 /// caller holds. A change that a verb reports as done survives a power cut.
 ///
-/// Every verb throws ``ControlProblem``. Its documentation names the codes that are specific to it. Every verb
-/// may also throw the codes that stand for the daemon, the connection or the database:
+/// Every verb throws ``ControlProblem``. The documentation of a verb names only the codes that are specific to it.
+/// In addition, every verb may throw these codes:
 ///
 /// - `unavailable`, `noDaemon` and `permission`: nothing was done, so retrying is safe.
 /// - `unknownOutcome`: the verb may or may not have been carried out. A verb that only reads, or that sets a
@@ -26,7 +26,7 @@ public protocol JobControl: Sendable {
     /// If the daemon cannot continue, the submissions that it has accepted stay accepted, and the others are
     /// refused with the reason. Repeating a submission is safe only if it has a key.
     ///
-    /// - Throws: ``ControlProblem``, only if no submission was accepted for certain.
+    /// - Throws: ``ControlProblem``. Then no submission is known to be accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
     /// Enqueues submissions given as JSON, like ``enqueue(_:)``, and returns one answer for each. Invalid JSON
     /// is refused.

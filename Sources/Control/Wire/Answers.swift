@@ -69,7 +69,7 @@ public struct CancelRequest: Sendable, Hashable {
 public struct CancelAnswer: Sendable, Hashable {
     /// The job.
     public var job: JobID
-    /// What the cancellation did.
+    /// Whether the job was cancelled, or why it was not.
     public var result: CancelResult
     /// Creates an answer.
     public init(job: JobID, result: CancelResult) {

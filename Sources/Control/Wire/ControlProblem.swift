@@ -42,7 +42,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case storage = "storage"
         /// No daemon answers, and the verb needs one.
         case noDaemon = "no-daemon"
-        /// This user may not do that.
+        /// This user lacks the permission.
         case permission = "permission"
         /// A defect of Halyard.
         case `internal` = "internal"

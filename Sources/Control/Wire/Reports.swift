@@ -77,7 +77,7 @@ public struct WaitExplanation: Sendable, Hashable {
         case slots(running: Int, limit: Int)
         /// The job waits for its turn: at most `ready` other ready jobs of the queue are before it.
         case turn(queue: String, ready: Int64)
-        /// The listed jobs are on trial until then: they run apart from all others, since they were running
+        /// The listed jobs are on trial until this time: they run apart from all others, since they were running
         /// during several crashes. All other ready jobs wait, including this job if it is not listed.
         case trial(of: [JobID], until: Timestamp)
         /// No daemon is running that could start the job.
@@ -114,7 +114,7 @@ public enum WatchEvent: Sendable, Hashable {
 
 /// The state of the daemon and its database.
 public struct StatusReport: Sendable, Hashable {
-    /// What the daemon is doing.
+    /// The states of a daemon.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// The daemon's state; `stopped` if no daemon is running.
         case starting, recovering, running, draining, stopped
@@ -122,7 +122,7 @@ public struct StatusReport: Sendable, Hashable {
         case unreachable
     }
 
-    /// What the daemon is doing.
+    /// The daemon's current state.
     public var state: State
     /// The daemon's process; nil if no daemon is running.
     public var pid: Int32?
@@ -188,10 +188,10 @@ public struct SpoolReport: Sendable, Hashable {
 
 /// The difference between one entry of a document and the stored definitions.
 public struct DefinitionLine: Sendable, Hashable {
-    /// What the document does to the entry.
+    /// How a document changes an entry.
     public enum Change: String, Sendable, Hashable, CaseIterable { case added, changed, unchanged, removed }
 
-    /// What the document does to the entry.
+    /// How the document changes the entry.
     public var change: Change
     /// `queue`, `definition`, `graph` or `schedule`.
     public var type: String

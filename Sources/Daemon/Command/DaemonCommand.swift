@@ -70,7 +70,7 @@ public struct DaemonCommand: ParsableCommand {
         DocumentSandbox.runIfAsked()
         crash_mark_install()
         umask(0o027)
-        // Otherwise libdispatch logs for every thread that it may not raise the thread's priority.
+        // Otherwise libdispatch writes a log message for every thread whose priority it may not raise.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         let sockets = Result { () throws(PassedSocketError) in try PassedSocket.takeAll() }
         let service = ServiceEnvironment.take()

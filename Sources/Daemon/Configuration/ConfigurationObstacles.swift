@@ -63,8 +63,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
 
     // MARK: Checks
 
-    /// Checks the file of additional certificates. If it is unusable, the servers that need it are not trusted,
-    /// and every HTTPS request fails.
+    /// Checks the file of additional certificates. If the daemon cannot use it, every HTTPS request fails.
     private mutating func lookAtAuthorities(_ configuration: DaemonConfiguration) {
         guard let path = configuration.network.authorities else { return }
         let key = "network.authorities"
@@ -128,7 +127,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
             // `lookAtSurroundings` checks the folder.
             case .missingFile, .missingDirectory: return
             case .unreadableFile:
-                // Without access to the folder, `lookAtSurroundings` reports the problem.
+                // If the folder is not accessible, `lookAtSurroundings` reports that instead.
                 guard access(folder(of: path), X_OK) == 0 else { return }
                 add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user the right")
             default: add("database", error)

@@ -23,8 +23,7 @@ extension DaemonConfiguration {
         return roots + [credentials].compactMap(\.self)
     }
 
-    /// Returns why files in the folder cannot be read, as the beginning of a sentence that the caller
-    /// completes; nil if they can.
+    /// Returns why files in the folder cannot be read; nil if they can. The caller completes the sentence.
     private func problem(ofFolder path: String) -> String? {
         var facts = stat()
         guard stat(path, &facts) == 0 else {

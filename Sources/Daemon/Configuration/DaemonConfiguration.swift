@@ -104,7 +104,7 @@ public struct DaemonConfiguration: Sendable, Hashable {
     public var spoolDirectory: String { spool.directory ?? beside("spool") }
     public var checkpointDirectory: String { upload.checkpoints ?? beside("uploads") }
 
-    /// Returns the path of a name in the database's folder.
+    /// Returns a path in the database's folder.
     private func beside(_ name: String) -> String {
         guard let slash = database.lastIndex(of: "/") else { return name }
         return database[...slash] + name

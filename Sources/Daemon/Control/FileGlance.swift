@@ -3,8 +3,8 @@ import Dispatch
 import Jobs
 import Synchronization
 
-/// Checks the files that inputs name, within a time limit, so that a disk on an unresponsive server does not
-/// delay callers. The job itself checks the files for which the time did not suffice.
+/// Checks the files that inputs name, within a time limit, so that a disk on an unresponsive server does not delay
+/// callers. If the time does not suffice for a file, only the job itself checks the file.
 final class FileGlance: Sendable {
     private let queue = DispatchQueue(label: "halyard.glance")
     private let turnPatience: Duration

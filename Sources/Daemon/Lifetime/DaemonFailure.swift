@@ -10,13 +10,13 @@ import Systemd
 ///
 /// | status | meaning |
 /// | --- | --- |
-/// | 0 | stopped as asked; every running job was drained or returned |
+/// | 0 | stopped on request; every running job was drained or returned |
 /// | 64 | the command line is wrong |
 /// | 70 | a defect of Halyard |
-/// | 73 | the control socket cannot be made |
+/// | 73 | the control socket cannot be created |
 /// | 74 | reading or writing failed, or a file or folder cannot be used at the moment; a new start may help |
 /// | 75 | temporary: another process uses the database, or the disk is full |
-/// | 78 | the configuration or the database must be set right first; a new start does not help |
+/// | 78 | the configuration or the database must be corrected first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
     public enum Status: Int32, Sendable, Hashable {
         case usage = 64
@@ -85,7 +85,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
             case .diskFull: (.inputOutput, ENOSPC)
             // A restart would fail in the same way, and the running jobs would count as crashed.
             case .readOnly: (.configuration, EROFS)
-            // Damage counts as certain only when a start finds it on the disk itself.
+            // Even damage may be a temporary read error. Only a start can confirm it on the disk.
             default: (.inputOutput, EIO)
             }
         self.init(status, error.description, errno: code)

@@ -37,7 +37,8 @@ struct RunnerService: Service {
                     try await gracefulShutdown()
                     await drain()
                 } catch {
-                    // Cancelled: the runner has ended by itself, or hurries because this task is cancelled.
+                    // Cancelled: the runner has ended by itself, or it interrupts its jobs because this task was
+                    // cancelled.
                 }
                 return .drain
             }
@@ -74,8 +75,8 @@ struct RunnerService: Service {
     }
 
     /// Extends the service manager's timeout until `whole` has passed, since the manager kills a process that
-    /// exceeds it. Each message asks for three steps. Like the manager and the drain, it uses a clock that
-    /// stops while the machine sleeps.
+    /// exceeds it. Each message extends the timeout to three steps from now. Like the manager and the drain, it
+    /// uses a clock that stops while the machine sleeps.
     private func keepExtending(for whole: Duration) async {
         let step = Duration.seconds(5)
         let clock = SuspendingClock()

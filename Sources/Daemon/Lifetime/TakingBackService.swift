@@ -44,8 +44,8 @@ struct TakingBackService: Service {
         for kind in kinds {
             do throws(StoreError) {
                 let isLeft = try await kind.takeBack { job throws(StoreError) in
-                    // If the job is of another kind, its number belongs to another database, so report it as
-                    // missing.
+                    // If a job of another kind has this number, the leftover comes from another database, and its
+                    // job is unknown here.
                     guard let record = try await store.job(job), record.kind == type(of: kind).name else { return nil }
                     return record.state
                 }

@@ -45,7 +45,7 @@ actor Reloader {
             } catch {
                 throw ControlProblem(.storage, error.description)
             }
-            // Read the file again, since another reload may have applied a newer one meanwhile.
+            // Read the file again, since another reload may have applied a newer one in the meantime.
             take(try read())
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
         } catch {

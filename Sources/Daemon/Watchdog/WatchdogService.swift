@@ -40,7 +40,7 @@ struct WatchdogService: Service {
             guard !Task.isCancelled, let reason = whatHangs() else { return false }
             hang.pause()
             refusals += 1
-            // It failed twice, a quarter of the interval apart: no slot became free meanwhile.
+            // The proof failed twice, a quarter of the interval apart: no slot became free in between.
             if refusals == 2 { hang.tell(reason) }
             guard await pause(interval / 4) else { return false }
         }

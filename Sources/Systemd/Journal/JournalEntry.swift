@@ -17,7 +17,7 @@ struct JournalEntry {
         if let event = metadata["HALYARD_EVENT"], let id = messageIDs[event.description] {
             fields.append(("MESSAGE_ID", id))
         }
-        // Send each value of an array as a field of its own, so that a search for any of several jobs finds the
+        // Send each value of an array as a separate field, so that a search for any of several jobs finds the
         // entry.
         let named = metadata.map { (name: JournalEntry.fieldName($0), value: $1) }
         for (name, value) in named.sorted(by: { $0.name < $1.name }) {
