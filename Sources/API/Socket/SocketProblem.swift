@@ -4,8 +4,11 @@ import Glibc
 public enum SocketProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// Another process listens on the socket.
     case inUse(path: String)
+    /// The path exists and is not a socket.
     case notASocket(path: String)
+    /// The path has more bytes than a socket's address can contain, or none.
     case pathTooLong(path: String, limit: Int)
+    /// A system call failed with the `errno` in `code`.
     case system(path: String, call: String, code: CInt)
 
     public var description: String {

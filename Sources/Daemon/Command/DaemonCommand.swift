@@ -53,8 +53,10 @@ public struct DaemonCommand: ParsableCommand {
             """)
     var once = false
 
+    /// Creates a command without arguments; the parser fills it.
     public init() {}
 
+    /// Checks that every `--set` has the form `KEY=VALUE`.
     public func validate() throws {
         for setting in settings where !setting.contains("=") {
             throw ValidationError("--set takes KEY=VALUE, not \"\(setting)\".")

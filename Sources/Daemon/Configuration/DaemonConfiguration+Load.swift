@@ -15,6 +15,7 @@ public struct ConfigurationSources: Sendable {
     /// The values that systemd passed to the service. Its directories replace some defaults.
     public var service: ServiceEnvironment
 
+    /// Creates sources. Without arguments, only the default file is read.
     public init(
         file: String? = nil, flags: [String: String] = [:], environment: [String: String] = [:],
         service: ServiceEnvironment = ServiceEnvironment()

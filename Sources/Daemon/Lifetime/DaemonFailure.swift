@@ -18,21 +18,30 @@ import Systemd
 /// | 75 | temporary: another process uses the database, or the disk is full |
 /// | 78 | the configuration or the database must be corrected first; a new start does not help |
 public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
+    /// An exit status; the table of ``DaemonFailure`` explains each.
     public enum Status: Int32, Sendable, Hashable {
+        /// The command line is wrong.
         case usage = 64
+        /// A defect of Halyard.
         case defect = 70
+        /// The control socket cannot be created.
         case socket = 73
+        /// Reading or writing failed. A new start may help.
         case inputOutput = 74
+        /// Another process uses the database, or the disk is full. A new start may help later.
         case temporary = 75
+        /// The configuration or the database must be corrected first.
         case configuration = 78
     }
 
+    /// The exit status.
     public var status: Status
     /// What happened and what to do about it, with one line for each problem.
     public var reason: String
     /// The error code for the service manager's `ERRNO=`.
     public var errno: Int32
 
+    /// Creates a failure.
     public init(_ status: Status, _ reason: String, errno: Int32) {
         self.status = status
         self.reason = reason

@@ -6,6 +6,7 @@ import Systemd
 /// The parts of a daemon that its process provides. The defaults are for tests: no notifications, no signal handling,
 /// and the socket from the configuration.
 public struct DaemonSurroundings: Sendable {
+    /// The connection to the service manager. By default there is none.
     public var notifier = Notifier(nil)
     /// Kinds in addition to the built-in ones. Names must be unique.
     public var kinds: [any Kind] = []
@@ -17,12 +18,15 @@ public struct DaemonSurroundings: Sendable {
     public var socket: PassedSocket?
     /// The sources for a reload; nil if a reload reads only definitions.
     public var sources: ConfigurationSources?
+    /// Whether the daemon handles SIGTERM, SIGINT and SIGHUP, and marks its crashes for the next start.
     public var handlesSignals = false
     /// Whether the daemon runs the stored jobs and exits, without a control socket: see `OnceService`.
     public var runsOnce = false
     /// The threshold that a reload sets to `log.level`.
     public var logThreshold = LogThreshold(.info)
+    /// The logger of the daemon and all its parts.
     public var logger = Logger(label: "halyardd")
+    /// The options for opening the store.
     public var store = StoreOptions()
     /// How long the start waits for a command that holds the database.
     public var lockPatience: Duration = .seconds(30)
@@ -35,6 +39,7 @@ public struct DaemonSurroundings: Sendable {
     /// Called when the daemon is ready, with a handle that can stop it.
     public var onReady: @Sendable (DaemonHandle) -> Void = { _ in }
 
+    /// Creates the surroundings of a test.
     public init() {}
 }
 

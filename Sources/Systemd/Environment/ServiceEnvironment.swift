@@ -10,8 +10,11 @@ public struct ServiceEnvironment: Sendable, Hashable {
     public var journalStream: String?
     /// The manager's identifier of this start; nil if a person started the process.
     public var invocationID: String?
+    /// The folder of `StateDirectory=`; nil if the unit has none.
     public var stateDirectory: String?
+    /// The folder of `RuntimeDirectory=`; nil if the unit has none.
     public var runtimeDirectory: String?
+    /// The folder of `ConfigurationDirectory=`; nil if the unit has none.
     public var configurationDirectory: String?
     /// The folder in which `LoadCredential=` puts secrets.
     public var credentialsDirectory: String?
@@ -20,6 +23,7 @@ public struct ServiceEnvironment: Sendable, Hashable {
     /// The text that ``MemoryPressure`` writes to the file, in Base64; nil to write nothing.
     public var memoryPressureSetting: String?
 
+    /// Creates the environment of a process without a service manager.
     public init() {}
 
     /// Takes the values from the variables of an environment.

@@ -69,7 +69,9 @@ public final class Notifier: Sendable {
 
 /// Why a message could not be sent to the service manager.
 public enum NotifyError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The address in `NOTIFY_SOCKET` is not valid.
     case badAddress(String)
+    /// A system call failed.
     case failed(call: String, errno: Int32)
 
     public var description: String {

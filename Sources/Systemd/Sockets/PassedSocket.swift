@@ -3,10 +3,12 @@ import Glibc
 
 /// A listening Unix socket that the service manager opened for this process. The receiver must close it.
 public struct PassedSocket: Sendable, Hashable {
+    /// The file descriptor.
     public var descriptor: Int32
     /// The name from `FileDescriptorName=` in the socket's unit; `unknown` if it has none.
     public var name: String
 
+    /// Creates a value for a descriptor that is already open.
     public init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
@@ -43,7 +45,9 @@ public struct PassedSocket: Sendable, Hashable {
 
 /// Why the passed sockets cannot be used.
 public enum PassedSocketError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The passed descriptors could not be determined.
     case unreadable(errno: Int32)
+    /// A passed descriptor is not a listening Unix stream socket.
     case wrongKind(name: String, descriptor: Int32)
 
     public var description: String {
