@@ -98,7 +98,7 @@ private actor EventLines {
 
     /// Parses a line, which contains either an event or the problem that ended the stream.
     private func read(_ line: [UInt8]) throws -> WatchEvent {
-        if let problem = try? ControlProblem(json: JSONText(trusted: line)) {  // Fails for an event.
+        if let problem = try? ControlProblem(json: JSONText(trusted: line)) {  // Decoding an event fails.
             isAtEnd = true
             throw problem
         }

@@ -47,8 +47,8 @@ public final class SocketControl: JobControl {
 
     /// Sends a call and reads its response.
     ///
-    /// A daemon that restarts may close the connection before it answers. A repeatable call is then sent again; if
-    /// systemd holds the socket open, it waits for the next daemon.
+    /// A daemon that restarts may close the connection before it answers. The client then sends a repeatable call
+    /// again. If systemd holds the socket open, the call waits for the next daemon.
     func send(_ call: Call) async throws(ControlProblem) -> Answer {
         let size = call.target.utf8.count
         guard size <= Call.maxAddressBytes else {

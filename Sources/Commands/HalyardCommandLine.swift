@@ -70,7 +70,7 @@ public enum HalyardCommandLine {
             default: CommandFailure(.software, "\(error). This is a defect; please report it.")
             }
         do {
-            // Data that was printed before the failure still belongs to the reader.
+            // Print the data that the verb produced before it failed.
             try surroundings.output.flush()
             if asJSON, !failure.message.isEmpty {
                 try surroundings.errors.json(failure.problem.json)

@@ -26,7 +26,7 @@ struct ControlResponder: Sendable {
         case problem(ControlProblem)
     }
 
-    /// Answers every request with one problem.
+    /// Creates a responder that answers every request with the same problem.
     init(refusing problem: ControlProblem, limits: ServerLimits, logger: Logger) {
         replies = .problem(problem)
         memory = AnswerMemory(limits.answerBytes)

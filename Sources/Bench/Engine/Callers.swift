@@ -127,7 +127,7 @@ private final class BenchDaemon: Sendable {
                 "HALYARD_SPOOL_DIRECTORY": scratch.file("spool"),
             ])
         for _ in 0..<1000 {
-            // Fails until the daemon listens.
+            // The call fails until the daemon listens.
             if (try? RawCaller(socket).exchange("GET /v1/queues HTTP/1.1\r\nHost: a\r\n\r\n")) == 200 { return }
             usleep(10_000)
         }

@@ -8,7 +8,7 @@ final class FolderChange: @unchecked Sendable {
     private let changes: AsyncStream<Void>
     private let source: any DispatchSourceRead
 
-    /// Begins to watch.
+    /// Starts watching.
     ///
     /// - Parameter path: The path of a file in the folder. If the folder is missing, the nearest existing
     ///   folder above it is watched, since the missing one will appear there.

@@ -72,7 +72,7 @@ struct LineSubmission {
 
     /// Returns one answer for each line, in order.
     private func answers(to batch: Batch) async throws -> [SubmissionAnswer] {
-        let submissions = batch.contents.compactMap { try? $0.get() }  // `contents` keeps the other problems.
+        let submissions = batch.contents.compactMap { try? $0.get() }  // `contents` keeps the errors.
         var given: ArraySlice<SubmissionAnswer> = []
         if !submissions.isEmpty {
             do throws(ControlProblem) {

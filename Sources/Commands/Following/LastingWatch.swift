@@ -129,7 +129,7 @@ struct LastingWatch {
                 let job = try await session.control.record(id)
                 guard isChange(job) else { continue }
                 try tell(.event(.job(job)))
-                // So that the stream, which began earlier, does not report it again.
+                // Remember the end, so that the stream, which began earlier, does not report it again.
                 if job.state.isFinal { told[id] = Telling(job) }
             } catch let problem as ControlProblem where problem.code == .notFound {
                 // Pruned in the meantime.

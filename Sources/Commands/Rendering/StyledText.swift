@@ -12,7 +12,7 @@ struct StyledText: Hashable, Sendable {
 
     init() {}
 
-    /// Untrusted text in one style.
+    /// Creates a line from untrusted text, in one style.
     init(_ text: some StringProtocol, _ style: TextStyle = .plain) {
         runs = [Run(text: TerminalText.safe(text), style: style)]
     }

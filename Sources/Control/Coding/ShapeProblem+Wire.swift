@@ -12,7 +12,8 @@ extension ShapeProblem {
 }
 
 extension ControlProblem {
-    /// Creates the problem of a request whose JSON does not fit, with the code ``Code/invalidRequest``.
+    /// Creates the problem for a request whose JSON does not have the expected form. Its code is
+    /// ``Code/invalidRequest``.
     public init(_ problem: ShapeProblem) {
         self.init(.invalidRequest, sentence("The request is not understood: \(problem)"))
     }

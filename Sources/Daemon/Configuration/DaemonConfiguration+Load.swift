@@ -44,7 +44,7 @@ extension DaemonConfiguration {
             problems.append("--set: " + NearestName.unknown("key", key, among: Setting.all.map(\.key)))
         }
 
-        // As in the environment, commas separate the entries of a list.
+        // Commas separate the entries of a list, as in the environment.
         let flags = sources.flags.map { key, value -> (String, Setting.Text) in
             let isList = Setting.all.contains { $0.key == key && $0.isList }
             return (key, isList ? .list(value.split(separator: ",").map(String.init)) : .scalar(value))

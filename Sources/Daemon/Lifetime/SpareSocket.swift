@@ -6,8 +6,8 @@ import Systemd
 final class SpareSocket: Sendable {
     private let descriptor: Mutex<CInt?>
 
-    /// - Parameter sockets: The passed sockets. If there are several, the start fails, and its callers are
-    ///   answered on the first.
+    /// - Parameter sockets: The passed sockets. If there are several, the start fails, and the callers of the first
+    ///   socket get the reason.
     init(_ sockets: Result<[PassedSocket], PassedSocketError>) {
         guard case .success(let passed) = sockets, let first = passed.first else {
             descriptor = Mutex(nil)

@@ -10,7 +10,7 @@ public final class MemoryPressure: Sendable {
     /// `read` becomes readable when `write` is closed.
     private let stop: (read: Int32, write: Int32)
 
-    /// Begins to watch.
+    /// Starts watching.
     ///
     /// - Parameters:
     ///   - path: The value of `MEMORY_PRESSURE_WATCH`: a file of the kernel, or a named pipe.
