@@ -61,7 +61,7 @@ extension SocketControl {
     /// If `key` is nil, the client adds a unique key, so that it can send the request again when the daemon
     /// restarts or crashes before it answers.
     ///
-    /// - Throws: ``ControlProblem``. After `unknownOutcome`, repeating the call is safe only with a key.
+    /// - Throws: `ControlProblem`. After `unknownOutcome`, repeating the call is safe only with a key.
     public func retry(
         _ id: JobID, dependents: Bool, key: String?
     ) async throws(ControlProblem) -> EnqueueReceipt {

@@ -35,7 +35,7 @@ public final class SocketControl: JobControl {
     /// Opens a connection and keeps it for the first verb, so that the caller learns at once whether a daemon
     /// listens.
     ///
-    /// - Throws: ``ControlProblem``: `noDaemon` if nobody listens, `permission` if this user may not connect.
+    /// - Throws: `ControlProblem`: `noDaemon` if nobody listens, `permission` if this user may not connect.
     ///   Retrying is safe.
     public func connect() async throws(ControlProblem) {
         do {

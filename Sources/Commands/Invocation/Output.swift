@@ -2,7 +2,7 @@ import Glibc
 import Jobs
 import Synchronization
 
-/// A stream for text: standard output or standard error. It keeps up to 32 KiB until ``flush()``.
+/// A stream for text: standard output or standard error. It keeps up to 32 KiB until `flush()`.
 public final class Output: Sendable {
     /// Whether a person reads the stream on a terminal.
     public let isTerminal: Bool

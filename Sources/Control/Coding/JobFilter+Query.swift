@@ -5,7 +5,7 @@ import Jobs
 extension JobFilter {
     /// Parses the parameters of a query.
     ///
-    /// - Throws: ``ShapeProblem`` for an unknown parameter or an invalid value.
+    /// - Throws: `ShapeProblem` for an unknown parameter or an invalid value.
     public init(query: [(name: String, value: String)]) throws(ShapeProblem) {
         self.init()
         for (name, value) in query {

@@ -7,7 +7,7 @@ import Jobs
 public protocol WireValue {
     /// Parses the value.
     ///
-    /// - Throws: ``ShapeProblem`` with the path of the first field that does not fit.
+    /// - Throws: `ShapeProblem` with the path of the first field that does not fit.
     init(json: JSONText) throws(ShapeProblem)
     /// Appends the value's JSON to `bytes`.
     func appendJSON(to bytes: inout [UInt8])

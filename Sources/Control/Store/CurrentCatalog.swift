@@ -37,7 +37,7 @@ public final class CurrentCatalog: Sendable {
 
     /// Returns the catalog, and reads the definitions only if they have changed.
     ///
-    /// - Throws: ``StoreError``. Retrying is safe.
+    /// - Throws: `StoreError`. Retrying is safe.
     public func read() async throws(StoreError) -> Catalog {
         let (known, earlier, changes) = state.withLock { ($0.catalog, $0.earlier, $0.changes) }
         if let known { return known }

@@ -80,9 +80,9 @@ extension StoreControl {
 
     /// Plans a schedule's work with the current definitions, and checks it like any other request.
     ///
-    /// - Returns: ``ScheduledWork/refused(_:)`` with the reason if the work cannot be planned or names a
+    /// - Returns: `ScheduledWork.refused(_:)` with the reason if the work cannot be planned or names a
     ///   spooled file.
-    /// - Throws: ``StoreError`` if the definitions cannot be read. Retrying is safe.
+    /// - Throws: `StoreError` if the definitions cannot be read. Retrying is safe.
     public func work(of schedule: Schedule) async throws(StoreError) -> ScheduledWork {
         let catalog = try await currentCatalog.read()
         let graph: NewGraph

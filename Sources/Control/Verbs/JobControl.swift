@@ -11,7 +11,7 @@ import Jobs
 ///
 /// - `unavailable`, `noDaemon` and `permission`: nothing was done, so retrying is safe.
 /// - `unknownOutcome`: the verb may or may not have been carried out. A verb that only reads, or that sets a
-///   state, can simply be repeated. To repeat ``enqueue(_:)`` or ``retry(_:dependents:key:)`` safely, use a
+///   state, can simply be repeated. To repeat `enqueue(_:)` or ``retry(_:dependents:key:)`` safely, use a
 ///   key.
 /// - `storage` and `internal`: the daemon's log says more.
 public protocol JobControl: Sendable {
@@ -28,10 +28,10 @@ public protocol JobControl: Sendable {
     ///
     /// - Throws: ``ControlProblem``. Then no submission is known to be accepted.
     func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer]
-    /// Enqueues submissions given as JSON, like ``enqueue(_:)``, and returns one answer for each. Invalid JSON
+    /// Enqueues submissions given as JSON, like `enqueue(_:)`, and returns one answer for each. Invalid JSON
     /// is refused.
     ///
-    /// - Throws: ``ControlProblem``, as ``enqueue(_:)`` does.
+    /// - Throws: ``ControlProblem``, as `enqueue(_:)` does.
     func enqueue(json submissions: [JSONText]) async throws(ControlProblem) -> [SubmissionAnswer]
     /// Returns a job with its result, attempts and neighbours.
     ///
@@ -55,7 +55,7 @@ public protocol JobControl: Sendable {
     ///   during the wait. Repeating the call is safe.
     func result(_ id: JobID, waiting: Duration) async throws(ControlProblem) -> JobResult?
     /// Cancels jobs together, so that none is skipped or started because of another, and returns one answer for
-    /// each, in order. An unknown job gets the answer ``CancelResult/unknown``.
+    /// each, in order. An unknown job gets the answer `CancelResult.unknown`.
     ///
     /// A running job is only asked to stop, so it may still succeed. The daemon cancels up to 10,000 jobs
     /// together; a longer list is divided.
@@ -67,7 +67,7 @@ public protocol JobControl: Sendable {
     /// - Parameters:
     ///   - dependents: Whether to also repeat, in the same graph, the dependents that were skipped because of
     ///     the job, and their other dependencies that did not succeed.
-    ///   - key: The caller's name for this request, as in ``Submission/key``. Repeating the request then
+    ///   - key: The caller's name for this request, as in `Submission.key`. Repeating the request then
     ///     enqueues nothing more and returns the same receipt. Without a key, repeating it after
     ///     `unknownOutcome` may enqueue the job twice.
     /// - Throws: ``ControlProblem``: `notFound` if there is no such job, `conflict` if it is not final,
