@@ -19,8 +19,9 @@ final class StallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Limits how long the peer may stay after the last answer. The server no longer reads what the peer sends,
-    /// for example after a refused head, so the peer could otherwise block until the idle timeout.
+    /// Limits how long the peer may stay after the last answer. The server no longer reads from the peer, for
+    /// example after a refused head. Without this limit, a peer that still sends would block until the idle
+    /// timeout.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         if mode == .output, linger == nil { linger = close(context, after: limits.linger) }
         context.close(mode: mode, promise: promise)

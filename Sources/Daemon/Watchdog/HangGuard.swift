@@ -97,7 +97,7 @@ final class HangGuard: Sendable {
     private func takeRing(_ state: inout State) -> Expected? {
         guard var expected = state.expected else { return nil }
         let now = DispatchTime.now()
-        // If it is earlier, the ring belongs to a previous expectation.
+        // Otherwise the timer fired for a previous expectation.
         if now.uptimeNanoseconds >= expected.ringsAt {
             if expected.hasRung { return expected }
             expected.hasRung = true
