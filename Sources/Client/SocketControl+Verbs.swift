@@ -47,7 +47,7 @@ extension SocketControl {
                 let given: [CancelAnswer] = try await value(of: Call(.POST, "jobs", "cancel").with(request.json))
                 guard given.map(\.job) == request.jobs else {
                     throw ControlProblem(
-                        .unknownOutcome, "The daemon did not answer for each job. Check with: halyard list")
+                        .unknownOutcome, "The daemon did not report a result for every job. Check with: halyard list")
                 }
                 answers += given
                 rest = rest.dropFirst(request.jobs.count)

@@ -54,7 +54,7 @@ public final class SocketControl: JobControl {
         guard size <= Call.maxAddressBytes else {
             throw ControlProblem(
                 .tooLarge,
-                "The names and values of the request have \(size) bytes; at most \(Call.maxAddressBytes) fit. Shorten them."
+                "The names and values of the request have \(size) bytes; the limit is \(Call.maxAddressBytes). Shorten them."
             )
         }
         let giveUpAt = NIODeadline.now() + TimeAmount(timeout + call.extraTime)

@@ -7,14 +7,14 @@ struct Halyard: ParsableCommand {
         commandName: "halyard",
         abstract: "Enqueue, follow and inspect the jobs of halyardd.",
         discussion: """
-            Talks to the daemon through its socket. Where no daemon runs and no socket waits, it takes the database's lock \
-            and does the work itself; the jobs then run when halyardd starts.
+            halyard talks to the daemon through its socket. If no daemon runs and systemd is not listening for one, halyard locks \
+            the database and does the work itself; the jobs then run when halyardd starts.
 
-            Data goes to standard output, messages to standard error. --json prints what the control socket says; its names \
-            and shapes stay as they are from release to release. With --json an error is an RFC 9457 problem, one line of \
+            Data goes to standard output, messages to standard error. --json prints the response of the control socket; its \
+            names and shapes do not change between releases. With --json an error is an RFC 9457 problem, one line of \
             JSON on standard error; other lines there begin with "halyard: ".
 
-            A script that completes words for bash, zsh or fish: halyard --generate-completion-script SHELL
+            To print a completion script for bash, zsh or fish: halyard --generate-completion-script SHELL
 
             EXIT CODES
             \(ExitCode.table)

@@ -104,7 +104,7 @@ import Testing
             #expect(head.status == 405)
             let number = try await curl("/v1/jobs/one")
             #expect(number.status == 400)
-            #expect(try problem(number).message.contains("\"one\" is not the number of a job"))
+            #expect(try problem(number).message.contains("\"one\" is not a job number"))
             let query = try await curl("/v1/jobs?sate=ready")
             #expect(query.status == 400)
             #expect(try problem(query).message.contains("did you mean \"state\"?"))

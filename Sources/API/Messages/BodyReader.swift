@@ -112,7 +112,7 @@ final class BodyReader: Sendable {
         .unavailable, "Other large requests are being carried out. Try again in a moment.")
 
     private static func tooLarge(_ limit: Int) -> ControlProblem {
-        ControlProblem(.tooLarge, "The body is larger than the \(limit) bytes that are taken here. Send less at once.")
+        ControlProblem(.tooLarge, "The body exceeds the limit of \(limit) bytes. Send less at once.")
     }
 }
 
@@ -120,6 +120,6 @@ func checkedJSON(_ bytes: [UInt8], limit: Int) throws(ControlProblem) -> JSONTex
     do {
         return try JSONText(checking: bytes, limit: limit)
     } catch {
-        throw ControlProblem(.invalidRequest, "The body is refused: \(error).")
+        throw ControlProblem(.invalidRequest, "The body is invalid: \(error).")
     }
 }

@@ -15,11 +15,11 @@ struct Query {
             guard known.contains(name) else {
                 throw ControlProblem(
                     .invalidRequest,
-                    "The query is refused: " + NearestName.unknown("item", name, among: known, listing: "known are")
+                    "The query is invalid: " + NearestName.unknown("item", name, among: known, listing: "known are")
                         + ".")
             }
             guard items.updateValue(String(value), forKey: name) == nil else {
-                throw ControlProblem(.invalidRequest, "The query says \"\(name)\" twice. Say it once.")
+                throw ControlProblem(.invalidRequest, "The query contains \"\(name)\" twice. Give it once.")
             }
         }
         self.items = items
@@ -32,14 +32,14 @@ struct Query {
         case nil, "false"?: return false
         case "true"?, ""?: return true
         case let other?:
-            throw ControlProblem(.invalidRequest, "\"\(name)\" is true or false, not \"\(other)\".")
+            throw ControlProblem(.invalidRequest, "\"\(name)\" must be true or false, not \"\(other)\".")
         }
     }
 
     func number(_ name: String) throws(ControlProblem) -> Int64? {
         guard let text = items[name] else { return nil }
         guard let number = Int64(text), number > 0 else {
-            throw ControlProblem(.invalidRequest, "\"\(name)\" is a number from 1, not \"\(text)\".")
+            throw ControlProblem(.invalidRequest, "\"\(name)\" must be a number of at least 1, not \"\(text)\".")
         }
         return number
     }
@@ -48,7 +48,7 @@ struct Query {
         guard let text = items[name] else { return nil }
         guard let duration = Duration(human: text), duration <= limit else {
             throw ControlProblem(
-                .invalidRequest, "\"\(name)\" is a duration such as 30s, at most \(limit.human), not \"\(text)\".")
+                .invalidRequest, "\"\(name)\" must be a duration such as 30s, at most \(limit.human), not \"\(text)\".")
         }
         return duration
     }
@@ -59,7 +59,7 @@ extension ControlContext {
     func number(_ concept: String) throws(ControlProblem) -> Int64 {
         let text = parameters.get("id") ?? ""
         guard let number = Int64(text), number > 0 else {
-            throw ControlProblem(.invalidRequest, "\"\(text)\" is not the number of a \(concept).")
+            throw ControlProblem(.invalidRequest, "\"\(text)\" is not a \(concept) number.")
         }
         return number
     }

@@ -15,7 +15,7 @@ struct DefinitionRoutes: Sendable {
             let query = try Query(request, known: "format", "for")
             if let name = query["for"] {
                 guard query["format"] ?? "json" == "json" else {
-                    throw ControlProblem(.invalidRequest, "\"for\" goes with JSON. Leave \"format\" out.")
+                    throw ControlProblem(.invalidRequest, "\"for\" works only with JSON. Omit \"format\".")
                 }
                 return try await Response(control.definitions(for: name))
             }
@@ -25,7 +25,7 @@ struct DefinitionRoutes: Sendable {
                 return try await answers.answer(context, type: "application/yaml") {
                     try await Array(control.exportDefinitions().utf8)
                 }
-            case let other: throw ControlProblem(.invalidRequest, "\"format\" is json or yaml, not \"\(other)\".")
+            case let other: throw ControlProblem(.invalidRequest, "\"format\" must be json or yaml, not \"\(other)\".")
             }
         }
         routes.put("definitions") { request, context in

@@ -22,7 +22,7 @@ struct EnqueueRoutes: Sendable {
             }
             if request.headers[.idempotencyKey] != nil {
                 throw ControlProblem(
-                    .invalidRequest, "Idempotency-Key goes with one submission; give each line its own \"key\".")
+                    .invalidRequest, "Idempotency-Key applies to a single submission; give each line its own \"key\".")
             }
             return enqueueLines(context.body)
         }
@@ -41,12 +41,12 @@ struct EnqueueRoutes: Sendable {
         var submission: Submission = try read(checkedJSON(bytes, limit: Self.maxSubmissionBytes))
         if let key = request.headers[.idempotencyKey] {
             guard submission.key == nil || submission.key == key else {
-                throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Give one of them.")
+                throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Send only one of them.")
             }
             submission.key = key
         }
         guard let answer = try await control.enqueue([submission]).first else {
-            throw ControlProblem(.internal, "The submission got no answer. Please report this.")
+            throw ControlProblem(.internal, "The submission received no response. Please report this bug.")
         }
         switch answer {
         case .enqueued(let receipt): return response(answer, receipt, .created)
@@ -132,7 +132,9 @@ struct EnqueueRoutes: Sendable {
             let answer: SubmissionAnswer =
                 switch line {
                 case .success:
-                    accepted.popFirst() ?? .refused(ControlProblem(.internal, "No answer. Please report this."))
+                    accepted.popFirst()
+                        ?? .refused(
+                            ControlProblem(.internal, "The submission received no response. Please report this bug."))
                 case .failure(let problem): .refused(problem)
                 }
             answer.appendJSON(to: &bytes)
@@ -144,7 +146,9 @@ struct EnqueueRoutes: Sendable {
     fileprivate static func parse(_ line: LineSplitter.Line) -> Result<Submission, ControlProblem> {
         guard case .whole(let bytes) = line else {
             return .failure(
-                ControlProblem(.tooLarge, "The line is longer than \(JSONText.maxBytes) bytes. Send it alone, as JSON.")
+                ControlProblem(
+                    .tooLarge,
+                    "The line is longer than \(JSONText.maxBytes) bytes. Send it in a request of its own, as JSON.")
             )
         }
         do {
@@ -152,7 +156,7 @@ struct EnqueueRoutes: Sendable {
         } catch let problem as ShapeProblem {
             return .failure(ControlProblem(problem))
         } catch {
-            return .failure(ControlProblem(.invalidRequest, "The line is refused: \(error)."))
+            return .failure(ControlProblem(.invalidRequest, "The line is invalid: \(error)."))
         }
     }
 }

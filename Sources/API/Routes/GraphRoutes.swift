@@ -12,7 +12,7 @@ struct GraphRoutes: Sendable {
             let query = try Query(request, known: "limit", "before")
             let limit = try query.number("limit") ?? 100
             guard limit <= 10_000 else {
-                throw ControlProblem(.invalidRequest, "\"limit\" is a number from 1 to 10000, not \(limit).")
+                throw ControlProblem(.invalidRequest, "\"limit\" must be a number from 1 to 10000, not \(limit).")
             }
             let before = try query.number("before").map { GraphID($0) }
             let graphs = try await control.graphPages(limit: Int(limit), before: before)

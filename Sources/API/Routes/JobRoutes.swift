@@ -39,7 +39,7 @@ struct JobRoutes: Sendable {
             let query = try Query(request, known: "dependents", "key")
             let (inQuery, inHeader) = (query["key"], request.headers[.idempotencyKey])
             if let inQuery, let inHeader, inQuery != inHeader {
-                throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Give one of them.")
+                throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Send only one of them.")
             }
             let receipt = try await control.retry(
                 context.job(), dependents: query.flag("dependents"), key: inQuery ?? inHeader)

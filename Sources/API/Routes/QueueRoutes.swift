@@ -11,18 +11,20 @@ struct QueueRoutes: Sendable {
         routes.get("queues/{name}") { _, context in
             let queues = try await control.queues()
             guard let queue = queues.first(where: { $0.settings.name == context.name }) else {
-                throw ControlProblem(.unknownQueue, "There is no queue \"\(context.name)\". GET /v1/queues shows all.")
+                throw ControlProblem(
+                    .unknownQueue, "There is no queue \"\(context.name)\". GET /v1/queues lists all queues.")
             }
             return Response(queue)
         }
         routes.patch("queues/{name}") { _, context in
             guard var fields = JSONObject(try await context.body.json()) else {
-                throw ControlProblem(.invalidRequest, "The body is an object with limit, weight, paused or create.")
+                throw ControlProblem(
+                    .invalidRequest, "The body must be an object with limit, weight, paused or create.")
             }
             let name = JSONText(string: context.name)
             guard fields["name"] == nil || fields["name"]?.decodedString == context.name else {
                 throw ControlProblem(
-                    .invalidRequest, "\"name\" is not the name in the path. A queue cannot be renamed.")
+                    .invalidRequest, "\"name\" differs from the name in the path. A queue cannot be renamed.")
             }
             fields["name"] = name
             let request = try read(fields.text, as: QueueRequest.self)

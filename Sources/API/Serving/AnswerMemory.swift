@@ -67,5 +67,6 @@ final class AnswerMemory: Sendable {
     }
 
     static let full = ControlProblem(
-        .unavailable, "Other callers are still reading large answers. Try again in a moment, or request less at once.")
+        .unavailable, "Other callers are still reading large responses. Try again in a moment, or request less at once."
+    )
 }

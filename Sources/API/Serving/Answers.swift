@@ -113,5 +113,5 @@ extension Response {
 }
 
 extension ControlProblem {
-    static let stopping = ControlProblem(.unavailable, "The daemon is stopping. Try again when it has started.")
+    static let stopping = ControlProblem(.unavailable, "The daemon is stopping. Try again after it restarts.")
 }

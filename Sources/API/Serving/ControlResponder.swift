@@ -137,7 +137,7 @@ struct ControlResponder: Sendable {
             return ControlProblem.stopping.response
         } catch {
             logger.error("a request failed: \(error)", metadata: ["path": "\(request.uri.path)"])
-            return ControlProblem(.internal, "The request failed as only a defect can make it. Please report it.")
+            return ControlProblem(.internal, "The request failed because of a bug in Halyard. Please report it.")
                 .response
         }
     }

@@ -33,7 +33,7 @@ struct RouteTable: Sendable {
         let methods = methods(of: request.uri.path).map(\.rawValue).sorted().joined(separator: ", ")
         guard !methods.isEmpty else {
             return ControlProblem(
-                .notFound, "There is no \(request.uri.path) here. GET /v1/openapi.json shows every path."
+                .notFound, "There is no \(request.uri.path). GET /v1/openapi.json lists every path."
             ).response
         }
         var response = ControlProblem(

@@ -14,11 +14,11 @@ public enum SocketProblem: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .inUse(let path):
-            "Another daemon listens on \(path). Stop it, or give this one another socket."
+            "Another daemon listens on \(path). Stop it, or choose another socket for this one."
         case .notASocket(let path):
-            "\(path) exists and is no socket. Move it away, or give another path for the socket."
+            "\(path) exists and is not a socket. Move it, or choose another path for the socket."
         case .pathTooLong(let path, let limit):
-            "The socket's path \(path) has \(path.utf8.count) bytes; give one of 1 to \(limit)."
+            "The socket's path \(path) has \(path.utf8.count) bytes; choose a path of 1 to \(limit) bytes."
         case .system(let path, let call, let code):
             "The socket \(path) cannot be opened (\(call): \(String(cString: strerror(code)))). Its directory must exist and be writable by the daemon's user."
         }

@@ -21,7 +21,7 @@ struct Answer: Sendable {
         } catch {
             return ControlProblem(
                 .internal,
-                "What listens on the socket answered \(status) without saying why. Is it halyardd, and of this release?"
+                "The process listening on the socket responded with status \(status) and no reason. Check that it is halyardd of this release."
             )
         }
     }
@@ -39,6 +39,6 @@ func decode<Value: WireValue>(_ bytes: [UInt8], as type: Value.Type = Value.self
     } catch {
         throw ControlProblem(
             .internal,
-            "The daemon's answer is not understood (\(error)). Use halyard and halyardd of the same release.")
+            "The daemon's response is invalid (\(error)). Use halyard and halyardd of the same release.")
     }
 }

@@ -14,21 +14,22 @@ extension ControlProblem {
             self.init(
                 .noDaemon,
                 path == StandardPaths.socket
-                    ? "The daemon is not running: there is no socket \(path). See: systemctl status halyard"
-                    : "No daemon listens on \(path): there is no such socket. Start halyardd, or give its socket.")
+                    ? "The daemon is not running: the socket \(path) does not exist. See: systemctl status halyard"
+                    : "No daemon listens on \(path): the socket does not exist. Start halyardd, or give the path of its socket."
+            )
         case ECONNREFUSED:
             self.init(
                 .noDaemon,
                 path == StandardPaths.socket
                     ? "The daemon is not running: nothing listens on \(path). See: systemctl status halyard"
-                    : "No daemon listens on \(path) any more. Start halyardd.")
+                    : "No daemon listens on \(path). Start halyardd.")
         case EACCES, EPERM:
             self.init(
                 .permission,
                 "You may not use the socket \(path). Join its group (ls -l \(path) shows it) and log in again, or use sudo."
             )
         case EAGAIN:
-            self.init(.unavailable, "The daemon on \(path) has more callers than it can answer now. Try again.")
+            self.init(.unavailable, "The daemon on \(path) has too many callers at the moment. Try again.")
         default:
             self.init(.noDaemon, "The socket \(path) cannot be reached: \(error). Give the path of halyardd's socket.")
         }
@@ -43,18 +44,18 @@ extension ControlProblem {
         } else if error is CancellationError {
             self.init(
                 call.isHarmlessForCaller ? .unavailable : .unknownOutcome,
-                "The request was cancelled while the daemon worked on it. \(Self.advice(call))")
+                "The request was cancelled while the daemon was handling it. \(Self.advice(call))")
         } else {
             self.init(
                 call.isHarmlessForCaller ? .unavailable : .unknownOutcome,
-                "The daemon ended the connection before it answered. \(Self.advice(call))")
+                "The daemon closed the connection before it answered. \(Self.advice(call))")
         }
     }
 
     private static func advice(_ call: Call) -> String {
         call.isHarmlessForCaller
             ? "Look at \"halyard status\", then try again."
-            : "It may or may not have been done: look with \"halyard list\"; a request with a key can simply be repeated."
+            : "The request may or may not have taken effect. Check with \"halyard list\"; a request with a key is safe to repeat."
     }
 }
 

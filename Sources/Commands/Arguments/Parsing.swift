@@ -16,7 +16,7 @@ extension JobID {
     /// Returns a hint for a caller who names a whole graph, as listings do, where a job is expected.
     fileprivate static func hint(for text: String) -> String {
         guard text.hasPrefix("graph:"), let graph = GraphID(argument: text) else { return "" }
-        return "; those of this graph are shown by: halyard graph \(graph.rawValue)"
+        return "; to see the jobs of this graph: halyard graph \(graph.rawValue)"
     }
 }
 

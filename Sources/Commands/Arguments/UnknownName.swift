@@ -30,7 +30,7 @@ enum UnknownName {
         let unknown = names.filter { !known.contains($0) }
         if unknown.isEmpty { return }
         throw CommandFailure(
-            .noInput, "Nothing was changed, since there is no such \(noun). See: halyard \(noun)s list",
+            .noInput, "Nothing was changed, because there is no such \(noun). See: halyard \(noun)s list",
             details: unknown.map { NearestName.unknown(noun, $0, among: known, listing: "there are") })
     }
 

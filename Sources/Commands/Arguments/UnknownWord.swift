@@ -30,7 +30,7 @@ enum UnknownWord {
             return failure(
                 "option", name, nearest: known.filter { $0.hasPrefix("--") }, place.path,
                 hint: takesFiles(place.command)
-                    ? "A file of that name is ./\(word); other text that begins with a dash goes after --. " : "")
+                    ? "If it is a file, write ./\(word); put other text that begins with a dash after --. " : "")
         }
         return nil
     }

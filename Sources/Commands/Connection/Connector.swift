@@ -74,7 +74,7 @@ struct Connector {
             openStored: { (path) throws(StoreOpenError) in
                 var connector = self
                 connector.database = path
-                let gone = ControlProblem(.noDaemon, "The daemon is gone.")
+                let gone = ControlProblem(.noDaemon, "The daemon stopped.")
                 return try await connector.openDatabase(.reading, noDaemon: gone, patience: .zero)
             }, close: {})
     }
@@ -122,11 +122,11 @@ struct Connector {
             case .once:
                 return CommandFailure(
                     .temporary,
-                    "\(path) is in use by \(process), a run of halyardd --once, which has no socket. Try again when it has ended."
+                    "\(path) is in use by \(process), a run of halyardd --once, which has no socket. Try again after it ends."
                 )
             case .command:
                 return CommandFailure(
-                    .temporary, "\(path) is in use by \(process), another command. Try again when it has ended.")
+                    .temporary, "\(path) is in use by \(process), another command. Try again after it ends.")
             case .daemon, nil:
                 return CommandFailure(
                     .unavailable,

@@ -25,7 +25,7 @@ struct Session: Sendable {
                 return "process \(pid) holds \(path): a run of halyardd --once, which has no socket"
             }
             return
-                "process \(pid) holds \(path), but does not answer on \(socket): it starts, stops, or has another socket (--socket)"
+                "process \(pid) holds \(path), but does not answer on \(socket): it is starting or stopping, or it listens on another socket (--socket)"
         }
 
         var start: String { Session.start(for: path) }
@@ -36,7 +36,7 @@ struct Session: Sendable {
     static func start(for database: String) -> String {
         database == StandardPaths.database
             ? "Start it with: systemctl start halyard"
-            : "Start halyardd as it was started before, with its --config; its database is \(database)"
+            : "Start halyardd with the same --config as before; its database is \(database)"
     }
 
     let control: any JobControl
@@ -127,7 +127,7 @@ struct Session: Sendable {
 
     func enqueue(_ submission: Submission) async throws -> SubmissionAnswer {
         guard let answer = try await control.enqueue([submission]).first else {
-            throw CommandFailure(.software, "The daemon gave no answer to the submission. Check with: halyard list")
+            throw CommandFailure(.software, "The daemon did not respond to the submission. Check with: halyard list")
         }
         return answer
     }
@@ -148,8 +148,8 @@ struct Session: Sendable {
         guard case .database(let offline) = place else { return }
         try surroundings.note(
             willRun
-                ? "no daemon runs; wrote to \(offline.path), it will run when halyardd starts"
-                : "no daemon runs; wrote to \(offline.path)")
+                ? "no daemon is running; wrote to \(offline.path); it will run when halyardd starts"
+                : "no daemon is running; wrote to \(offline.path)")
     }
 
     /// Prints a note that jobs may be shown as running although their daemon is gone.
@@ -159,7 +159,7 @@ struct Session: Sendable {
             try surroundings.note("\(daemon)")
         } else {
             try surroundings.note(
-                "no daemon runs; what is shown as running was when it ended, and runs again when halyardd starts")
+                "no daemon is running; jobs shown as running were interrupted and run again when halyardd starts")
         }
     }
 }

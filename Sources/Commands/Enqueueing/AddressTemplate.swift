@@ -16,7 +16,7 @@ struct AddressTemplate {
             let word = tail.firstIndex(of: "}").map { String(tail[...$0]) } ?? String(tail)
             throw UnreadableArgument(
                 description:
-                    "\(word) stands for nothing. There is only \(Self.mark), the path of each file; write a brace as %7B or %7D"
+                    "\(word) is unknown. The only placeholder is \(Self.mark), the path of each file; write a brace as %7B or %7D"
             )
         }
         guard let mark = text.firstRange(of: Self.mark) else { return }
@@ -25,7 +25,7 @@ struct AddressTemplate {
         if mark.lowerBound < end {
             throw UnreadableArgument(
                 description:
-                    "\(Self.mark) would name the server. Write it behind the host, as in https://files.example.org/\(Self.mark)"
+                    "\(Self.mark) must not be part of the host. Put it after the host, as in https://files.example.org/\(Self.mark)"
             )
         }
     }

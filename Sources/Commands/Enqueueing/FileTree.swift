@@ -83,7 +83,7 @@ struct FileTree {
         guard let real = realpath(name, nil) else { throw InputFile.failure(errno, path) }
         defer { free(real) }
         guard let text = String(validatingCString: real) else {
-            throw CommandFailure(.noInput, "\(path) leads to a name that is not UTF-8. Give that another name.")
+            throw CommandFailure(.noInput, "\(path) leads to a name that is not UTF-8. Rename that file.")
         }
         followed.append((path, text))
         return text

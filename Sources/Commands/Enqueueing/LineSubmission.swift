@@ -112,7 +112,7 @@ struct LineSubmission {
             for detail in problem.details { try surroundings.errors.line("  \(detail)") }
             if problem.code == .outsideRoots {
                 try surroundings.errors.line(
-                    "  --lines copies no file. Enqueue it by itself: halyard enqueue NAME --input FILE --copy")
+                    "  --lines cannot copy files. Enqueue it separately: halyard enqueue NAME --input FILE --copy")
             }
         }
         if isJSON { try surroundings.output.json(answer.json) }

@@ -29,12 +29,12 @@ struct LineTally {
         let again =
             switch problem.code {
             case .unknownOutcome, .internal:
-                "\(line == last ? "Line \(line)" : "Lines \(line) to \(last)") may have been enqueued, what follows was not. What has a key can be sent again as it is; look for the rest first, with: halyard list"
+                "\(line == last ? "Line \(line)" : "Lines \(line) to \(last)") may have been enqueued; the following lines were not. Lines with a key are safe to send again; check the others first with: halyard list"
             // Nothing was done, or each line has a key.
-            default: "Then send again from line \(line): nothing is enqueued twice."
+            default: "Then send the lines from \(line) on again: nothing is enqueued twice."
             }
         var failure = CommandFailure(problem)
-        failure.message = "line \(line) and what follows: \(problem.message)"
+        failure.message = "line \(line) and the following lines: \(problem.message)"
         failure.details.append("Before line \(line): \(text). \(again)")
         return failure
     }
@@ -42,7 +42,7 @@ struct LineTally {
     func stopped(at line: Int, longerThan limit: Int) -> CommandFailure {
         CommandFailure(
             .data,
-            "line \(line) is longer than \(AmountText.bytes(Int64(limit))); nothing of it, and nothing behind it, was taken. Divide it.",
-            details: ["Before line \(line): \(text). Then send again from line \(line)."])
+            "line \(line) is longer than \(AmountText.bytes(Int64(limit))); this line and the following lines were not enqueued. Split it.",
+            details: ["Before line \(line): \(text). Then send the lines from \(line) on again."])
     }
 }

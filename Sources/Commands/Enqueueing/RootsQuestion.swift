@@ -27,7 +27,9 @@ struct RootsQuestion {
                 })
             for (place, answer) in zip(batch.indices, answers) {
                 guard case .refused(let problem) = answer else {
-                    throw CommandFailure(.software, "The daemon accepted what waits for no job. Please report this.")
+                    throw CommandFailure(
+                        .software,
+                        "The daemon accepted a submission that it should have refused. Please report this bug.")
                 }
                 switch problem.code {
                 case .outsideRoots: outside.append(place)

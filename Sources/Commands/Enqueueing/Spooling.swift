@@ -39,7 +39,8 @@ struct Spooling {
         var failure = failure
         if copies > 0 {
             failure.details.append(
-                "\(AmountText.count(copies, "file")) copied into the spool before; what no job names goes after a day.")
+                "\(AmountText.count(copies, "file")) already copied into the spool; files that no job uses are deleted after a day."
+            )
         }
         return failure
     }
@@ -63,13 +64,14 @@ struct Spooling {
                 // the daemon.
                 if !mayComeLater, access(file.path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
                     guard session.isDaemon else { throw InputFile.failure(errno, file.path) }
-                    try surroundings.note("there is no \(file.path) here; the daemon looks for it itself")
+                    try surroundings.note("\(file.path) does not exist here; the daemon will look for it")
                 }
                 continue
             }
             guard access(file.path, F_OK) == 0 else { throw InputFile.failure(errno, file.path) }
             guard let here = surroundings.workingDirectory() else {
-                throw CommandFailure(.noInput, "The working directory is gone. Name \(file.path) with its whole path.")
+                throw CommandFailure(
+                    .noInput, "The working directory no longer exists. Give the absolute path of \(file.path).")
             }
             changed.object[file.field] = JSONText(string: Self.clean(here + "/" + file.path))
         }
@@ -111,7 +113,7 @@ struct Spooling {
             facts.st_mode & S_IFMT != S_IFDIR
         else { return }
         throw CommandFailure(
-            .noInput, "\(path) is not a regular file. Name a file, or give - and hand it over as standard input.")
+            .noInput, "\(path) is not a regular file. Name a file, or give - and pipe the data to standard input.")
     }
 
     /// Removes `.` and empty parts. `..` stays, because a symbolic link may precede it.

@@ -16,11 +16,11 @@ extension SubmissionAnswer {
                 }
                 try surroundings.output.flush()
             } catch var failure as CommandFailure where failure.exit == .inputOutput {
-                failure.details.append("Do not enqueue again: \(receipt.jobsText) kept.")
+                failure.details.append("Do not enqueue again: \(receipt.jobsText) stored.")
                 throw failure
             }
             if case .duplicate = self {
-                try surroundings.note("the key was used before; nothing was added")
+                try surroundings.note("the key was used before; nothing new was enqueued")
             }
             if let text = receipt.skippedText { try surroundings.note(text) }
             return receipt
@@ -41,6 +41,6 @@ extension EnqueueReceipt {
         guard let first = skipped.first else { return nil }
         let others = skipped.count - 1
         return
-            "job \(first)\(others > 0 ? " and \(others) more" : "") will not run: what it waits for had already ended otherwise. See: halyard why \(first)"
+            "job \(first)\(others > 0 ? " and \(others) more" : "") will not run: a dependency had already ended with another outcome. See: halyard why \(first)"
     }
 }

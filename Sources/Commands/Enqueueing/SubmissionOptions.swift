@@ -4,15 +4,16 @@ import Jobs
 /// The options of every verb that enqueues.
 struct SubmissionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The queue, instead of the definition's.", valueName: "name"), completion: .names(.queues),
+        help: ArgumentHelp("Use this queue instead of the definition's.", valueName: "name"),
+        completion: .names(.queues),
         transform: NameArgument.read)
     var queue: String?
 
-    @Option(help: ArgumentHelp("The priority, instead of the definition's.", valueName: "priority"))
+    @Option(help: ArgumentHelp("Use this priority instead of the definition's.", valueName: "priority"))
     var priority: Priority?
 
     @Option(
         help: ArgumentHelp(
-            "A name of your own for this request: repeating it enqueues nothing more.", valueName: "key"))
+            "An idempotency key: repeating the request with the same key enqueues nothing more.", valueName: "key"))
     var key: String?
 }

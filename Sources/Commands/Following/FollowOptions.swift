@@ -5,7 +5,7 @@ import Jobs
 struct FollowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How long to wait for a daemon that goes to come back, 5m if not given. Following goes on when it does; what is final is told at once. With 0s, or when the time is over, the exit code is 75.",
+            "How long to wait for a daemon that stops to come back; default: 5m. After that, or at once with 0s, the exit code is 75.",
             valueName: "duration"), transform: DurationArgument.read)
     var reconnect = defaultReconnect
 
@@ -14,15 +14,17 @@ struct FollowOptions: ParsableArguments {
 
 /// The options of verbs that enqueue jobs and may follow them.
 struct WaitOptions: ParsableArguments {
-    @Flag(help: "Wait until the jobs are final; the exit code tells the outcome.")
+    @Flag(help: "Wait until the jobs are final; the exit code is the outcome.")
     var wait = false
 
-    @Option(help: ArgumentHelp("With --wait: wait no longer.", valueName: "duration"), transform: DurationArgument.read)
+    @Option(
+        help: ArgumentHelp("With --wait: how long to wait at most.", valueName: "duration"),
+        transform: DurationArgument.read)
     var timeout: DurationArgument?
 
     @OptionGroup var follow: FollowOptions
 
     func validate() throws {
-        if timeout != nil && !wait { throw ValidationError("--timeout goes with --wait.") }
+        if timeout != nil && !wait { throw ValidationError("--timeout requires --wait.") }
     }
 }

@@ -23,8 +23,8 @@ struct LastingWatch {
         var text: StyledText? {
             switch self {
             case .event: nil
-            case .gone(let what): "the daemon is gone\(what)"
-            case .back: "the daemon is back"
+            case .gone(let what): "the daemon stopped\(what)"
+            case .back: "the daemon is running again"
             }
         }
     }
@@ -177,9 +177,9 @@ struct LastingWatch {
             try await session.waitForDaemon()
         }
         guard isBack else {
-            let waited = patience > .zero ? " It stayed away for \(patience.human)." : ""
+            let waited = patience > .zero ? " It did not come back within \(patience.human)." : ""
             throw CommandFailure(
-                .temporary, "\(problem.message)\(waited) The jobs are kept; wait again when the daemon runs.")
+                .temporary, "\(problem.message)\(waited) The jobs are stored; wait again when the daemon runs.")
         }
         pause = min(max(pause * 2, .milliseconds(50)), .seconds(1))
     }

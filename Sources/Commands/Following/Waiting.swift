@@ -33,7 +33,7 @@ struct Waiting: Sendable {
         try await FailureNotes(session: session, surroundings: surroundings, patience: patience).tell(follower.states)
         if !isDone {
             let open = Self.open(of: work, follower.states)
-            try surroundings.note("the time ran out before every job was final. See: \(open)")
+            try surroundings.note("--timeout passed before every job was final. See: \(open)")
             return .jobOpen
         }
         return ExitCode(states: follower.states.values)
@@ -51,7 +51,7 @@ struct Waiting: Sendable {
     private func withoutDaemon(_ work: [WorkArgument]) async throws -> ExitCode {
         if let code = try await codeOfFinal(try await jobs(of: work)) { return code }
         try session.requireDaemon(
-            "Waiting for an open job", promise: " What is enqueued stays stored, and runs when a daemon starts.")
+            "Waiting for an open job", promise: " The enqueued jobs stay stored and run when a daemon starts.")
         return .jobOpen
     }
 

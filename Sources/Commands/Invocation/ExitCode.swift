@@ -37,19 +37,20 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
 
     var meaning: String {
         switch self {
-        case .success: "Done; every job waited for succeeded."
-        case .jobFailed: "A job failed (wait, watch, result, and each verb with --wait)."
+        case .success: "Success; with --wait, every job succeeded."
+        case .jobFailed: "A job failed (wait, watch, result and every verb with --wait)."
         case .jobCancelled: "A job was cancelled."
         case .jobSkipped: "A job was skipped, because a dependency did not meet its condition."
-        case .jobOpen: "A job is still open (the time ran out, or result was asked too early)."
-        case .usage: "The command line cannot be read: see the verb's --help."
-        case .data: "Refused as it is: an input that does not fit, something still in use; or some lines of --lines."
-        case .noInput: "A file, job, graph, queue or definition of that name does not exist."
-        case .unavailable: "No daemon answers, and the verb needs one."
-        case .software: "A defect of Halyard."
-        case .inputOutput: "Reading or writing failed; see the message for what was kept."
-        case .temporary: "Not possible now; the same may be later."
-        case .permission: "The socket or a file may not be opened."
+        case .jobOpen: "A job is not final yet (--timeout passed, or result was called too early)."
+        case .usage: "The command line is invalid; see the verb's --help."
+        case .data:
+            "The request was refused: the input is invalid, something is still in use, or some lines of --lines were refused."
+        case .noInput: "The named file, job, graph, queue or definition does not exist."
+        case .unavailable: "The verb needs a daemon, and none answers."
+        case .software: "Halyard has a bug."
+        case .inputOutput: "Reading or writing failed; the message says what was kept."
+        case .temporary: "Not possible now; the same command may succeed later."
+        case .permission: "Permission to open the socket or a file was denied."
         case .configuration: "The definitions or the configuration were refused."
         case .outputClosed: "Standard output was closed by its reader."
         }

@@ -106,7 +106,7 @@ extension Output {
             case EPIPE: throw CommandFailure(.outputClosed, "")
             case let code:
                 throw CommandFailure(
-                    .inputOutput, "Cannot write the output: \(String(cString: strerror(code))). Check where it goes to."
+                    .inputOutput, "Cannot write the output: \(String(cString: strerror(code))). Check its destination."
                 )
             }
         }

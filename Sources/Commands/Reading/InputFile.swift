@@ -64,9 +64,10 @@ final class InputFile: Sendable {
     static func failure(_ code: Int32, _ name: String) -> CommandFailure {
         switch code {
         case ENOENT, ENOTDIR: CommandFailure(.noInput, "There is no file \(name). Check the name.")
-        case EACCES, EPERM: CommandFailure(.permission, "\(name) may not be read. Check its mode and owner.")
-        case EISDIR: CommandFailure(.data, "\(name) is a folder, and a file is needed.")
-        case ENAMETOOLONG: CommandFailure(.noInput, "The name \(name) is too long for a file. Check it.")
+        case EACCES, EPERM:
+            CommandFailure(.permission, "Permission to read \(name) was denied. Check its mode and owner.")
+        case EISDIR: CommandFailure(.data, "\(name) is a folder; name a file.")
+        case ENAMETOOLONG: CommandFailure(.noInput, "The file name \(name) is too long. Check it.")
         default:
             CommandFailure(.inputOutput, "\(name) cannot be read: \(String(cString: strerror(code))). Check the file.")
         }

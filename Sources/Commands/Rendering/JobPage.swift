@@ -35,7 +35,9 @@ struct JobPage {
         case .succeeded(let value):
             try output.line("\("result", .bold)")
             try output.line("  \(value.string.prefix(Self.valueLimit))")
-            if value.bytes.count > Self.valueLimit { try output.line("  … (whole with: halyard result \(job.id))") }
+            if value.bytes.count > Self.valueLimit {
+                try output.line("  … (to see all of it: halyard result \(job.id))")
+            }
         case .ended(_, let failure):
             try output.line("\("result", .bold)")
             try output.line("  " + failure.text)

@@ -39,10 +39,14 @@ enum ScheduleText {
             (
                 "missed",
                 schedule.isPersistent
-                    ? "made up for once (persistent)" : "left out if more than a minute ago (not persistent)"
+                    ? "fires once for all missed times (persistent)"
+                    : "skipped if missed by more than a minute (not persistent)"
             ))
         facts.append(
-            ("overlap", schedule.overlap == .skip ? "a time is left out while the last is not final" : "allowed"))
+            (
+                "overlap",
+                schedule.overlap == .skip ? "a time is skipped while the previous jobs are not final" : "allowed"
+            ))
         if let lastAt = record.lastAt { facts.append(("last time", local(lastAt, in: zone, now: now))) }
         if let graph = record.lastGraph {
             facts.append(("last graph", "\(graph), from job \(record.lastJob.map { "\($0)" } ?? "?")"))

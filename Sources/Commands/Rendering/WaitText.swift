@@ -20,14 +20,14 @@ enum WaitText {
         case .time(let until): "waits for its time: \(TimeText.both(until, now: now))"
         case .retry(let until, let code):
             "failed with \(code, .red); the next try is due \(TimeText.both(until, now: now))"
-        case .queuePaused(let queue): "queue \(queue) is paused; go on with: halyard queues resume \(queue)"
+        case .queuePaused(let queue): "queue \(queue) is paused; to resume it: halyard queues resume \(queue)"
         case .queueLimit(let queue, let running, let limit):
             "queue \(queue) runs \(AmountText.count(running, "job")) of at most \(limit); change it with: halyard queues set \(queue) --limit N"
         case .slots(let running, let limit):
             "the daemon runs \(AmountText.count(running, "job")) of at most \(limit) in all queues together; change it with slots in its configuration"
         case .turn(let queue, let ready):
             ready == 0
-                ? "starts as soon as the daemon comes to it"
+                ? "starts as soon as the daemon claims it"
                 : "waits for its turn: \(AmountText.count(ready, "other ready job")) in queue \(queue)"
         case .trial(let jobs, let until):
             jobs.contains(job)

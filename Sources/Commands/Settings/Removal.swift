@@ -6,8 +6,8 @@ import Jobs
 struct Removal {
     /// What these verbs do if a removal is refused; part of their help.
     static let promise = """
-        Of several, all names are looked up first: where one is unknown, nothing is removed. They then go one after the \
-        other; where one is refused, those before it are gone, which is said.
+        All names are looked up first: if one is unknown, nothing is removed. Removal then goes name by name and stops at the \
+        first refusal; the message lists the names already removed.
         """
 
     let common: CommonOptions
@@ -35,7 +35,7 @@ struct Removal {
                     var failure = CommandFailure(problem)
                     if !removed.isEmpty {
                         failure.details.append(
-                            "Removed before it: \(removed.joined(separator: ", ")). The others stay.")
+                            "Already removed: \(removed.joined(separator: ", ")). The others were not removed.")
                     }
                     throw failure
                 }

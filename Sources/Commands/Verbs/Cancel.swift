@@ -7,9 +7,9 @@ extension Halyard {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "cancel", abstract: "Cancel jobs or whole graphs.",
             discussion: """
-                A job that has not started never will; a running one is told, and ends soon. Jobs that wait for a cancelled \
-                one follow the condition of their dependency. Jobs named together are cancelled at once: none starts, or is \
-                skipped, because of another.
+                A job that has not started never starts; a running job is asked to stop and ends soon. Jobs that depend on a \
+                cancelled job follow the condition of that dependency. Jobs named in one command are cancelled together: \
+                none of them starts or is skipped because of another.
                 """)
 
         @Argument(
@@ -70,7 +70,7 @@ extension Halyard {
         private static func line(_ answer: CancelAnswer) -> StyledText? {
             switch answer.result {
             case .cancelled: "\(answer.job)  " + JobState.cancelled.text
-            case .requested: "\(answer.job)  runs; asked to stop"
+            case .requested: "\(answer.job)  is running; asked to stop"
             case .alreadyFinal(let outcome): "\(answer.job)  was already " + outcome.state.text
             case .unknown: nil
             }

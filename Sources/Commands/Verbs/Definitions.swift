@@ -12,7 +12,7 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "list", abstract: "List definitions and graph definitions.")
 
-            @Flag(help: "Print only the names, one a line; with --json as an array.")
+            @Flag(help: "Print only the names, one per line; with --json as an array.")
             var names = false
 
             @OptionGroup var common: CommonOptions
@@ -72,10 +72,10 @@ extension Halyard {
 
         struct Apply: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "apply", abstract: "Check a YAML document and write its definitions, whole or not at all.",
+                commandName: "apply", abstract: "Check a YAML document and write all its definitions, or none.",
                 discussion: "Prints what changes: + added, ~ changed, = unchanged.")
 
-            @Argument(help: "The document, - for standard input.", completion: .file(extensions: ["yaml", "yml"]))
+            @Argument(help: "The document; - is standard input.", completion: .file(extensions: ["yaml", "yml"]))
             var file: String
 
             @Flag(help: "Only check, and show what would change.")
@@ -99,7 +99,7 @@ extension Halyard {
                         if let warning = line.warning { try surroundings.note("\(line.type) \(line.name): \(warning)") }
                     }
                     if lines.isEmpty {
-                        try surroundings.note("nothing to change: the document holds nothing")
+                        try surroundings.note("nothing to change: the document is empty")
                     } else if dryRun {
                         try surroundings.note("nothing was written (--dry-run)")
                     } else {
@@ -112,7 +112,7 @@ extension Halyard {
 
         struct Remove: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "remove", abstract: "Remove definitions; jobs that were enqueued with them go on.",
+                commandName: "remove", abstract: "Remove definitions; jobs already enqueued with them still run.",
                 discussion: Removal.promise)
 
             @Argument(help: "The name.", completion: .names(.definitions), transform: NameArgument.read)
@@ -133,7 +133,7 @@ extension Halyard {
 
         struct Export: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "export", abstract: "Print all definitions as a document that apply takes back unchanged.")
+                commandName: "export", abstract: "Print all definitions as a YAML document that apply accepts.")
 
             @OptionGroup var common: CommonOptions
 

@@ -7,16 +7,16 @@ extension Halyard {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "enqueue", abstract: "Enqueue a job, a graph, or many from JSON lines.",
             discussion: """
-                Arguments fill the definition's input fields in their order (a graph definition's parameters); field=value \
-                names one. Text is taken as it is; numbers, true and false, objects and arrays are read as JSON where the \
-                field wants them. See the fields with: halyard definitions show NAME
+                Arguments fill the input fields of the definition (or the parameters of the graph definition) in order; \
+                field=value sets a field by name. Text is used unchanged; numbers, true, false, objects and arrays are parsed \
+                as JSON if the field has that type. To see the fields: halyard definitions show NAME
 
-                A file of yours that lies outside the daemon's roots is copied into its spool, one that --input names only \
-                with --copy; - is standard input.
+                A file outside the daemon's roots is copied into its spool; a file that --input names is copied only with --copy. \
+                - is standard input.
 
-                Prints the number of each job. When it returns, they are on the disk. With --wait it prints how each job \
-                ended and says on standard error why one failed; the exit code tells the outcome: 0 all succeeded, 1 failed, \
-                2 cancelled, 3 skipped, 4 still open when the time ran out.
+                Prints the number of each job. When the command returns, the jobs are on disk. With --wait it prints how each job \
+                ended, and on standard error why a job failed; the exit code is the outcome: 0 all succeeded, 1 failed, \
+                2 cancelled, 3 skipped, 4 not final when --timeout passed.
 
                   halyard enqueue unfurl https://example.org/short max_redirects=5
                   halyard enqueue save-link https://example.org/page --priority high --wait
@@ -29,48 +29,48 @@ extension Halyard {
             completion: .names(.definitions), transform: NameArgument.read)
         var name: String?
 
-        @Argument(help: "Input fields, in order or as field=value.", completion: .file())
+        @Argument(help: "Values of input fields, in order or as field=value.", completion: .file())
         var arguments: [String] = []
 
         @Option(
             name: .customLong("set"),
             help: ArgumentHelp(
-                "Set an input field; in a graph also node.field=value. May be repeated.", valueName: "field=value"))
+                "Set an input field (for a graph also node.field=value); may be repeated.", valueName: "field=value"))
         var assignments: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "Read the input, a JSON object, from a file or - for standard input.", valueName: "file"),
+                "Read the input, a JSON object, from a file; - is standard input.", valueName: "file"),
             completion: .file())
         var input: String?
 
         @Option(
             help: ArgumentHelp(
-                "Enqueue one submission, a JSON object, for each line of a file or - for standard input.",
+                "Enqueue each line of a file, one JSON object per submission; - is standard input.",
                 valueName: "file"),
             completion: .file())
         var lines: String?
 
         @Option(
             help: ArgumentHelp(
-                "Wait for this job to succeed, or just to finish; may be repeated.", valueName: "job[:finished]"),
+                "Start after this job succeeds, or merely finishes; may be repeated.", valueName: "job[:finished]"),
             completion: .names(.openJobs),
             transform: AfterArgument.read)
         var after: [AfterArgument] = []
 
         @Option(
             help: ArgumentHelp(
-                "Not before this moment, e.g. 2026-07-25T18:00Z, '2026-07-25 18:00', 18:00.", valueName: "time"),
+                "Earliest start, e.g. 2026-07-25T18:00Z, '2026-07-25 18:00', 18:00.", valueName: "time"),
             transform: TimeArgument.read)
         var at: TimeArgument?
 
         @Option(
             name: .customLong("in"),
-            help: ArgumentHelp("Not before so long from now, e.g. 30s, 5m, 1h30m.", valueName: "duration"),
+            help: ArgumentHelp("Earliest start, counted from now, e.g. 30s, 5m, 1h30m.", valueName: "duration"),
             transform: DurationArgument.read)
         var delay: DurationArgument?
 
-        @Flag(help: "Copy files into the daemon's spool, also those it could read itself.")
+        @Flag(help: "Copy files into the daemon's spool even if the daemon can read them.")
         var copy = false
 
         @OptionGroup var options: SubmissionOptions
@@ -78,16 +78,16 @@ extension Halyard {
         @OptionGroup var common: CommonOptions
 
         func validate() throws {
-            if at != nil && delay != nil { throw ValidationError("--at and --in exclude each other.") }
+            if at != nil && delay != nil { throw ValidationError("--at and --in cannot be combined.") }
             if lines == nil {
                 if name == nil {
-                    throw ValidationError("Name a definition, or give --lines. See: halyard definitions list")
+                    throw ValidationError("Name a definition or use --lines. See: halyard definitions list")
                 }
                 return
             }
             if copy {
                 throw ValidationError(
-                    "--copy does not go with --lines: the files they name must lie beneath the daemon's roots. Enqueue a file of yours by itself, with --input FILE --copy."
+                    "--copy cannot be combined with --lines: files named in lines must be inside the daemon's roots. Enqueue other files separately, with --input FILE --copy."
                 )
             }
             let isAlone =
@@ -95,11 +95,12 @@ extension Halyard {
                 && after.isEmpty && at == nil && delay == nil && options.key == nil
             if waiting.wait {
                 throw ValidationError(
-                    "--wait does not go with --lines. Wait for the numbers that it prints: halyard wait NUMBER…")
+                    "--wait cannot be combined with --lines. Wait for the jobs whose numbers it prints: halyard wait NUMBER…"
+                )
             }
             if !isAlone {
                 throw ValidationError(
-                    "With --lines, each line has its own name, input and settings. Give --lines alone.")
+                    "With --lines, each line has its own name, input and settings. Use --lines alone.")
             }
         }
 
@@ -127,7 +128,7 @@ extension Halyard {
             do {
                 text = try JSONText(checking: try file.readAll(limit: JSONText.maxBytes))
             } catch let problem as JSONProblem {
-                throw CommandFailure(.data, "\(file.name) is not an input: \(problem). Correct it.")
+                throw CommandFailure(.data, "\(file.name) is not a valid input: \(problem). Correct it.")
             }
             guard let object = JSONObject(text) else {
                 throw CommandFailure(.data, "\(file.name) is not a JSON object. Write the fields between { and }.")
@@ -155,11 +156,12 @@ extension Halyard {
             try files.makeAbsolute(&input, mayComeLater: startsLater)
             if copy, input?.files.isEmpty != false {
                 throw CommandFailure(
-                    .usage, "--copy copies the files that the input names, and it names none. Leave --copy out.")
+                    .usage, "--copy copies the files that the input names, but the input names none. Omit --copy.")
             }
             let mustCopy = Spooling.mustCopy(input)
             if mustCopy, self.input == "-" {
-                throw CommandFailure(.usage, "Standard input can be the input or the file, not both. Name one of them.")
+                throw CommandFailure(
+                    .usage, "Standard input can be the input or the file, not both. Name a file for one of them.")
             }
             if copy || mustCopy { try await files.copy(&input) }
             var submission = Submission(
@@ -187,7 +189,7 @@ extension Halyard {
             }
             let receipt = try answer.tell(isJSON: common.json, in: surroundings)
             if !session.isDaemon, let file = input?.files.first {
-                try surroundings.note("the daemon will read \(file.path) itself, which must lie beneath its roots")
+                try surroundings.note("the daemon will read \(file.path) itself; the file must be inside its roots")
             }
             return receipt
         }

@@ -10,14 +10,14 @@ extension Halyard {
             commandName: "graph", abstract: "Draw a graph of jobs, or list the graphs.")
 
         @Argument(
-            help: "The graph's number; without it, the newest graphs are listed.", completion: .names(.graphs),
+            help: "The graph's number; if omitted, the newest graphs are listed.", completion: .names(.graphs),
             transform: GraphID.read)
         var graph: GraphID?
 
-        @Option(help: ArgumentHelp("How to draw it.", valueName: "format"))
+        @Option(help: ArgumentHelp("Output format.", valueName: "format"))
         var format = Format.tree
 
-        @Option(help: ArgumentHelp("List at most so many graphs, 1 to 10000.", valueName: "count"))
+        @Option(help: ArgumentHelp("How many graphs to list at most, 1 to 10000.", valueName: "count"))
         var limit = 50
 
         @Option(

@@ -5,7 +5,7 @@ import Jobs
 extension Halyard {
     struct List: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "list", abstract: "List jobs, the newest first.", aliases: ["ls"])
+            commandName: "list", abstract: "List jobs, newest first.", aliases: ["ls"])
 
         @Option(help: ArgumentHelp("Only jobs in this state; may be repeated.", valueName: "state"))
         var state: [JobState] = []
@@ -32,20 +32,20 @@ extension Halyard {
         var graph: GraphID?
 
         @Option(
-            help: ArgumentHelp("Only jobs beyond this one, in the order of the list.", valueName: "job"),
+            help: ArgumentHelp("Continue the list after this job.", valueName: "job"),
             transform: JobID.read)
         var after: JobID?
 
-        @Flag(help: "The oldest first.")
+        @Flag(help: "List the oldest jobs first.")
         var oldestFirst = false
 
-        @Option(help: ArgumentHelp("At most so many, 1 to 10000.", valueName: "count"))
+        @Option(help: ArgumentHelp("How many jobs to list at most, 1 to 10000.", valueName: "count"))
         var limit = 100
 
         @OptionGroup var common: CommonOptions
 
         func validate() throws {
-            if open && !state.isEmpty { throw ValidationError("--open and --state exclude each other.") }
+            if open && !state.isEmpty { throw ValidationError("--open and --state cannot be combined.") }
             guard (1...10_000).contains(limit) else { throw ValidationError("--limit takes 1 to 10000.") }
         }
 

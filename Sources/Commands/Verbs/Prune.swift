@@ -6,21 +6,21 @@ import Jobs
 extension Halyard {
     struct Prune: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "prune", abstract: "Delete finished jobs with their results, for good.",
+            commandName: "prune", abstract: "Delete finished jobs and their results permanently.",
             discussion: """
-                A graph goes as a whole, by its own outcome: failed if a job failed, else cancelled, else skipped, else \
-                succeeded. What another job depends on stays. Both are told.
+                A graph is deleted as a whole, by the worst outcome of its jobs: failed, then cancelled, then skipped, then \
+                succeeded. Jobs that a remaining job depends on are kept. The command prints how many jobs it deleted and kept.
                 """)
 
         @Option(
-            help: ArgumentHelp("Only jobs that were final so long ago, e.g. 30d.", valueName: "duration"),
+            help: ArgumentHelp("Only jobs that finished longer ago than this, e.g. 30d.", valueName: "duration"),
             transform: DurationArgument.read)
         var olderThan: DurationArgument
 
         @Option(help: ArgumentHelp("Only jobs with this outcome; may be repeated.", valueName: "outcome"))
         var outcome: [Outcome] = []
 
-        @Flag(name: [.short, .long], help: "Do not ask.")
+        @Flag(name: [.short, .long], help: "Do not ask for confirmation.")
         var yes = false
 
         @OptionGroup var common: CommonOptions
@@ -30,7 +30,7 @@ extension Halyard {
             let outcomes = outcome.isEmpty ? Set(Outcome.allCases) : Set(outcome)
             if !yes {
                 let question: StyledText =
-                    "Delete jobs that were \(outcomes.map(\.name).sorted().joined(separator: ", ")) before \(before.iso8601) for good?"
+                    "Delete jobs that were \(outcomes.map(\.name).sorted().joined(separator: ", ")) before \(before.iso8601) permanently?"
                 guard try confirms(question, in: surroundings) else {
                     try surroundings.note("nothing was deleted")
                     return .success
@@ -46,12 +46,12 @@ extension Halyard {
                 try surroundings.output.line("\(AmountText.count(answer.deleted, "job")) deleted")
                 if answer.keptByGraph > 0 {
                     try surroundings.note(
-                        "\(AmountText.count(answer.keptByGraph, "job")) kept: the graph goes as a whole, and its outcome is another one. See: halyard graph"
+                        "\(AmountText.count(answer.keptByGraph, "job")) kept: the graph has another outcome and is deleted only as a whole. See: halyard graph"
                     )
                 }
                 if answer.keptByDependents > 0 {
                     try surroundings.note(
-                        "\(AmountText.count(answer.keptByDependents, "job")) kept: jobs that stay depend on them")
+                        "\(AmountText.count(answer.keptByDependents, "job")) kept: remaining jobs depend on them")
                 }
                 return .success
             }
@@ -59,7 +59,8 @@ extension Halyard {
 
         private func confirms(_ question: StyledText, in surroundings: Surroundings) throws -> Bool {
             guard isatty(surroundings.input) == 1 else {
-                throw CommandFailure(.usage, "prune asks before it deletes, and nobody can answer here. Add --yes.")
+                throw CommandFailure(
+                    .usage, "prune asks for confirmation, but standard input is not a terminal. Add --yes.")
             }
             try surroundings.errors.write((question + " [y/N] ").rendered(colours: surroundings.errors.hasColours))
             try surroundings.errors.flush()

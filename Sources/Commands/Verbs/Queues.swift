@@ -10,7 +10,7 @@ extension Halyard {
 
         struct List: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "list", abstract: "List the queues with their counts.")
+                commandName: "list", abstract: "List the queues with their job counts.")
 
             @OptionGroup var common: CommonOptions
 
@@ -31,7 +31,7 @@ extension Halyard {
 
         struct Pause: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "pause", abstract: "Start no more jobs of queues; what runs goes on.")
+                commandName: "pause", abstract: "Stop queues from starting jobs; running jobs continue.")
 
             @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: [String]
@@ -45,7 +45,7 @@ extension Halyard {
 
         struct Resume: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "resume", abstract: "Start jobs of paused queues again.")
+                commandName: "resume", abstract: "Let paused queues start jobs again.")
 
             @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: [String]
@@ -61,34 +61,34 @@ extension Halyard {
             static let configuration = CommandConfiguration(
                 commandName: "set", abstract: "Set a queue's limit and weight.",
                 discussion: """
-                    With --create a queue that does not exist is made, also without a limit and a weight. A document makes the queues it names, too: see halyard \
-                    definitions apply.
+                    With --create the queue is created if it does not exist; limit and weight are optional then. A document also creates \
+                    the queues it names: see halyard definitions apply.
                     """)
 
             @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
             var queue: String
 
-            @Option(help: ArgumentHelp("How many of its jobs may run at once, at least 1.", valueName: "count"))
+            @Option(help: ArgumentHelp("How many jobs of the queue may run at once, at least 1.", valueName: "count"))
             var limit: Int?
 
-            @Option(help: ArgumentHelp("Its share beside other queues, at least 1.", valueName: "share"))
+            @Option(help: ArgumentHelp("The queue's share relative to other queues, at least 1.", valueName: "share"))
             var weight: Int?
 
-            @Flag(help: "Make the queue if it does not exist.")
+            @Flag(help: "Create the queue if it does not exist.")
             var create = false
 
             @OptionGroup var common: CommonOptions
 
             func validate() throws {
                 if limit == nil && weight == nil && !create {
-                    throw ValidationError("Give --limit, --weight or both, or --create to make the queue.")
+                    throw ValidationError("Give --limit, --weight or both, or --create to create the queue.")
                 }
                 if let limit, !(1...QueueSettings.maxLimit).contains(limit) {
                     throw ValidationError(
-                        "--limit is 1 to \(QueueSettings.maxLimit). To stop a queue: halyard queues pause")
+                        "--limit must be 1 to \(QueueSettings.maxLimit). To stop a queue: halyard queues pause")
                 }
                 if let weight, !(1...QueueSettings.maxWeight).contains(weight) {
-                    throw ValidationError("--weight is 1 to \(QueueSettings.maxWeight).")
+                    throw ValidationError("--weight must be 1 to \(QueueSettings.maxWeight).")
                 }
             }
 
@@ -101,10 +101,10 @@ extension Halyard {
 
         struct Remove: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "remove", abstract: "Remove queues that nothing uses; their final jobs stay.",
+                commandName: "remove", abstract: "Remove unused queues; their finished jobs stay.",
                 discussion: """
-                    Refused while jobs that are not final, definitions, graph definitions or schedules name the queue. The queue \
-                    default is always there. A job that an operation enqueues by code makes its queue again. \(Removal.promise)
+                    A queue cannot be removed while unfinished jobs, definitions, graph definitions or schedules use it. The queue \
+                    named default cannot be removed. Code that enqueues a job creates the job's queue again. \(Removal.promise)
                     """)
 
             @Argument(help: "The queue's name.", completion: .names(.queues), transform: NameArgument.read)
@@ -131,7 +131,7 @@ extension Halyard {
                 for change in changes where !creating {
                     try UnknownName.check(
                         queue: change.name, among: known,
-                        hint: change.isPaused == nil ? "To make it, add --create. " : "")
+                        hint: change.isPaused == nil ? "To create it, add --create. " : "")
                 }
                 var queues: [QueueRecord] = []
                 for change in changes {

@@ -6,7 +6,7 @@ extension Halyard {
     struct Reload: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "reload",
-            abstract: "Have the daemon read its configuration anew, whole or not at all.")
+            abstract: "Reload the daemon's configuration; if any of it is invalid, nothing changes.")
 
         @OptionGroup var common: CommonOptions
 

@@ -5,11 +5,11 @@ import Jobs
 extension Halyard {
     struct Result: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "result", abstract: "Print what a job came to.",
+            commandName: "result", abstract: "Print the result of a job.",
             discussion: """
-                The value goes to standard output as JSON, a failure to standard error. The exit code tells the outcome: \
-                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 still open: then nothing goes to standard output, and with --json \
-                a problem to standard error.
+                Prints the value to standard output as JSON, or the failure to standard error. The exit code is the outcome: \
+                0 succeeded, 1 failed, 2 cancelled, 3 skipped, 4 not final. With 4, standard output stays empty, and with --json \
+                a problem goes to standard error.
                 """)
 
         @Argument(help: "The job's number.", completion: .names(.finishedJobs), transform: JobID.read)
@@ -22,7 +22,7 @@ extension Halyard {
                 try await $0.control.result(job)
             }
             guard let result else {
-                throw CommandFailure(.jobOpen, "Job \(job) is still open. Wait for it with: halyard wait \(job)")
+                throw CommandFailure(.jobOpen, "Job \(job) is not final yet. Wait for it with: halyard wait \(job)")
             }
             if common.json { try surroundings.output.json(result.json) }
             switch result.value {

@@ -5,21 +5,24 @@ import Jobs
 extension Halyard {
     struct Retry: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "retry", abstract: "Run a finished job again, as a new job.",
+            commandName: "retry", abstract: "Run a finished job again as a new job.",
             discussion: """
-                The new job takes the stored results of the old one's dependencies as inputs. Prints its number; the old job \
-                and its result stay as they are.
+                The new job gets the stored results of the old job's dependencies as inputs. Prints the new job's number; the old \
+                job and its result do not change.
                 """)
 
         @Argument(help: "The finished job's number.", completion: .names(.finishedJobs), transform: JobID.read)
         var job: JobID
 
-        @Flag(help: "Also repeat the jobs that were skipped because of it, and what else those need, as one graph.")
+        @Flag(
+            help:
+                "Also repeat the jobs that were skipped because of this job, and the other jobs they need, as one graph."
+        )
         var dependents = false
 
         @Option(
             help: ArgumentHelp(
-                "A name of your own for this request: repeating it enqueues nothing more.", valueName: "key"))
+                "An idempotency key: repeating the request with the same key enqueues nothing more.", valueName: "key"))
         var key: String?
 
         @OptionGroup var waiting: WaitOptions

@@ -8,11 +8,11 @@ extension Halyard {
         static let configuration = CommandConfiguration(
             commandName: "schedules", abstract: "List, show, pause, resume, run and remove schedules; try expressions.",
             discussion: """
-                A schedule enqueues a definition or a graph definition by the calendar. It is written in a document: see \
-                halyard definitions apply. Expressions are those of systemd's OnCalendar=, see systemd.time(7).
+                A schedule enqueues a definition or a graph definition at calendar times. Schedules are defined in a document: see \
+                halyard definitions apply. Expressions have the syntax of systemd's OnCalendar=; see systemd.time(7).
 
-                A time that comes while no daemon runs is left out, unless the schedule is persistent (then all such times are \
-                made up for at once) or the daemon starts within a minute after it.
+                A time that passes while no daemon runs is skipped, unless the daemon starts within a minute after it or the \
+                schedule is persistent; a persistent schedule fires once for all missed times.
                 """,
             subcommands: [
                 List.self, Show.self, Next.self, Pause.self, Resume.self, Run.self, Remove.self,
@@ -20,7 +20,7 @@ extension Halyard {
 
         struct List: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "list", abstract: "List the schedules, with when each comes next and came last.")
+                commandName: "list", abstract: "List the schedules with their next and last times.")
 
             @OptionGroup var common: CommonOptions
 
@@ -40,7 +40,7 @@ extension Halyard {
         struct Show: Verb {
             static let configuration = CommandConfiguration(
                 commandName: "show", abstract: "Show a schedule with its next times.",
-                discussion: "Times are of this machine's zone, as the daemon's are.")
+                discussion: "Times are in the time zone of this machine, which the daemon uses too.")
 
             @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: String
@@ -69,16 +69,17 @@ extension Halyard {
 
         struct Next: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "next", abstract: "Print the next times of expressions, without any schedule.",
+                commandName: "next", abstract: "Print the next times of calendar expressions.",
                 discussion: """
-                    Prints the normalized form of each expression, then the times at which one of them comes, as of a schedule \
-                    with all of them; of several, each time names the ones that come then. Needs no daemon; without a zone in \
-                    the expression, times are of this machine's.
+                    Prints the normalized form of each expression, then the next times at which a schedule with all of them would fire. \
+                    With several expressions, each time names the expressions that match it. Needs no daemon. Times are in the \
+                    time zone of the expression, else in that of this machine.
 
                     halyard schedules next 'Mon..Fri 09:00' '*-*~01 12:00 Europe/Berlin'
                     """)
 
-            @Argument(help: ArgumentHelp("In quotes, e.g. 'Mon *-*-* 09:00'.", valueName: "expression"))
+            @Argument(
+                help: ArgumentHelp("A calendar expression in quotes, e.g. 'Mon *-*-* 09:00'.", valueName: "expression"))
             var expressions: [String]
 
             @Option(help: ArgumentHelp("How many times to print, 1 to 1000.", valueName: "number"))
@@ -131,7 +132,7 @@ extension Halyard {
 
         struct Pause: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "pause", abstract: "Fire schedules no more; what they enqueued goes on.")
+                commandName: "pause", abstract: "Stop schedules from firing; jobs already enqueued still run.")
 
             @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: [String]
@@ -145,8 +146,9 @@ extension Halyard {
 
         struct Resume: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "resume", abstract: "Fire paused schedules again.",
-                discussion: "Times that came meanwhile are not made up for; halyard schedules run does that.")
+                commandName: "resume", abstract: "Let paused schedules fire again.",
+                discussion: "Times that passed during the pause are skipped; to enqueue now, use halyard schedules run."
+            )
 
             @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: [String]
@@ -160,8 +162,8 @@ extension Halyard {
 
         struct Run: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "run", abstract: "Enqueue now what a schedule would, paused or not.",
-                discussion: "Prints the jobs' numbers. The schedule's times stay as they are.")
+                commandName: "run", abstract: "Fire a schedule now, even if it is paused.",
+                discussion: "Prints the jobs' numbers. The schedule's times do not change.")
 
             @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)
             var name: String
@@ -186,7 +188,7 @@ extension Halyard {
 
         struct Remove: Verb {
             static let configuration = CommandConfiguration(
-                commandName: "remove", abstract: "Remove schedules; what they enqueued goes on.",
+                commandName: "remove", abstract: "Remove schedules; jobs already enqueued still run.",
                 discussion: Removal.promise)
 
             @Argument(help: "The schedule's name.", completion: .names(.schedules), transform: NameArgument.read)

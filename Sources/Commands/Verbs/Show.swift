@@ -9,7 +9,7 @@ extension Halyard {
 
         @Argument(
             help: ArgumentHelp(
-                "The job's number; graph:NUMBER is drawn, as halyard graph does it.", valueName: "job"),
+                "The job's number; graph:NUMBER draws the graph, as halyard graph does.", valueName: "job"),
             completion: .names(.jobs), transform: WorkArgument.read)
         var work: WorkArgument
 

@@ -5,10 +5,10 @@ import SQLiteStore
 extension Halyard {
     struct Status: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "status", abstract: "Tell how the daemon is doing.",
+            commandName: "status", abstract: "Show the state of the daemon.",
             discussion: """
-                The state is running, recovering or draining when the daemon answers, stopped when none runs, and \
-                unreachable when one holds the database and does not answer: it starts, stops, or has another socket.
+                The state is running, recovering or draining if the daemon answers, stopped if none runs, and unreachable if a \
+                daemon holds the database but does not answer: it is starting or stopping, or it listens on another socket.
                 """)
 
         @OptionGroup var common: CommonOptions

@@ -5,15 +5,15 @@ import Jobs
 extension Halyard {
     struct Upload: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "upload", abstract: "Enqueue the upload of files and folders, one job a file, as one graph.",
+            commandName: "upload", abstract: "Enqueue uploads of files and folders as one graph, one job per file.",
             discussion: """
-                Every regular file beneath a folder becomes a job; links, devices and names that are not UTF-8 are left \
-                out, and named. A link that is itself named is followed. - is standard input, which has no name for {path}. \
-                In the address, {path} stands for the file's path in its folder (or its name), percent-encoded; no \
-                two files may get the same address, unless the server gives each its own (POST, form, tus, resumable). \
-                All jobs are accepted, or none.
+                Every regular file in a folder and its subfolders becomes a job; symbolic links, devices and names that are not \
+                UTF-8 are skipped and listed. A link named on the command line is followed. - is standard input, which has no \
+                name for {path}. In the address, {path} is replaced by the file's path in its folder (or its name), \
+                percent-encoded; two files must not get the same address, unless the server chooses the address (POST, form, \
+                tus, resumable). Either all jobs are accepted or none.
 
-                Files that lie outside the daemon's roots are copied into its spool.
+                Files outside the daemon's roots are copied into its spool.
 
                   halyard upload photos --to https://files.example.org/in/{path}
                   halyard upload *.mkv --to https://tus.example.org/files/ --set protocol=tus
@@ -24,19 +24,19 @@ extension Halyard {
         var paths: [String]
 
         @Option(
-            help: ArgumentHelp("Where they go; {path} stands for the path of each.", valueName: "address"),
+            help: ArgumentHelp("Destination address; {path} is replaced by each file's path.", valueName: "address"),
             transform: AddressTemplate.read)
         var to: AddressTemplate
 
         @Option(
             name: .customLong("set"),
-            help: ArgumentHelp("Set another input field of every job. May be repeated.", valueName: "field=value"))
+            help: ArgumentHelp("Set another input field of every job; may be repeated.", valueName: "field=value"))
         var assignments: [String] = []
 
-        @Option(help: ArgumentHelp("The definition, of the kind upload.", valueName: "name"))
+        @Option(help: ArgumentHelp("A definition of the kind upload.", valueName: "name"))
         var definition = "upload"
 
-        @Flag(help: "Copy the files into the daemon's spool, also those it could read itself.")
+        @Flag(help: "Copy the files into the daemon's spool even if the daemon can read them.")
         var copy = false
 
         @OptionGroup var options: SubmissionOptions
@@ -50,10 +50,10 @@ extension Halyard {
             for text in assignments {
                 if text.hasPrefix("file=") {
                     throw ValidationError(
-                        "--set \(text) does not go with upload: the files are its arguments. Leave it out.")
+                        "--set \(text) cannot be used with upload: the files are its arguments. Omit it.")
                 }
                 if text.hasPrefix("to=") {
-                    throw ValidationError("--set \(text) does not go with upload: --to is the address. Leave it out.")
+                    throw ValidationError("--set \(text) cannot be used with upload: --to is the address. Omit it.")
                 }
             }
         }
@@ -64,7 +64,7 @@ extension Halyard {
             if to.hasMark, tree.files.contains(where: \.isStandardInput) {
                 throw CommandFailure(
                     .usage,
-                    "Standard input has no name for \(AddressTemplate.mark). Upload it by itself, to its whole address."
+                    "Standard input has no name for \(AddressTemplate.mark). Upload it separately, to a complete address."
                 )
             }
             guard !tree.files.isEmpty else {
@@ -101,7 +101,7 @@ extension Halyard {
                 }
                 let receipt = try answer.tell(isJSON: self.common.json, in: surroundings)
                 if !session.isDaemon {
-                    try surroundings.note("the daemon will read the files itself, which must lie beneath its roots")
+                    try surroundings.note("the daemon will read the files itself; they must be inside its roots")
                 }
                 try session.noteWritten(in: surroundings, willRun: true)
                 return try await Waiting(session, surroundings, self.common, waiting.follow).wait(for: receipt, waiting)
@@ -138,10 +138,10 @@ extension Halyard {
                 guard let other = first.updateValue(file.path, forKey: to.address(of: file)) else { continue }
                 let remedy =
                     to.hasMark
-                    ? "Name the folder that holds both, or upload each to an address of its own."
+                    ? "Name the folder that contains both, or upload each to its own address."
                     : "Write \(AddressTemplate.mark) into it."
                 throw CommandFailure(
-                    .data, "\(other) and \(file.path) would both go to \(to.address(of: file)). \(remedy)")
+                    .data, "\(other) and \(file.path) would both be uploaded to \(to.address(of: file)). \(remedy)")
             }
         }
 

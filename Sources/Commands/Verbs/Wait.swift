@@ -7,8 +7,8 @@ extension Halyard {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "wait", abstract: "Wait until jobs or graphs are final.",
             discussion: """
-                Prints a line for each job that ended, and on standard error why one failed. The exit code tells the outcome: \
-                0 when all succeeded, 1 failed, 2 cancelled, 3 skipped, 4 when the time ran out.
+                Prints a line for each job that ended, and on standard error why a job failed. The exit code is the outcome: \
+                0 all succeeded, 1 failed, 2 cancelled, 3 skipped, 4 not final when --timeout passed.
                 """)
 
         @Argument(
@@ -17,7 +17,8 @@ extension Halyard {
         var work: [WorkArgument]
 
         @Option(
-            help: ArgumentHelp("Wait no longer, e.g. 30s, 5m.", valueName: "duration"), transform: DurationArgument.read
+            help: ArgumentHelp("How long to wait at most, e.g. 30s, 5m.", valueName: "duration"),
+            transform: DurationArgument.read
         )
         var timeout: DurationArgument?
 

@@ -7,12 +7,12 @@ extension Halyard {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "watch", abstract: "Follow a job, a graph or everything, with live progress.",
             discussion: """
-                A job or a graph is followed until it is final, and the exit code tells the outcome as for wait, and standard error \
-                why one failed; everything is followed until Ctrl-C. Elsewhere than on a terminal each change is a line.
+                Follows a job or a graph until it is final, then prints why jobs failed on standard error; the exit code is the \
+                outcome, as for wait. Follows everything until Ctrl-C. If standard output is not a terminal, each change is a line.
                 """)
 
         @Argument(
-            help: ArgumentHelp("A job's number, graph:NUMBER, or all (the default).", valueName: "job"),
+            help: ArgumentHelp("A job's number, graph:NUMBER, or all (default).", valueName: "job"),
             completion: .names(.openJobs),
             transform: WatchArgument.read)
         var scope = WatchArgument.all

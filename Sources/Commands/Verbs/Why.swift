@@ -5,7 +5,8 @@ import Jobs
 extension Halyard {
     struct Why: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
-            commandName: "why", abstract: "Tell why a job is not running: which dependency, pause, limit or time.")
+            commandName: "why",
+            abstract: "Show why a job is not running: the dependency, pause, limit or time it waits for.")
 
         @Argument(help: "The job's number.", completion: .names(.openJobs), transform: JobID.read)
         var job: JobID

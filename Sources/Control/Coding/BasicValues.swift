@@ -50,7 +50,7 @@ extension ClosedRange: WireValue where Bound == Int64 {
     public init(json: JSONText) throws(ShapeProblem) {
         let ends = try [Int64](json: json)
         guard ends.count == 2, ends[0] <= ends[1] else {
-            throw ShapeProblem("expected the first and the last number")
+            throw ShapeProblem("expected two numbers, the first and the last")
         }
         self = ends[0]...ends[1]
     }

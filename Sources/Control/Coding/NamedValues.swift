@@ -13,7 +13,7 @@ extension NamedWireValue {
         guard let value = Self.allCases.first(where: { $0.wireName == wireName }) else {
             throw ShapeProblem(
                 NearestName.unknown(
-                    Self.wireConcept, wireName, among: Self.allCases.map(\.wireName), listing: "it is one of"))
+                    Self.wireConcept, wireName, among: Self.allCases.map(\.wireName), listing: "it must be one of"))
         }
         self = value
     }

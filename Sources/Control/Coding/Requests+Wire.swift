@@ -20,7 +20,7 @@ extension CancelRequest: WireObjectValue {
         try fields.allowOnly("jobs")
         self.init(jobs: try fields.required("jobs"))
         guard jobs.count <= Self.maxJobs else {
-            throw ShapeProblem("names \(jobs.count) jobs, of at most \(Self.maxJobs)", at: ["jobs"])
+            throw ShapeProblem("names \(jobs.count) jobs; the limit is \(Self.maxJobs)", at: ["jobs"])
         }
     }
 

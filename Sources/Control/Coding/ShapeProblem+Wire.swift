@@ -15,6 +15,6 @@ extension ControlProblem {
     /// Creates the problem for a request whose JSON does not have the expected form. Its code is
     /// ``Code/invalidRequest``.
     public init(_ problem: ShapeProblem) {
-        self.init(.invalidRequest, sentence("The request is not understood: \(problem)"))
+        self.init(.invalidRequest, sentence("The request is invalid: \(problem)"))
     }
 }

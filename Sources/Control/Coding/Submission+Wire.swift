@@ -12,10 +12,12 @@ extension Submission: WireObjectValue {
         let work: Work
         switch (definition, jobs) {
         case (let definition?, nil):
-            if name != nil { throw ShapeProblem("\"name\" goes with \"jobs\"; a definition has its own") }
+            if name != nil {
+                throw ShapeProblem("\"name\" is allowed only with \"jobs\"; a definition has its own name")
+            }
             work = .definition(definition)
         case (nil, let jobs?): work = .jobs(jobs, name: name)
-        case (nil, nil): throw ShapeProblem("\"definition\" is missing (or \"jobs\", for an own graph)")
+        case (nil, nil): throw ShapeProblem("\"definition\" is missing (or \"jobs\", to describe a graph)")
         case (_?, _?): throw ShapeProblem("give either \"definition\" or \"jobs\", not both")
         }
         let at: Timestamp? = try fields.optional("at")

@@ -86,7 +86,7 @@ public final class Spool: Sendable {
             }
             if let size, size != count {
                 throw ControlProblem(
-                    .invalidRequest, "The file was announced with \(size) bytes, but \(count) came. Send it again.")
+                    .invalidRequest, "The request announced \(size) bytes, but sent \(count). Send it again.")
             }
             let whole = name.whole(print)
             try await onThread { () throws(SpoolFailure) in try file.publish(as: whole.text) }
@@ -134,7 +134,7 @@ public final class Spool: Sendable {
     private var tooLarge: ControlProblem {
         ControlProblem(
             .tooLarge,
-            "The file is larger than the spool takes (\(maxBytes) bytes). Put it beneath one of the daemon's roots, or raise spool.limit."
+            "The file exceeds the limit of the spool (\(maxBytes) bytes). Put it inside one of the daemon's roots, or raise spool.limit."
         )
     }
 

@@ -68,7 +68,7 @@ struct SpoolFailure: Error {
         default:
             return ControlProblem(
                 .storage,
-                "The spool file \(path) cannot be written: \(reason). Look at the folder's owner and its disk.")
+                "The spool file \(path) cannot be written: \(reason). Check the folder's owner and its disk.")
         }
     }
 }

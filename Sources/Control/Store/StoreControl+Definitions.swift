@@ -82,7 +82,7 @@ extension StoreControl {
             if definitions.schedules.contains(where: { $0.name == name }) {
                 throw ControlProblem(
                     .notFound,
-                    "There is no definition \"\(name)\", but a schedule. Remove that with: halyard schedules remove \(name)"
+                    "There is no definition \"\(name)\", but there is a schedule. To remove it: halyard schedules remove \(name)"
                 )
             }
             throw ControlProblem(
@@ -92,13 +92,14 @@ extension StoreControl {
         let users = definitions.graphs.map(\.definition).filter { $0.nodes.contains { $0.definition == name } }
         guard users.isEmpty else {
             let graphs = users.map { "\"\($0.name)\"" }.joined(separator: ", ")
-            throw ControlProblem(.inUse, "\"\(name)\" is used by the graph \(graphs). Remove or change that first.")
+            throw ControlProblem(
+                .inUse, "\"\(name)\" is used by the graph \(graphs). Remove or change the graph first.")
         }
         let schedules = definitions.schedules.filter { $0.definition == name }.map { "\"\($0.name)\"" }
         guard schedules.isEmpty else {
             throw ControlProblem(
                 .inUse,
-                "\"\(name)\" is used by the schedule \(schedules.joined(separator: ", ")). Remove or change that first."
+                "\"\(name)\" is used by the schedule \(schedules.joined(separator: ", ")). Remove or change the schedule first."
             )
         }
         try await asked { () throws(StoreError) in
@@ -112,9 +113,9 @@ extension ControlProblem {
     fileprivate static func wrongDefinitions(_ problems: [String]) -> ControlProblem {
         if problems.count == 1 { return ControlProblem(.invalidDefinitions, sentence(problems[0])) }
         let few = Array(problems.prefix(maxDefinitionProblems))
-        let rest = few.count < problems.count ? "; these are the first \(few.count)" : ""
+        let rest = few.count < problems.count ? "; the first \(few.count) are listed" : ""
         return ControlProblem(
-            .invalidDefinitions, "\(problems.count) things are wrong, and nothing was changed\(rest).", details: few)
+            .invalidDefinitions, "\(problems.count) problems were found, and nothing was changed\(rest).", details: few)
     }
 
     private static let maxDefinitionProblems = 100

@@ -25,7 +25,10 @@ extension StoreControl {
             failure = error
         }
         return answers.map { answer in
-            answer ?? .refused(failure ?? ControlProblem(.internal, "No answer. Please report this."))
+            answer
+                ?? .refused(
+                    failure ?? ControlProblem(.internal, "The submission received no response. Please report this bug.")
+                )
         }
     }
 

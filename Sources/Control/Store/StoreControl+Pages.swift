@@ -4,7 +4,7 @@ extension StoreControl {
     public func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord> {
         guard (1...10_000).contains(filter.limit) else {
             throw ControlProblem(
-                .invalidRequest, "A listing shows 1 to 10000 jobs; \(filter.limit) is not in that range.")
+                .invalidRequest, "The limit of a listing must be 1 to 10000 jobs, not \(filter.limit).")
         }
         return pages(JobListing(filter))
     }
@@ -41,7 +41,7 @@ extension StoreControl {
 
     public func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord> {
         guard (1...10_000).contains(limit) else {
-            throw ControlProblem(.invalidRequest, "A listing shows 1 to 10000 graphs; \(limit) is not in that range.")
+            throw ControlProblem(.invalidRequest, "The limit of a listing must be 1 to 10000 graphs, not \(limit).")
         }
         return graphs(limit, below: before)
     }

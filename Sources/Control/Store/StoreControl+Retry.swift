@@ -12,7 +12,7 @@ extension StoreControl {
         let job = try await record(id)
         guard job.state.isFinal else {
             throw ControlProblem(
-                .conflict, "Job \(id) is \(job.state.name) and not final yet. Wait for it, or cancel it first.")
+                .conflict, "Job \(id) is \(job.state.name), not final. Wait for it, or cancel it first.")
         }
         // With its dependents, a single job may lead to very many new jobs.
         if dependents {
@@ -32,7 +32,7 @@ extension StoreControl {
         if let problem = spoolUsers?.problem(of: plan) { throw problem }
         let outcomes = try await asked { () throws(StoreError) in try await store.enqueue([plan], now: now()) }
         guard let outcome = outcomes.first else {
-            throw ControlProblem(.internal, "The store gave no answer. Please report this.")
+            throw ControlProblem(.internal, "The store returned no result. Please report this bug.")
         }
         return try SubmissionAnswer(outcome).receipt()
     }
@@ -120,7 +120,7 @@ extension StoreControl {
         guard found.jobs.count == found.count else {
             throw ControlProblem(
                 .unmetDependency,
-                "Only \(found.jobs.count) of \(found.count) dependencies of job \(job.id) are left in the database. Enqueue it anew with its whole input."
+                "Only \(found.jobs.count) of \(found.count) dependencies of job \(job.id) are still in the database. Enqueue a new job with the complete input."
             )
         }
         return found.jobs
@@ -136,7 +136,7 @@ extension StoreControl {
         guard isHopeless(edge) else { return }
         throw ControlProblem(
             .unmetDependency,
-            "Job \(job.id) needs job \(edge.job), which is \(edge.state.name). Retry that one with its dependents (halyard retry --dependents \(edge.job))."
+            "Job \(job.id) needs job \(edge.job), which is \(edge.state.name). Retry job \(edge.job) with its dependents: halyard retry --dependents \(edge.job)"
         )
     }
 }

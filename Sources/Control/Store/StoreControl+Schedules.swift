@@ -17,7 +17,7 @@ extension StoreControl {
     }
 
     static func storedProblem(of record: ScheduleRecord) -> String? {
-        record.unreadable.map { "The stored schedule cannot be read (\($0)). Apply it again." } ?? record.problem
+        record.unreadable.map { "The stored schedule is invalid (\($0)). Apply it again." } ?? record.problem
     }
 
     /// Adds the values that are not stored to the records.
@@ -95,7 +95,7 @@ extension StoreControl {
         spoolUsers?.release(held)
         // The spool removes such a file after the first job that uses it.
         if !held.isEmpty {
-            return .refused("A schedule cannot use a file that was handed over. Name a file beneath the roots.")
+            return .refused("A schedule cannot use a file in the spool. Name a file inside the roots.")
         }
         if let problem = await InputChecker(catalog: catalog, check: daemon?.beginInputCheck?()).problem(of: graph) {
             return .refused(problem.message)
@@ -109,7 +109,8 @@ extension StoreControl {
             || definitions.graphs.contains(where: { $0.definition.name == name })
         {
             return ControlProblem(
-                .notFound, "There is no schedule \"\(name)\", but a definition. See: halyard definitions show \(name)")
+                .notFound,
+                "There is no schedule \"\(name)\", but there is a definition. See: halyard definitions show \(name)")
         }
         let names = try await asked { () throws(StoreError) in try await store.schedules() }.map(\.schedule.name)
         return ControlProblem(

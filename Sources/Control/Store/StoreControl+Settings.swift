@@ -12,7 +12,7 @@ extension StoreControl {
     public func removeQueue(_ name: String) async throws(ControlProblem) {
         if name == QueueSettings.defaultName {
             throw ControlProblem(
-                .inUse, "The queue \"\(name)\" is always there. To stop it: halyard queues pause \(name)")
+                .inUse, "The queue \"\(name)\" cannot be removed. To stop it: halyard queues pause \(name)")
         }
         let removal = try await alone { () throws(ControlProblem) in
             try await asked { () throws(StoreError) in try await store.removeQueue(name, now: now()) }

@@ -206,9 +206,9 @@ public final class StoreControl: JobControl {
 
 extension ControlProblem {
     static let endedBeforeItsTurn = ControlProblem(
-        .unavailable, "The request ended before its turn. Send it again.")
+        .unavailable, "The request ended before it was handled. Send it again.")
 
     static func needsDaemon(_ verb: String) -> ControlProblem {
-        ControlProblem(.noDaemon, "\(verb) needs the daemon, and none runs. Start halyardd.")
+        ControlProblem(.noDaemon, "\(verb) needs the daemon, but none is running. Start halyardd.")
     }
 }

@@ -33,16 +33,16 @@ extension ControlProblem {
         case .keyUsedForAnotherRequest(let key):
             self.init(
                 .keyReused,
-                "The key \"\(key)\" was used for another request. Use a new key, or send that request again.")
+                "The key \"\(key)\" was used for another request. Use a new key, or repeat the earlier request.")
         case .unknownDependency(let id):
             self.init(.notFound, "There is no job \(id) to wait for; it may have been pruned.")
         case .unknownQueue(let name):
             self.init(
                 .unknownQueue,
-                "The queue \"\(name)\" was removed. Make it anew: halyard queues set \(name) --create")
+                "The queue \"\(name)\" was removed. To create it again: halyard queues set \(name) --create")
         case .unknownDefinition(let id):
             self.init(
-                .unknownDefinition, "Revision \(id.rawValue) of a definition has just gone. Send the request again.")
+                .unknownDefinition, "Revision \(id.rawValue) of a definition was just removed. Send the request again.")
         case .hiddenCharacter(let character, let field):
             self.init(.invalidRequest, sentence("\(field) contains \(character); remove that"))
         case .cycle(let index):
@@ -54,12 +54,12 @@ extension ControlProblem {
     /// Creates the problem for a job that does not exist.
     package static func noJob(_ id: JobID) -> ControlProblem {
         ControlProblem(
-            .notFound, "There is no job \(id); it may have been pruned. \"halyard list\" shows what there is.")
+            .notFound, "There is no job \(id); it may have been pruned. To see all jobs: halyard list")
     }
 
     static func noGraph(_ id: GraphID) -> ControlProblem {
         ControlProblem(
-            .notFound, "There is no graph \(id); it may have been pruned. \"halyard graph\" shows what there is.")
+            .notFound, "There is no graph \(id); it may have been pruned. To see all graphs: halyard graph")
     }
 }
 

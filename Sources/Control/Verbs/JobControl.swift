@@ -231,7 +231,8 @@ extension JobControl {
         }
         var given = try await enqueue(parsed)[...]
         return answers.map { answer in
-            answer ?? given.popFirst() ?? .refused(ControlProblem(.internal, "No answer. Please report this."))
+            answer ?? given.popFirst()
+                ?? .refused(ControlProblem(.internal, "The submission received no response. Please report this bug."))
         }
     }
 

@@ -28,7 +28,7 @@ extension JobControl {
     ///   ``ControlProblem/Code/unknownOutcome``, retrying is safe only with a key.
     public func enqueue(_ submission: Submission) async throws(ControlProblem) -> EnqueueReceipt {
         guard let answer = try await enqueue([submission]).first else {
-            throw ControlProblem(.internal, "A submission was not answered. Please report this.")
+            throw ControlProblem(.internal, "A submission received no response. Please report this bug.")
         }
         return try answer.receipt()
     }

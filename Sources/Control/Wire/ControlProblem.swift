@@ -4,7 +4,7 @@ public struct ControlProblem: Error, Sendable, Hashable {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The request itself is wrong; the message says how.
         case invalidRequest = "invalid-request"
-        /// The path does not take this method.
+        /// The path does not support this method.
         case methodNotAllowed = "method-not-allowed"
         /// An input does not fit its kind or its graph definition.
         case invalidInput = "invalid-input"

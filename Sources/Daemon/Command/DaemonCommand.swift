@@ -14,42 +14,41 @@ public struct DaemonCommand: ParsableCommand {
         commandName: "halyardd",
         abstract: "Runs durable jobs from one SQLite file.",
         discussion: """
-            SIGTERM drains: nothing new starts, running jobs have drain_timeout to end, what is left is interrupted and \
-            runs again at the next start. A second SIGTERM interrupts at once. SIGHUP reads the configuration \
-            anew.
+            SIGTERM drains: no job starts, running jobs get drain_timeout to end, and jobs still running then are interrupted \
+            and run again after the next start. A second SIGTERM interrupts them at once. SIGHUP reloads the configuration.
 
             EXIT CODES
-                0  Stopped as asked; every running job was drained or returned.
-               64  The command line is wrong.
-               70  A defect of Halyard.
-               73  The control socket cannot be made.
-               74  Reading or writing failed, or a file or folder is missing; a new start may help.
-               75  Not now: another process holds the database, or the disk is full.
-               78  The configuration or the database must be set right first; a new start does not help.
+                0  Stopped on request; every running job has ended or was returned to its queue.
+               64  The command line is invalid.
+               70  Halyard has a bug.
+               73  The control socket cannot be created.
+               74  Reading or writing failed, or a file or folder is missing; a restart may help.
+               75  Not possible now: another process holds the database, or the disk is full.
+               78  The configuration or the database must be corrected first; a restart does not help.
             """,
         version: Version.current)
 
-    @Option(help: ArgumentHelp("The configuration (\(StandardPaths.configuration)).", valueName: "file"))
+    @Option(help: ArgumentHelp("The configuration file (default: \(StandardPaths.configuration)).", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("The database, over the configuration.", valueName: "file"))
+    @Option(help: ArgumentHelp("The database; overrides the configuration.", valueName: "file"))
     var database: String?
 
-    @Option(help: ArgumentHelp("The control socket, over the configuration.", valueName: "path"))
+    @Option(help: ArgumentHelp("The control socket; overrides the configuration.", valueName: "path"))
     var socket: String?
 
     @Option(
         name: .customLong("set"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Any key of the configuration; lists as a,b.", valueName: "key=value"))
+        help: ArgumentHelp("Set a key of the configuration; lists are written a,b.", valueName: "key=value"))
     var settings: [String] = []
 
-    @Flag(help: "Check configuration and first definitions, print every problem, and exit.")
+    @Flag(help: "Check the configuration and the initial definitions, print every problem, and exit.")
     var checkConfig = false
 
     @Flag(
         help: """
-            Run what is ready, and what becomes ready, without a control socket; exit when nothing runs and nothing \
-            is due. Jobs scheduled for later and jobs of paused queues stay.
+            Run jobs that are ready or become ready, without a control socket; exit when no job is running or due. Jobs \
+            scheduled for later and jobs of paused queues stay.
             """)
     var once = false
 

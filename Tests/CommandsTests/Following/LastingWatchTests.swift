@@ -90,7 +90,7 @@ import Testing
         let later = try await told(try await session(shop), .job(JobID(1)), patience: .milliseconds(1))
         #expect(
             later.lines == [
-                "the daemon is gone and job 1 is not final; waiting up to 1ms for it to come back. Start halyardd as it was started before, with its --config; its database is \(shop.database)"
+                "the daemon stopped and job 1 is not final; waiting up to 1ms for it to come back. Start halyardd with the same --config as before; its database is \(shop.database)"
             ])
         #expect(later.failure?.exit == .temporary)
     }
@@ -130,7 +130,7 @@ import Testing
         _ = try await shop.run("cancel", "1")
         let session = try await session(shop, failures: Failures(.unreadableFile(path: shop.database)))
         let told = try await told(session, .job(JobID(1)), patience: .milliseconds(1))
-        #expect(told.lines.count == 1 && told.lines[0].hasPrefix("the daemon is gone; waiting up to 1ms"))
+        #expect(told.lines.count == 1 && told.lines[0].hasPrefix("the daemon stopped; waiting up to 1ms"))
         #expect(told.failure?.exit == .temporary)
     }
 

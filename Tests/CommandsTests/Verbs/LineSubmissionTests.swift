@@ -34,10 +34,11 @@ import Testing
         #expect(failure.exit == .temporary)
         #expect(
             failure.message
-                == "line 7 and what follows: The disk that holds /x is full. Free some space; nothing was written.")
+                == "line 7 and the following lines: The disk that holds /x is full. Free some space; nothing was written."
+        )
         #expect(
             failure.details == [
-                "Before line 7: 1 line enqueued, 1 was there already. Then send again from line 7: nothing is enqueued twice."
+                "Before line 7: 1 line enqueued, 1 was there already. Then send the lines from 7 on again: nothing is enqueued twice."
             ])
     }
 
@@ -61,8 +62,8 @@ import Testing
         #expect(run.code == .data)
         #expect(
             run.errors == """
-                halyard: line 1 is longer than 16.0 MiB; nothing of it, and nothing behind it, was taken. Divide it.
-                  Before line 1: 0 lines enqueued. Then send again from line 1.
+                halyard: line 1 is longer than 16.0 MiB; this line and the following lines were not enqueued. Split it.
+                  Before line 1: 0 lines enqueued. Then send the lines from 1 on again.
 
                 """)
     }
@@ -77,11 +78,11 @@ import Testing
         #expect(
             run.errors.hasSuffix(
                 """
-                halyard: line 2 is longer than 16.0 MiB; nothing of it, and nothing behind it, was taken. Divide it.
-                  Before line 2: 1 line enqueued. Then send again from line 2.
+                halyard: line 2 is longer than 16.0 MiB; this line and the following lines were not enqueued. Split it.
+                  Before line 2: 1 line enqueued. Then send the lines from 2 on again.
 
                 """), "\(run.errors)")
-        #expect(run.errors.hasPrefix("halyard: no daemon runs; wrote to"))
+        #expect(run.errors.hasPrefix("halyard: no daemon is running; wrote to"))
     }
 
     @Test func linesThatWereThereAreCountedApart() async throws {
@@ -120,7 +121,7 @@ import Testing
             #expect(run.output == "2\n3\n")
             #expect(
                 run.errors
-                    == "halyard: line 2: job 3 will not run: what it waits for had already ended otherwise. See: halyard why 3\n"
+                    == "halyard: line 2: job 3 will not run: a dependency had already ended with another outcome. See: halyard why 3\n"
             )
         }
     }
@@ -137,7 +138,7 @@ import Testing
                 run.errors.hasPrefix(
                     """
                     halyard: line 1: DIRECTORY/photo.jpg is outside the roots.
-                      --lines copies no file. Enqueue it by itself: halyard enqueue NAME --input FILE --copy
+                      --lines cannot copy files. Enqueue it separately: halyard enqueue NAME --input FILE --copy
 
                     """), "\(run.errors)")
         }

@@ -16,7 +16,7 @@ import Testing
         #expect(run.output == "1\n")
         #expect(
             run.errors.hasSuffix(
-                "halyard: Waiting for an open job needs the daemon, and none runs for DIRECTORY/halyard.db. What is enqueued stays stored, and runs when a daemon starts. Start halyardd as it was started before, with its --config; its database is DIRECTORY/halyard.db\n"
+                "halyard: Waiting for an open job needs the daemon, and none runs for DIRECTORY/halyard.db. The enqueued jobs stay stored and run when a daemon starts. Start halyardd with the same --config as before; its database is DIRECTORY/halyard.db\n"
             ), "\(run.errors)")
     }
 
@@ -35,7 +35,7 @@ import Testing
     @Test func anUnknownJobIsAMessage() async throws {
         let shop = try await Workshop()
         _ = try await shop.run("enqueue", "unfurl", "http://a/")
-        let unknown = "There is no job 999; it may have been pruned. \"halyard list\" shows what there is."
+        let unknown = "There is no job 999; it may have been pruned. To see all jobs: halyard list"
         let one = try await shop.run("cancel", "999")
         #expect(one.code == .noInput)
         #expect(one.output.isEmpty)
@@ -117,11 +117,11 @@ import Testing
             #expect(run.code == .data)
             #expect(
                 run.errors
-                    == "halyard: DIRECTORY/folder is a folder, and a file is needed. To send the files of a folder: halyard upload DIRECTORY/folder --to URL\n"
+                    == "halyard: DIRECTORY/folder is a folder; name a file. To send the files of a folder: halyard upload DIRECTORY/folder --to URL\n"
             )
         }
         let lines = try await shop.run("enqueue", "--lines", folder)
         #expect(lines.code == .data)
-        #expect(lines.errors == "halyard: DIRECTORY/folder is a folder, and a file is needed.\n")
+        #expect(lines.errors == "halyard: DIRECTORY/folder is a folder; name a file.\n")
     }
 }

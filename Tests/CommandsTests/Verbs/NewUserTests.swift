@@ -29,7 +29,7 @@ import Testing
         #expect(watch.code == .unavailable)
         #expect(
             watch.errors
-                == "halyard: Watching needs the daemon; process \(getpid()) holds DIRECTORY/halyard.db, but does not answer on DIRECTORY/halyard.sock: it starts, stops, or has another socket (--socket).\n"
+                == "halyard: Watching needs the daemon; process \(getpid()) holds DIRECTORY/halyard.db, but does not answer on DIRECTORY/halyard.sock: it is starting or stopping, or it listens on another socket (--socket).\n"
         )
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(run.code == .success)
         #expect(
             run.errors
-                == "halyard: no daemon runs; what is shown as running was when it ended, and runs again when halyardd starts\n"
+                == "halyard: no daemon is running; jobs shown as running were interrupted and run again when halyardd starts\n"
         )
         if verb.first == "why" { #expect(run.output.contains("Start halyardd as it was started before")) }
     }
@@ -127,7 +127,7 @@ import Testing
             "Unknown definition \"unfrl\"; did you mean \"unfurl\"? See: halyard definitions list"
         ),
         (["--kind", "uplaod"], "Unknown kind \"uplaod\"; did you mean \"upload\"? See: halyard definitions list"),
-        (["--graph", "9"], "There is no graph 9; it may have been pruned. \"halyard graph\" shows what there is."),
+        (["--graph", "9"], "There is no graph 9; it may have been pruned. To see all graphs: halyard graph"),
     ])
     func aMistypedNameIsNoEmptyList(arguments: [String], message: String) async throws {
         let shop = try await Workshop()
@@ -143,7 +143,7 @@ import Testing
         #expect(missing.code == .noInput)
         #expect(
             missing.errors
-                == #"{"type":"urn:halyard:problem:not-found","title":"There is no such thing","status":404,"detail":"There is no job 99; it may have been pruned. \"halyard list\" shows what there is."}"#
+                == #"{"type":"urn:halyard:problem:not-found","title":"Not found","status":404,"detail":"There is no job 99; it may have been pruned. To see all jobs: halyard list"}"#
                 + "\n")
         for (arguments, type) in [
             (["list", "--json", "--queue", "slwo"], "not-found"), (["watch", "--json"], "no-daemon"),
@@ -193,8 +193,8 @@ import Testing
         #expect(run.output == "0 jobs deleted\n")
         #expect(
             run.errors == """
-                halyard: 1 job kept: the graph goes as a whole, and its outcome is another one. See: halyard graph
-                halyard: 1 job kept: jobs that stay depend on them
+                halyard: 1 job kept: the graph has another outcome and is deleted only as a whole. See: halyard graph
+                halyard: 1 job kept: remaining jobs depend on them
 
                 """)
     }

@@ -52,7 +52,7 @@ import Testing
     func aDocumentThatHoldsNothingSaysSo(document: String) async throws {
         let run = try await Workshop().run("definitions", "apply", "-", input: document)
         #expect(run.code == .success)
-        #expect(run.errors.hasPrefix("halyard: nothing to change: the document holds nothing\n"), "\(run.errors)")
+        #expect(run.errors.hasPrefix("halyard: nothing to change: the document is empty\n"), "\(run.errors)")
     }
 
     @Test func aDocumentThatCannotBeReadSaysWhere() async throws {
@@ -105,7 +105,7 @@ import Testing
             #expect(run.code == .noInput)
             #expect(
                 run.errors == """
-                    halyard: Nothing was changed, since there is no such schedule. See: halyard schedules list
+                    halyard: Nothing was changed, because there is no such schedule. See: halyard schedules list
                       unknown schedule "nightlo"; did you mean "nightly"?
                       unknown schedule "pats"; did you mean "past"?
 

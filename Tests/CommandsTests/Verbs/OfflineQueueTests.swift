@@ -18,7 +18,7 @@ import Testing
         #expect(set.code == .noInput)
         #expect(
             set.errors
-                == "halyard: There is no queue slwo. Did you mean slow? To make it, add --create. See: halyard queues list\n"
+                == "halyard: There is no queue slwo. Did you mean slow? To create it, add --create. See: halyard queues list\n"
         )
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "slow"])
         let made = try await shop.run("queues", "set", "fast", "--limit", "32", "--create")
@@ -38,7 +38,7 @@ import Testing
         #expect(unknown.code == .noInput)
         #expect(
             unknown.errors == """
-                halyard: Nothing was changed, since there is no such queue. See: halyard queues list
+                halyard: Nothing was changed, because there is no such queue. See: halyard queues list
                   unknown queue "nosuch"; there are default, fast, mail, slow
                   unknown queue "mial"; did you mean "mail"?
 
@@ -48,7 +48,7 @@ import Testing
         let used = try await shop.run("queues", "remove", "fast", "fast", "slow", "mail")
         #expect(used.code == .data)
         #expect(used.errors.hasPrefix("halyard: removed fast\nhalyard: The queue \"slow\" is used by"))
-        #expect(used.errors.hasSuffix("\n  Removed before it: fast. The others stay.\n"), "\(used.errors)")
+        #expect(used.errors.hasSuffix("\n  Already removed: fast. The others were not removed.\n"), "\(used.errors)")
         #expect(try await shop.withStore { try await $0.queues().map(\.settings.name) } == ["default", "mail", "slow"])
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Where no daemon runs, the verbs work on the database itself.
 @Suite struct OfflineTests {
-    private static let written = "halyard: no daemon runs; wrote to DIRECTORY/halyard.db"
+    private static let written = "halyard: no daemon is running; wrote to DIRECTORY/halyard.db"
 
     @Test func enqueuePrintsTheNumberAndTellsWhereItWent() async throws {
         let shop = try await Workshop()
@@ -16,7 +16,7 @@ import Testing
             "enqueue", "unfurl", "http://a/", "max_hops=3", "--priority", "high", "--in", "5m")
         #expect(run.code == .success)
         #expect(run.output == "1\n")
-        #expect(run.errors == Self.written + ", it will run when halyardd starts\n")
+        #expect(run.errors == Self.written + "; it will run when halyardd starts\n")
         let job = try #require(try await shop.withStore { try await $0.job(JobID(1)) })
         #expect(job.input?.string == #"{"url":"http://a/","max_hops":3}"#)
         #expect(job.priority == .high)
@@ -64,7 +64,7 @@ import Testing
         _ = try await shop.run("enqueue", "unfurl", "http://a/", "--key", "k")
         let again = try await shop.run("enqueue", "unfurl", "http://a/", "--key", "k")
         #expect(again.output == "1\n")
-        #expect(again.errors.contains("the key was used before; nothing was added"))
+        #expect(again.errors.contains("the key was used before; nothing new was enqueued"))
         let other = try await shop.run("enqueue", "unfurl", "http://other/", "--key", "k")
         #expect(other.code == .data)
         #expect(other.output.isEmpty)
@@ -268,7 +268,7 @@ import Testing
         let run = try await shop.run("enqueue", "upload", photo, "http://b/")
         #expect(run.code == .success)
         #expect(
-            run.errors.contains("the daemon will read DIRECTORY/photo.jpg itself, which must lie beneath its roots"))
+            run.errors.contains("the daemon will read DIRECTORY/photo.jpg itself; the file must be inside its roots"))
     }
 
     @Test func aFileThatIsNotThereIsRefusedUnlessItMayCome() async throws {

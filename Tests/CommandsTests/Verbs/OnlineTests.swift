@@ -70,7 +70,7 @@ import Testing
             let run = try await shop.run("wait", "1", "--timeout", "1ms")
             #expect(run.code == .jobOpen)
             #expect(
-                run.errors == "halyard: the time ran out before every job was final. See: halyard why 1\n")
+                run.errors == "halyard: --timeout passed before every job was final. See: halyard why 1\n")
         }
     }
 
@@ -253,10 +253,10 @@ import Testing
             #expect(run.code == .temporary)
             #expect(run.output.isEmpty)
             #expect(run.errors.contains("halyard: line 1: "))
-            #expect(run.errors.contains("halyard: line 3 and what follows: "), "\(run.errors)")
+            #expect(run.errors.contains("halyard: line 3 and the following lines: "), "\(run.errors)")
             #expect(
                 run.errors.hasSuffix(
-                    "\n  Before line 3: 0 lines enqueued, 1 refused. Then send again from line 3: nothing is enqueued twice.\n"
+                    "\n  Before line 3: 0 lines enqueued, 1 refused. Then send the lines from 3 on again: nothing is enqueued twice.\n"
                 ),
                 "\(run.errors)")
         }

@@ -27,7 +27,7 @@ import Testing
                 let last = paths[1].hasSuffix(name) ? paths[1] : paths[1] + "/" + name
                 #expect(
                     run.errors
-                        == "halyard: DIRECTORY/cam1/\(name) and DIRECTORY/\(last) would both go to http://h/in/\(name). Name the folder that holds both, or upload each to an address of its own.\n"
+                        == "halyard: DIRECTORY/cam1/\(name) and DIRECTORY/\(last) would both be uploaded to http://h/in/\(name). Name the folder that contains both, or upload each to its own address.\n"
                 )
                 #expect(try await daemon.store.jobs(JobFilter()).isEmpty)
                 #expect(try shop.spooled().isEmpty)
@@ -39,7 +39,7 @@ import Testing
         let shop = try await Self.shop(files: ["a"])
         let run = try await shop.run("upload", shop.path("a"), "--to", "http://h/", "--definition", "send")
         #expect(run.code == .success)
-        #expect(run.errors.contains("the daemon will read the files itself, which must lie beneath its roots"))
+        #expect(run.errors.contains("the daemon will read the files itself; the file must be inside its roots"))
     }
 
     @Test func withoutAMarkTheMessageAsksForIt() async throws {
@@ -49,7 +49,7 @@ import Testing
         #expect(run.code == .data)
         #expect(
             run.errors
-                == "halyard: DIRECTORY/a and DIRECTORY/b would both go to http://h/. Write {path} into it.\n")
+                == "halyard: DIRECTORY/a and DIRECTORY/b would both be uploaded to http://h/. Write {path} into it.\n")
     }
 
     @Test(arguments: [
@@ -106,7 +106,8 @@ import Testing
             #expect(run.errors.contains("The file is larger than the spool takes"))
             #expect(
                 run.errors.hasSuffix(
-                    "\n  2 files copied into the spool before; what no job names goes after a day.\n"), "\(run.errors)")
+                    "\n  2 files already copied into the spool; files that no job uses are deleted after a day.\n"),
+                "\(run.errors)")
             #expect(try await daemon.store.jobs(JobFilter()).isEmpty)
         }
     }
@@ -123,7 +124,8 @@ import Testing
             #expect(run.code == .data)
             #expect(run.errors.contains("was used for another request"))
             #expect(
-                run.errors.hasSuffix("\n  1 file copied into the spool before; what no job names goes after a day.\n"))
+                run.errors.hasSuffix(
+                    "\n  1 file already copied into the spool; files that no job uses are deleted after a day.\n"))
             #expect(try await daemon.store.jobs(JobFilter()).count == 1)
         }
     }

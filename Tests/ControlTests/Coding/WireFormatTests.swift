@@ -19,7 +19,7 @@ import Testing
     @Test func problemIsWrittenByRFC9457() {
         #expect(
             ControlProblem(.notFound, "There is no job 7.", details: ["x"]).json.string == """
-                {"type":"urn:halyard:problem:not-found","title":"There is no such thing","status":404,\
+                {"type":"urn:halyard:problem:not-found","title":"Not found","status":404,\
                 "detail":"There is no job 7.","errors":[{"detail":"x"}]}
                 """)
     }
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: [
         (#"[]"#, "expected an object, found an array"),
-        (#"{}"#, "\"definition\" is missing (or \"jobs\", for an own graph)"),
+        (#"{}"#, "\"definition\" is missing (or \"jobs\", to describe a graph)"),
         (#"{"definition":"a","jobs":[]}"#, "give either \"definition\" or \"jobs\", not both"),
         (#"{"definiton":"a"}"#, "definiton: unknown field \"definiton\"; did you mean \"definition\"?"),
         (#"{"definition":7}"#, "definition: expected a string"),

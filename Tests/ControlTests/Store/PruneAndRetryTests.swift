@@ -84,7 +84,7 @@ import Testing
             #expect(problem?.code == .unknownQueue)
             #expect(
                 problem?.message
-                    == "The queue \"gone\" was removed. Make it anew: halyard queues set gone --create")
+                    == "The queue \"gone\" was removed. To create it again: halyard queues set gone --create")
             // And that helps.
             _ = try await bench.control.change(QueueChange(name: "gone"), create: true)
             #expect(try await bench.control.retry(receipt.jobs[0], dependents: false).jobs.count == 1)

@@ -31,7 +31,7 @@ import Testing
             for follower in followers[1...3] { await follower.ended.output.first(containing: "running") }
             await followers[4].ended.output.first { $0 == "3" }
         }
-        for follower in followers { await follower.ended.errors.first(containing: "the daemon is gone") }
+        for follower in followers { await follower.ended.errors.first(containing: "the daemon stopped") }
         bed.server.openGate()
         try await bed.withDaemon { _ in
             for follower in followers where follower.verb != "all" { _ = await follower.ended.waitForEnd() }
@@ -50,7 +50,7 @@ import Testing
             if verb != "all" {
                 #expect(process.errors.all.filter { $0.contains("gone") }.count == 1, "\(verb): \(process.errors.text)")
             }
-            #expect(process.errors.all.contains("halyard: the daemon is back"), "\(verb)")
+            #expect(process.errors.all.contains("halyard: the daemon is running again"), "\(verb)")
             if verb != "all" { #expect(await process.waitForEnd() == .exited(0), "\(verb): \(process.errors.text)") }
             let finals = process.output.all.filter { $0.contains("succeeded") && !$0.contains("\"definition\"") }
             switch verb {
@@ -111,8 +111,8 @@ import Testing
             for follower in followers { await follower.output.first(containing: "running") }
         }
         for follower in followers { #expect(await follower.waitForEnd() == .exited(75)) }
-        #expect(!followers[0].errors.text.contains("the daemon is gone"))
-        #expect(followers[1].errors.text.contains("It stayed away for 100ms. The jobs are kept; wait again"))
+        #expect(!followers[0].errors.text.contains("the daemon stopped"))
+        #expect(followers[1].errors.text.contains("It did not come back within 100ms. The jobs are stored; wait again"))
     }
 
     /// What ends last in a drain is final before the daemon can tell; several times, since it is a race.

@@ -124,7 +124,7 @@ import Testing
             ("database=\(bed.folder.path)/empty", "database: \(bed.folder.path)/empty is an empty file"),
             ("database=\(bed.folder.path)/words", "database: \(bed.folder.path)/words is not an SQLite database"),
             ("database=\(bed.folder.path)/foreign", "/foreign is an SQLite database of another program"),
-            ("socket=\(long)", "socket: The socket's path \(long) has 104 bytes; give one of 1 to 103."),
+            ("socket=\(long)", "socket: The socket's path \(long) has 104 bytes; choose a path of 1 to 103 bytes."),
         ] {
             let before = try await ChildProcess.run("ls", ["-lA", "--time-style=full-iso", bed.folder.path]).output
             let check = try bed.launch(["--check-config", "--set", setting])
