@@ -30,8 +30,8 @@ public final class JobRunner: Sendable {
     private let beforeEachTurn: (@Sendable () async -> Void)?
     private let core: Mutex<Core>
     private let alarms = Mutex(Alarms())
-    private let trouble = Mutex<StoreError?>(nil)
-    private let stuck = Mutex<[StuckRequest]>([])
+    /// The condition of the store that was last logged.
+    private let logged = Mutex(StoreCondition())
     private let abandonedNote = Mutex(())
     private let ready = Signal()
     private let ended = Signal()
@@ -100,6 +100,7 @@ public final class JobRunner: Sendable {
         defer { finish() }
         let observation = store.observe { [weak self] change in self?.observe(change) }
         defer { observation.cancel() }
+        noteCondition()
         try openAlarms()
         defer { alarms.withLock { $0 = Alarms() } }
         try await rescueOrphans()
@@ -194,14 +195,22 @@ public final class JobRunner: Sendable {
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// Logs once when writes begin to fail, and once when they succeed again.
-    private func noteTrouble(_ error: StoreError?) {
-        let hasChanged = trouble.withLock { trouble in
-            defer { trouble = error }
-            return (trouble == nil) != (error == nil)
+    /// Logs how the store's condition differs from the one that was last logged.
+    private func noteCondition() {
+        let (before, now) = logged.withLock { logged in
+            // Read under the lock, so that an older condition never follows a newer one.
+            let (before, now) = (logged, store.condition)
+            logged = now
+            return (before, now)
         }
-        guard hasChanged else { return }
-        if let error {
+        logProblem(before: before.problem, now: now.problem)
+        logStuck(before: before.stuck, now: now.stuck)
+    }
+
+    /// Logs once that writes fail, and once that they succeed again.
+    private func logProblem(before: StoreError?, now: StoreError?) {
+        guard (before == nil) != (now == nil) else { return }
+        if let error = now {
             report.logger.error(
                 "the database cannot be written now; trying again: \(error)",
                 metadata: ["HALYARD_EVENT": "writes-failed", "HALYARD_ERROR": "\(error)"])
@@ -211,17 +220,13 @@ public final class JobRunner: Sendable {
     }
 
     /// Logs once when a request cannot be completed, and once when this is over.
-    private func noteStuck(_ requests: [StuckRequest]) {
-        let before = stuck.withLock { stuck in
-            defer { stuck = requests }
-            return stuck
-        }
-        for request in requests where !before.contains(request) {
+    private func logStuck(before: [StuckRequest], now: [StuckRequest]) {
+        for request in now where !before.contains(request) {
             report.logger.error(
                 "\(request.subject); trying again, ever less often: \(request.reason)",
                 metadata: ["HALYARD_EVENT": "request-stuck", "HALYARD_ERROR": "\(request.reason)"])
         }
-        for request in before where !requests.contains(where: { $0.subject == request.subject }) {
+        for request in before where !now.contains(where: { $0.subject == request.subject }) {
             report.logger.notice(
                 "\(request.subject): this is over", metadata: ["HALYARD_EVENT": "request-resumed"])
         }
@@ -330,8 +335,7 @@ public final class JobRunner: Sendable {
         case .queues: handle(.wake)
         // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
-        case .writing(let problem): noteTrouble(problem)
-        case .stuck(let requests): noteStuck(requests)
+        case .condition: noteCondition()
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
@@ -397,8 +401,9 @@ extension JobRunner {
     public var snapshot: RunnerSnapshot {
         let now = uptimeClock.now
         var snapshot = core.withLock { $0.loop.snapshot(now: now) }
-        snapshot.problem = snapshot.problem ?? trouble.withLock { $0 }
-        snapshot.stuck = stuck.withLock { $0 }
+        let condition = store.condition
+        snapshot.problem = condition.problem
+        snapshot.stuck = condition.stuck
         return snapshot
     }
 

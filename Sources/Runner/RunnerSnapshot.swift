@@ -28,7 +28,8 @@ public struct RunnerSnapshot: Sendable, Hashable {
     public var unrecorded: Int
     /// Whether the runner is waiting for the store.
     public var awaitsStore = false
-    /// The reason why the store cannot answer; nil if it can. The runner retries, and nothing is lost in the meantime.
+    /// The reason why writes to the store fail (``StoreCondition/problem``); nil if they succeed. The runner retries, and
+    /// nothing is lost in the meantime.
     public var problem: StoreError?
     /// The accepted requests that the store cannot complete at the moment.
     public var stuck: [StuckRequest] = []

@@ -303,7 +303,13 @@ public final class SQLiteJobStore: JobStore {
         try await reading.perform { (reader) throws(SQLiteError) in try reader.nextDueAt() }
     }
 
+    public func isAtRest(now: Timestamp) async throws(StoreError) -> Bool {
+        try await write { (writer) throws(SQLiteError) in try writer.isAtRest(now: now) }
+    }
+
     // MARK: Observing
+
+    public var condition: StoreCondition { writing?.observers.condition ?? StoreCondition() }
 
     public func observe(_ observer: @escaping @Sendable (StoreChange) -> Void) -> StoreObservation {
         // A store that only reads never changes anything.

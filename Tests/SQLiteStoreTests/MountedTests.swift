@@ -79,7 +79,9 @@ import Testing
         let definition = try await store.definitions().definitions[0].id
         let reports = Mutex<[StoreError?]>([])
         let observation = store.observe { change in
-            if case .writing(let problem) = change { reports.withLock { $0.append(problem) } }
+            guard case .condition = change else { return }
+            let problem = store.condition.problem
+            reports.withLock { if problem != $0.last ?? nil { $0.append(problem) } }
         }
         defer { observation.cancel() }
         func isAccepted(bytes: Int) async throws -> Bool {
@@ -103,9 +105,12 @@ import Testing
             #expect(try await !isAccepted(bytes: 500_000))
         }
         #expect(reports.withLock(\.self) == [.diskFull(path: path)])
+        // Whoever begins to observe now learns of it, too.
+        #expect(store.condition.problem == .diskFull(path: path))
         try mount.remount("size=64m")
         #expect(try await isAccepted(bytes: 500_000))
         #expect(reports.withLock(\.self) == [.diskFull(path: path), nil])
+        #expect(store.condition.problem == nil)
         await store.close()
     }
 

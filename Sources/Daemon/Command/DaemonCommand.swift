@@ -47,8 +47,9 @@ public struct DaemonCommand: ParsableCommand {
 
     @Flag(
         help: """
-            Run jobs that are ready or become ready, without a control socket; exit when no job is running or due. Jobs \
-            scheduled for later and jobs of paused queues stay.
+            Run jobs that are ready or become ready, without a control socket; exit when no job is running or due and \
+            every accepted graph is written. Jobs scheduled for later, jobs of paused queues and graphs that cannot be \
+            written now (the log says why) stay for the next start.
             """)
     var once = false
 

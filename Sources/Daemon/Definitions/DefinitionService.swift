@@ -13,7 +13,7 @@ struct DefinitionService: Service {
         let observation = store.observe { change in
             switch change {
             case .definitions, .queues: changes.wake()
-            case .jobs, .accepted, .schedules, .writing, .stuck, .stopped: break
+            case .jobs, .accepted, .schedules, .condition, .stopped: break
             }
         }
         defer { observation.cancel() }

@@ -2,8 +2,8 @@ import Jobs
 import Runner
 import ServiceLifecycle
 
-/// Stops the daemon when no job is running, none is ready in a queue that is not paused, and none is due. Jobs
-/// scheduled for later, including retries, remain in the store.
+/// Stops the daemon when the store is at rest (``JobStore/isAtRest(now:)``). Jobs scheduled for later, including retries,
+/// remain in the store, and so does the rest of a request that is stuck: the log says why, and the next start retries it.
 struct OnceService: Service {
     let store: any JobStore
     let runner: JobRunner
@@ -18,16 +18,15 @@ struct OnceService: Service {
         isReady()
         changes.wake()
         for await _ in changes.stream.cancelOnGracefulShutdown() {
-            if try await isDone() { stop() }
+            do throws(StoreError) {
+                if try await store.isAtRest(now: wallClock()) { stop() }
+            } catch {
+                guard error.isTransient else { throw error }
+                // Nothing else may write any more, so nobody would tell that the cause is gone.
+                let pause = { @Sendable in try await Task.sleep(for: .seconds(1)) }
+                try? await cancelWhenGracefulShutdown(pause)  // Ends early only with the daemon.
+                changes.wake()
+            }
         }
-    }
-
-    private func isDone() async throws(StoreError) -> Bool {
-        let isIdle = try await store.queues().allSatisfy { queue in
-            queue.counts[.running] == 0 && (queue.counts[.ready] == 0 || queue.pausedAt != nil)
-        }
-        guard isIdle, runner.snapshot.running == 0 else { return false }
-        guard let next = try await store.nextDueAt() else { return true }
-        return next > wallClock()
     }
 }

@@ -2,7 +2,6 @@ import Jobs
 import Logging
 import Runner
 import ServiceLifecycle
-import Synchronization
 import Systemd
 
 /// Keeps the status line up to date. It sends a new line after a change, at most one per interval, and counts
@@ -17,28 +16,21 @@ struct StatusService: Service {
     let logger: Logger
 
     func run() async throws {
-        // Keep the problem here: the runner may learn of it after this service, which gets no second event.
-        let writing = Writing()
-        let observation = store.observe { [changes] change in
-            if case .writing(let problem) = change { writing.problem.withLock { $0 = problem } }
-            changes.wake()
-        }
+        let observation = store.observe { [changes] _ in changes.wake() }
         defer { observation.cancel() }
         // Send a line now, since a long recovery reports no change until it ends.
         changes.wake()
         await cancelWhenGracefulShutdown {
             for await _ in changes.stream {
-                guard await tell(writing.problem.withLock(\.self)) else { continue }
+                guard await tell() else { continue }
                 try? await Task.sleep(for: interval)  // Only cancellation ends it early, and also ends the loop.
             }
         }
     }
 
-    /// - Parameter problem: The reason why writes fail.
     /// - Returns: False if there was nothing to report.
-    private func tell(_ problem: StoreError?) async -> Bool {
-        var snapshot = runner.snapshot
-        snapshot.problem = problem
+    private func tell() async -> Bool {
+        let snapshot = runner.snapshot
         // The store may be closed already, and the daemon itself reports how it ended.
         if snapshot.phase == .ended { return false }
         do throws(StoreError) {
@@ -66,10 +58,6 @@ struct StatusService: Service {
         }
         return true
     }
-}
-
-private final class Writing: Sendable {
-    let problem = Mutex<StoreError?>(nil)
 }
 
 /// A wake-up signal that any thread can send. Several signals before the receiver wakes count as one.

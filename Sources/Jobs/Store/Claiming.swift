@@ -198,11 +198,8 @@ public enum StoreChange: Sendable, Hashable {
     case definitions
     /// A schedule was added, changed, paused, resumed or removed. Firings are not reported.
     case schedules
-    /// Writes are failing with this temporary error, such as a full disk. Nil when a write has succeeded again.
-    case writing(StoreError?)
-    /// The accepted requests that the store cannot complete at the moment; empty when there are none. The store retries
-    /// each at increasing intervals, and other requests are not affected.
-    case stuck([StuckRequest])
+    /// ``JobStore/condition`` has changed.
+    case condition
     /// The store has stopped, and this is its last change. It writes nothing more, and only the next start can
     /// determine the contents of the disk.
     case stopped(StoreError)
@@ -260,6 +257,20 @@ public final class PreparedChildren: Sendable, Hashable {
 
     public static func == (a: PreparedChildren, b: PreparedChildren) -> Bool { a === b }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// How well a store works at one moment.
+public struct StoreCondition: Sendable, Hashable {
+    /// The temporary error with which writes fail, such as a full disk. Nil once a write has succeeded again.
+    public var problem: StoreError?
+    /// The accepted requests that the store cannot complete at the moment. The store retries each at increasing
+    /// intervals, and other requests are not affected.
+    public var stuck: [StuckRequest] = []
+    /// Whether the store is still writing the rest of accepted requests that affect very many rows. False if all of
+    /// them are stuck.
+    public var isWorking = false
+
+    public init() {}
 }
 
 /// An accepted request that affects very many rows. Writing the rest of them fails repeatedly for the same reason.

@@ -273,8 +273,17 @@ public protocol JobStore: Sendable {
     ///
     /// - Throws: ``StoreError``; reading again is safe.
     func nextDueAt() async throws(StoreError) -> Timestamp?
+    /// Whether no job is running and none can start before the next scheduled job is due: no job is due, no job is ready
+    /// in a queue that is not paused, and no accepted request is still being written (``StoreCondition/isWorking``).
+    ///
+    /// - Throws: ``StoreError``; asking again is safe.
+    func isAtRest(now: Timestamp) async throws(StoreError) -> Bool
 
     // MARK: Observing
+
+    /// The present condition. Observers are notified when it changes. A new observer should read it once, since it may
+    /// have changed before.
+    var condition: StoreCondition { get }
 
     /// Calls `observer` after each commit that changed something, in the order of the commits, and once more if the
     /// store stops by itself. The observation ends when it is cancelled or dropped. `observer` must return quickly and

@@ -192,8 +192,7 @@ extension ClaimLoop {
             }
         return RunnerSnapshot(
             phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
-            unrecorded: ends.count + preparing + (inFlight?.turn.ends.count ?? 0), awaitsStore: inFlight != nil,
-            problem: backoff.problem)
+            unrecorded: ends.count + preparing + (inFlight?.turn.ends.count ?? 0), awaitsStore: inFlight != nil)
     }
 
     func attempt(of job: JobID) -> RunningAttempt? {
@@ -321,7 +320,7 @@ extension ClaimLoop {
         // shows.
         if !failed.proofs.isEmpty { actions.append(.prove(failed.proofs, true)) }
         if case .interrupting(let giveUpAt) = phase, giveUpAt <= now { return fail(error, &actions) }
-        backoff.failed(error, now: now)
+        backoff.failed(now: now)
     }
 
     private mutating func fail(_ error: StoreError, _ actions: inout [Action]) {
@@ -417,12 +416,10 @@ extension ClaimLoop {
 
 /// The wait before the next exchange after the store could not answer: 100 ms, doubling up to 5 s.
 private struct Backoff {
-    private(set) var problem: StoreError?
     var retryAt: Duration?
     private var wait = Duration.milliseconds(100)
 
-    mutating func failed(_ error: StoreError, now: Duration) {
-        problem = error
+    mutating func failed(now: Duration) {
         retryAt = now + wait
         wait = min(wait * 2, .seconds(5))
     }

@@ -27,6 +27,13 @@ extension Writer {
         return Exchange(finished: finished, claimed: claimed, nextDueAt: nextDueAt)
     }
 
+    /// Whether no job is running, and none can start before the next scheduled one is due.
+    func isAtRest(now: Timestamp) throws(SQLiteError) -> Bool {
+        if isWorking || !memory.running.isEmpty { return false }
+        if memory.liveQueues.contains(where: { memory.queues[$0].claimable > 0 }) { return false }
+        return try nextDueAt(now: now).map { $0 > now } ?? true
+    }
+
     /// The earlier of the next calendar time and the end of the next wait, both on the current wall clock.
     private func nextDueAt(now: Timestamp) throws(SQLiteError) -> Timestamp? {
         if memory.scheduled == 0 { return nil }

@@ -41,6 +41,12 @@ extension Writer {
 
     var hasLongWork: Bool { !memory.work.isEmpty }
 
+    /// Whether open work can go on now. Work that is set aside is only tried again later.
+    var isWorking: Bool { memory.work.contains { aside($0) == nil } }
+
+    /// The work that is set aside, for people.
+    var stuck: [StuckRequest] { setAside.values.map(\.request).sorted { $0.subject < $1.subject } }
+
     /// When the next slice may be carried out; nil when no work is open.
     var nextSliceAt: ContinuousClock.Instant? {
         var earliest: ContinuousClock.Instant?
@@ -76,10 +82,8 @@ extension Writer {
     }
 
     /// Notes how the last slice ended (L3).
-    ///
-    /// - Returns: All the work that is now set aside; nil if that has not changed.
-    func noteSlice(failure: StoreError?) -> [StuckRequest]? {
-        guard let work = sliced else { return nil }
+    func noteSlice(failure: StoreError?) {
+        guard let work = sliced else { return }
         if let failure {
             let wait = min((setAside[work]?.wait).map { $0 * 2 } ?? .seconds(1), .seconds(300))
             setAside[work] = SetAside(
@@ -87,10 +91,9 @@ extension Writer {
             // Answers the callers, which would otherwise wait until the reason is gone. The work itself is durable.
             fail(work, failure)
             if case .writing(let graph) = work { fail(.cancelling(graph), failure) }
-        } else if setAside.removeValue(forKey: work) == nil {
-            return nil
+        } else {
+            setAside[work] = nil
         }
-        return setAside.values.map(\.request).sorted { $0.subject < $1.subject }
     }
 
     private func fail(_ work: LongWork, _ failure: StoreError) {

@@ -93,8 +93,6 @@ private final class CommitLoop: LaneWorker {
     private let options: StoreOptions
     private var hasStopped = false
     private var lastLogPages = 0
-    /// The failure of writes that was last reported to observers; nil while writes succeed.
-    private var trouble: StoreError?
     private var checkpointAt: Int
     /// True after a slice failed for a reason that stops all writing, such as a full disk. The next slice then waits
     /// for the next write, or for a second.
@@ -109,6 +107,8 @@ private final class CommitLoop: LaneWorker {
         self.logPages = logPages
         self.options = options
         checkpointAt = options.checkpointPages
+        // Work that the last process left open.
+        observers.update { $0.isWorking = writer.isWorking }
     }
 
     deinit { writer.dismissWaiters() }
@@ -129,8 +129,11 @@ private final class CommitLoop: LaneWorker {
         commit([slice])
         // A rollback reads the list of work again, so the failed work is not lost.
         isPaused = slice.failure.map { $0.isTransient || writer.sliced == nil } ?? false
-        if !isPaused, !hasStopped, let stuck = writer.noteSlice(failure: slice.failure) {
-            observers.tell([.stuck(stuck)])
+        if isPaused || hasStopped { return }
+        writer.noteSlice(failure: slice.failure)
+        observers.update { condition in
+            condition.stuck = writer.stuck
+            condition.isWorking = writer.isWorking
         }
     }
 
@@ -168,14 +171,14 @@ private final class CommitLoop: LaneWorker {
         }
         if let loss = files.lostAtCommit() { return fileLost(loss, batch) }
         observers.tell(writer.takeChanges())
-        if let trouble, !trouble.isDiskFull || hasRoomAgain { report(nil) }
+        noteCommit()
         answer(batch, nil)
         writer.answerWaiters()
         checkpointIfDue()
     }
 
     private func answer(_ batch: ArraySlice<any Request<Writer>>, _ failure: StoreError?) {
-        if let failure, failure.isTransient { report(failure) }
+        if let failure, failure.isTransient { observers.update { $0.problem = failure } }
         for request in batch { request.answer(failure) }
     }
 
@@ -187,10 +190,12 @@ private final class CommitLoop: LaneWorker {
         return DatabaseLocation.freeBytes(at: files.databasePath).map { $0 >= 1 << 20 } ?? true
     }
 
-    private func report(_ failure: StoreError?) {
-        if failure == trouble { return }
-        trouble = failure
-        observers.tell([.writing(failure)])
+    private func noteCommit() {
+        let isOver = observers.condition.problem.map { !$0.isDiskFull || hasRoomAgain } ?? true
+        observers.update { condition in
+            if isOver { condition.problem = nil }
+            condition.isWorking = writer.isWorking
+        }
     }
 
     private func undo(_ batch: ArraySlice<any Request<Writer>>, _ error: SQLiteError) {

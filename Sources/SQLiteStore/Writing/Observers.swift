@@ -1,18 +1,31 @@
 import Jobs
 import Synchronization
 
-/// The observers of commits.
+/// The observers of commits, and the store's condition, which they are told of.
 final class Observers: Sendable {
     typealias Observer = @Sendable (StoreChange) -> Void
 
     private struct State {
         var next = 0
         var observers: [(id: Int, call: Observer)] = []
+        var condition = StoreCondition()
     }
 
     private let state = Mutex(State())
 
     var isEmpty: Bool { state.withLock { $0.observers.isEmpty } }
+
+    var condition: StoreCondition { state.withLock(\.condition) }
+
+    /// Changes the condition, and then tells the observers if it differs.
+    func update(_ change: (inout StoreCondition) -> Void) {
+        let hasChanged = state.withLock { state in
+            let before = state.condition
+            change(&state.condition)
+            return state.condition != before
+        }
+        if hasChanged { tell([.condition]) }
+    }
 
     func add(_ observer: @escaping Observer) -> StoreObservation {
         let id = state.withLock { state in

@@ -144,7 +144,6 @@ import Testing
         #expect(probe.after(LoopProbe.ended(one)) == "turn(1 succeeded, claim 1)")
         #expect(probe.after(LoopProbe.ended(two)) == "-")
         #expect(probe.after(.exchangeFailed(.diskFull(path: "x"))) == "uptime +100ms")
-        #expect(probe.loop.snapshot(now: probe.now).problem == .diskFull(path: "x"))
         #expect(probe.loop.snapshot(now: probe.now).unrecorded == 2)
         probe.now += .milliseconds(100)
         #expect(
