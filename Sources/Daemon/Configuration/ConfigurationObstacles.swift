@@ -121,7 +121,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
     /// Checks the database as a start does, without the steps that change it.
     private mutating func lookAtDatabase(_ path: String) {
         do throws(StoreOpenError) {
-            try SQLiteJobStore.check(databaseAt: path)
+            if let unchecked = try SQLiteJobStore.check(databaseAt: path) { doubts.append("database: \(unchecked)") }
         } catch {
             switch error {
             // `lookAtSurroundings` checks the folder.

@@ -1,14 +1,40 @@
 import Glibc
 import SQLite
 
+/// Why the content of a database could not be checked, although nothing speaks against a start.
+public enum UncheckedContent: Sendable, Hashable {
+    /// A process holds the database; `pid` is nil if it is unknown.
+    case inUse(path: String, pid: Int32?)
+    /// A start recovers this log first.
+    case unrecovered(log: String)
+    /// The file changed during the check.
+    case changed(path: String)
+}
+
+extension UncheckedContent: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .inUse(let path, let pid):
+            "the content of \(path) was not checked, since \(pid.map { "process \($0)" } ?? "another process") uses it"
+        case .unrecovered(let log):
+            "the content of the database was not checked, since a start has to recover \(log) first"
+        case .changed(let path):
+            "the content of \(path) could not be checked, since another process changed it meanwhile; check again"
+        }
+    }
+}
+
 extension SQLiteJobStore {
     /// Checks whether a start with this database would succeed. Changes nothing and creates nothing.
     ///
-    /// Checks the content as a start does, unless a process holds the database or its log must be recovered first.
+    /// Checks the content as a start does, as far as it can be read without recovering or locking anything.
     ///
+    /// - Returns: Why the content could not be checked; nil if it is good.
     /// - Throws: The error that a start would throw, or ``StoreOpenError/missingFile(path:)`` if a start would create
     ///   the database.
-    public static func check(databaseAt path: String, options: StoreOptions = StoreOptions()) throws(StoreOpenError) {
+    public static func check(
+        databaseAt path: String, options: StoreOptions = StoreOptions()
+    ) throws(StoreOpenError) -> UncheckedContent? {
         let location = try DatabaseLocation(path)
         try location.checkFreeSpace(atLeast: options.minimumFreeBytes)
         do throws(StoreOpenError) {
@@ -18,21 +44,46 @@ extension SQLiteJobStore {
             throw error
         }
         try location.checkNames()
-        // Losing the error is harmless: the checks continue as if no process held the database.
-        if (try? DatabaseLock.holder(ofDatabaseAt: path)) != nil { return }
-        guard let size = try location.fileSize(), !location.hasLog else { return }
-        do throws(StoreOpenError) {
-            try location.checkContent(isWhole: size <= options.checkedBytes)
-        } catch {
-            guard error.mayBeMisread else { throw error }
-            location.forgetCache(of: location.path)
-            try location.checkContent(isWhole: size <= options.checkedBytes)
-        }
+        return try location.checkContent(isWhole: { $0 <= options.checkedBytes })
     }
 }
 
 extension DatabaseLocation {
-    fileprivate func checkContent(isWhole: Bool) throws(StoreOpenError) {
+    /// Reads the content without locks. If that fails while another process opens or changes the database, or left a
+    /// log, the failure proves nothing.
+    ///
+    /// - Parameters:
+    ///   - isWhole: Whether a file of this many bytes is checked completely.
+    ///   - beforeEachRead: For tests that change the file meanwhile.
+    func checkContent(
+        isWhole: (Int64) -> Bool, beforeEachRead: () throws(StoreOpenError) -> Void = { () throws(StoreOpenError) in }
+    ) throws(StoreOpenError) -> UncheckedContent? {
+        var isSecondRead = false
+        while true {
+            if let obstacle { return obstacle }
+            guard let version = FileVersion(at: path) else { throw .missingFile(path: path) }
+            try beforeEachRead()
+            do throws(StoreOpenError) {
+                try readContent(isWhole: isWhole(version.size))
+                return nil
+            } catch {
+                if let obstacle { return obstacle }
+                if FileVersion(at: path) != version { return .changed(path: path) }
+                guard error.mayBeMisread, !isSecondRead else { throw error }
+                isSecondRead = true
+                forgetCache(of: path)
+            }
+        }
+    }
+
+    /// Why the file itself may not be what a start would find.
+    private var obstacle: UncheckedContent? {
+        // Losing the error is harmless: then nobody is known to hold it, or the folder's own problem is found.
+        if let holder = try? DatabaseLock.holder(ofDatabaseAt: path) { return .inUse(path: path, pid: holder.pid) }
+        return leftLog.map { .unrecovered(log: $0) }
+    }
+
+    private func readContent(isWhole: Bool) throws(StoreOpenError) {
         let connection: Connection
         do throws(SQLiteError) {
             connection = try Connection(path: path, access: .readOnlyAlone)
@@ -41,5 +92,20 @@ extension DatabaseLocation {
         }
         try connection.checkOwner(path: path)
         if isWhole { try connection.checkWhole(path: path, "PRAGMA quick_check(1)") }
+    }
+}
+
+/// Differs after the file was written or replaced.
+private struct FileVersion: Equatable {
+    let identity: FileIdentity
+    let size: Int64
+    private let changes: [Int]
+
+    init?(at path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        identity = FileIdentity(status)
+        size = Int64(status.st_size)
+        changes = [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] }
     }
 }

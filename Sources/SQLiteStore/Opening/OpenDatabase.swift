@@ -113,9 +113,14 @@ extension DatabaseLocation {
     /// Refuses to create a database next to a log that another database left, since SQLite would replay that log into
     /// the new database.
     func refuseStrayLog() throws(StoreOpenError) {
-        for log in [path + "-wal", path + "-journal"] {
+        if let leftLog { throw .strayLog(path: leftLog) }
+    }
+
+    /// The log or rollback journal that is next to the database; nil if there is none, or an empty one.
+    var leftLog: String? {
+        [path + "-wal", path + "-journal"].first { log in
             var status = stat()
-            if stat(log, &status) == 0, status.st_size > 0 { throw .strayLog(path: log) }
+            return stat(log, &status) == 0 && status.st_size > 0
         }
     }
 

@@ -161,6 +161,37 @@ import Testing
         }
     }
 
+    /// A start would roll this database back to a good one.
+    @Test(.timeLimit(.minutes(1)))
+    func theCheckDoesNotJudgeADatabaseThatHasToBeRecovered() async throws {
+        let bed = try TestBed()
+        let first = try bed.launch(["--once"])
+        #expect(await first.waitForEnd() == .exited(0), "\(first.errors.text)")
+        let hot = bed.folder.path + "/hot"
+        #expect(mkdir(hot, 0o700) == 0)
+        // The copy of a moment within a transaction is what a crash leaves. The page that the journal can restore is lost.
+        let made = try await ChildProcess.run(
+            "sqlite3",
+            [
+                bed.database, "PRAGMA journal_mode = delete", "PRAGMA synchronous = off", "BEGIN IMMEDIATE",
+                "UPDATE queue SET weight = weight + 1", ".shell cp \(bed.database) \(bed.database)-journal \(hot)/",
+                "ROLLBACK", "SELECT rootpage - 1 FROM sqlite_schema WHERE name = 'queue'",
+            ])
+        let page = try #require(made.output.split(separator: "\n").last.flatMap { Int($0) }, "\(made)")
+        let lost = try await ChildProcess.run(
+            "dd",
+            ["if=/dev/zero", "of=\(hot)/halyard.db", "bs=4096", "seek=\(page)", "count=1", "conv=notrunc"])
+        #expect(lost.status == .exited(0))
+        let before = try await ChildProcess.run("sh", ["-c", "ls -lA --time-style=full-iso \(hot); md5sum \(hot)/*"])
+        let check = try bed.launch(["--check-config", "--set", "database=\(hot)/halyard.db"])
+        #expect(await check.waitForEnd() == .exited(0), "\(check.errors.text)")
+        #expect(check.errors.text.contains("a start has to recover \(hot)/halyard.db-journal first"))
+        let after = try await ChildProcess.run("sh", ["-c", "ls -lA --time-style=full-iso \(hot); md5sum \(hot)/*"])
+        #expect(after == before)
+        let start = try bed.launch(["--once", "--set", "database=\(hot)/halyard.db"])
+        #expect(await start.waitForEnd() == .exited(0), "\(start.errors.text)")
+    }
+
     /// Whoever checks may not be who the daemon will run as.
     @Test(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0))
     func whatOnlyTheDaemonsUserCanTellIsAWarning() async throws {
