@@ -52,9 +52,13 @@ public enum Daemon {
         defer { lock.release() }
         let lastEnd = lock.lastEnd
         if surroundings.handlesSignals { lock.marksCrashes() }
-        // Another program's file keeps its mode; opening it fails below with the reason.
-        if (try? SQLiteJobStore.checkHeader(ofDatabaseAt: configuration.database)) != nil {
+        do throws(StoreOpenError) {
+            try SQLiteJobStore.checkHeader(ofDatabaseAt: configuration.database)
             for change in DatabaseModes.narrow(configuration.database) { surroundings.logger.warning("\(change)") }
+        } catch {
+            // The file of another program keeps its mode, and nothing is made next to it.
+            if error.isOfAnotherProgram { throw error }
+            // Opening the database creates it, or says more.
         }
         try configuration.makeFolders()
         let ending = HangGuard(notifier: notifier, logger: surroundings.logger, onHang: surroundings.onHang)

@@ -53,10 +53,8 @@ public final class DatabaseLock: Sendable {
             do throws(StoreOpenError) {
                 try SQLiteJobStore.checkHeader(ofDatabaseAt: location.path)
             } catch {
-                switch error {
-                case .foreignDatabase, .notADatabase, .notARegularFile, .emptyFile: throw error
-                default: break  // Opening the database reports it in more detail.
-                }
+                if error.isOfAnotherProgram { throw error }
+                // Opening the database reports all other errors in more detail.
             }
         }
         let descriptor = Glibc.open(location.lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

@@ -51,6 +51,16 @@ public enum StoreOpenError: Error, Sendable, Hashable {
     case sqlite(path: String, code: Int32, message: String)
 }
 
+extension StoreOpenError {
+    /// Whether the file is not a database of Halyard, so that nothing may be created next to it.
+    public var isOfAnotherProgram: Bool {
+        switch self {
+        case .foreignDatabase, .notADatabase, .notARegularFile, .emptyFile: true
+        default: false
+        }
+    }
+}
+
 extension StoreOpenError: CustomStringConvertible {
     public var description: String {
         switch self {

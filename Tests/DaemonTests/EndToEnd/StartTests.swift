@@ -192,6 +192,20 @@ import Testing
         #expect(await start.waitForEnd() == .exited(0), "\(start.errors.text)")
     }
 
+    /// A lock file may be left from a time when the path was that of another database.
+    @Test(.timeLimit(.minutes(1)))
+    func nothingIsMadeBesideTheFileOfAnotherProgram() async throws {
+        let bed = try TestBed()
+        let folder = bed.folder.path + "/app"
+        #expect(mkdir(folder, 0o700) == 0)
+        try await ChildProcess.run("sqlite3", [folder + "/app.db", "CREATE TABLE t(x)"])
+        try bed.folder.write("", to: "app/app.db-lock")
+        let start = try bed.launch(["--set", "database=\(folder)/app.db"])
+        #expect(await start.waitForEnd() == .exited(78))
+        #expect(start.errors.text.contains("database of another program"), "\(start.errors.text)")
+        #expect(try await ChildProcess.run("ls", ["-A", folder]).output == "app.db\napp.db-lock")
+    }
+
     /// Whoever checks may not be who the daemon will run as.
     @Test(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0))
     func whatOnlyTheDaemonsUserCanTellIsAWarning() async throws {
