@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// A connection to a database file, for one thread at a time.
 ///
@@ -22,6 +23,7 @@ public final class Connection {
     let handle: OpaquePointer
     var preparationError: SQLiteError?
     private let walPagesCell: UnsafeMutablePointer<Int32>
+    private let writes: Bool
 
     /// Opens a connection.
     ///
@@ -47,6 +49,7 @@ public final class Connection {
             throw error
         }
         handle = opened
+        writes = access == .readWrite || access == .readWriteCreate
         walPagesCell = .allocate(capacity: 1)
         walPagesCell.initialize(to: 0)
     }
@@ -75,13 +78,25 @@ public final class Connection {
     }
 
     /// SQLite reports a read that failed with EIO as damage (CORRUPT). Only the errno of the file's last failed call
-    /// shows the real cause.
+    /// shows the real cause. And if SQLite cannot open a file for writing, whatever the reason, it opens the file for
+    /// reading, and later reports that as a lack of permission (READONLY).
     private func error(code: Int32) -> SQLiteError {
         let error = SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)))
         switch error.primary {
         case .corrupt, .notADatabase: return readFailure ?? error
+        case .readOnly where writes && mayWriteFiles:
+            return SQLiteError(
+                code: SQLITE_CANTOPEN,
+                message: "a file of the database could not be opened for writing; too many files may be open")
         default: return error
         }
+    }
+
+    /// Whether permissions and mounts allow this process to write to the database and its other files.
+    private var mayWriteFiles: Bool {
+        guard let path = sqlite3_db_filename(handle, "main").map({ String(cString: $0) }) else { return false }
+        return Glibc.access(path, W_OK) == 0
+            && ["-wal", "-shm"].allSatisfy { Glibc.access(path + $0, W_OK) == 0 || errno == ENOENT }
     }
 
     /// The error of a failed read of the database or its log; nil if no read has failed. After such a failure, apparent

@@ -78,9 +78,19 @@ struct DescriptorSweepTests {
         }
     }
 
+    /// SQLite opens a file only for reading when it cannot open it for writing, which is not a lack of permission.
+    @Test(.timeLimit(.minutes(4)), arguments: ["", "-new", "-wal", "-shm", "-lock"])
+    func startThatCannotOpenAFileOfTheDatabaseMayBeRepeated(suffix: String) async throws {
+        var number = 1
+        while try await start(failing: "openat", number: number, ofDatabase: suffix) { number += 1 }
+        #expect(number > 1)
+    }
+
+    /// - Parameter suffix: Of the file of the database whose calls are counted; nil for all calls.
     /// - Returns: Whether a call was made to fail.
-    private func start(failing call: String, number: Int) async throws -> Bool {
+    private func start(failing call: String, number: Int, ofDatabase suffix: String? = nil) async throws -> Bool {
         let bed = try TestBed()
+        let path = suffix.map { ["-P", bed.database + $0] } ?? []
         let trace = bed.folder.path + "/trace"
         let heard = bed.notifications.heard
         // With -D the tracer stands aside: the process is the daemon.
@@ -88,8 +98,9 @@ struct DescriptorSweepTests {
             "strace",
             [
                 "-D", "-f", "-qq", "-o", trace, "-e", "trace=\(call)", "-e",
-                "inject=\(call):error=EMFILE:when=\(number)", binary("halyardd"), "--config", bed.configuration,
-            ], environment: ["NOTIFY_SOCKET": bed.notifications.address, "SWIFT_BACKTRACE": "enable=no"])
+                "inject=\(call):error=EMFILE:when=\(number)",
+            ] + path + [binary("halyardd"), "--config", bed.configuration],
+            environment: ["NOTIFY_SOCKET": bed.notifications.address, "SWIFT_BACKTRACE": "enable=no"])
         let isReady = await withTaskGroup(of: Bool.self) { group in
             group.addTask { await heard.first { $0 == "READY=1" } != nil }
             group.addTask {
