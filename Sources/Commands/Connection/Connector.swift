@@ -10,6 +10,8 @@ struct Connector {
 
     private let socket: String
     private var database: String
+    /// Whether the call names a socket and no database: it is meant for the daemon there and no other.
+    private let isForOneDaemon: Bool
     private let surroundings: Surroundings
     private let timeout: Duration
 
@@ -19,6 +21,7 @@ struct Connector {
         let paths = DefaultPaths(variable: surroundings.variable, exists: { access($0, F_OK) == 0 })
         socket = options.socket ?? paths.socket
         database = options.database ?? paths.database
+        isForOneDaemon = options.socket != nil && options.database == nil
         self.surroundings = surroundings
     }
 
@@ -35,6 +38,7 @@ struct Connector {
                 return try await openSocket()
             } catch {
                 guard error.code == .noDaemon else { throw error }
+                if isForOneDaemon { throw error }
                 noDaemon = error
             }
             // A new database would contain no kinds and no definitions, so only the daemon creates one.

@@ -230,6 +230,22 @@ import Testing
             run.errors.contains("needs the daemon") && run.errors.contains("its database is DIRECTORY/halyard.db"))
     }
 
+    /// Whoever names a socket means its daemon, and would take the jobs of another database for those of that daemon.
+    @Test(arguments: [["list"], ["status"], ["show", "1"], ["enqueue", "unfurl", "http://a/"]])
+    func aSocketThatIsNamedAloneIsNotReplacedByADatabase(arguments: [String]) async throws {
+        let shop = try await Workshop()
+        _ = try await shop.run("enqueue", "unfurl", "http://a/")
+        let (output, errors) = (Capture(), Capture())
+        let wrong = shop.directory.path + "/wrong.sock"
+        let code = await HalyardCommandLine.run(
+            arguments + ["--socket", wrong],
+            in: .captured(output: output, errors: errors, variables: ["HALYARD_DATABASE": shop.database]))
+        #expect(code == .unavailable)
+        #expect(output.text.isEmpty)
+        #expect(errors.text.contains(wrong), "\(errors.text)")
+        #expect(try await shop.withStore { try await $0.counts().total } == 1)
+    }
+
     @Test(
         arguments: [
             (
