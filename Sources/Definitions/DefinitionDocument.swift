@@ -31,7 +31,11 @@ public struct DefinitionDocument: Sendable {
     public var change: DefinitionChange
     /// The line at which each entry begins, from 1; empty for a JSON document.
     public var lines: [DefinitionProblem.Subject: Int]
+    /// Why parts of the document cannot be read. ``change`` is without these parts and of use only for further checks.
+    public private(set) var shapeProblems: [DefinitionsProblem] = []
     private var places: [DefinitionProblem.Subject: [String]] = [:]
+    /// The things that other checks can judge although there are problems of shape; nil without such problems: all.
+    private var judged: Set<DefinitionProblem.Subject>?
     private let tree: YAMLTree
 
     /// The maximum size of a document: 8 MiB.
@@ -42,17 +46,63 @@ public struct DefinitionDocument: Sendable {
     ///
     /// - Throws: ``DefinitionsProblem`` for the first problem. It contains up to 19 others that were found.
     public static func parse(_ text: String) throws(DefinitionsProblem) -> DefinitionDocument {
+        let document = try read(text)
+        guard var first = document.shapeProblems.first else { return document }
+        first.others = Array(document.shapeProblems.dropFirst())
+        throw first
+    }
+
+    /// Reads a document in the same way as ``parse(_:)``, and goes on after problems of shape, for callers that also check
+    /// the rest. They report with ``descriptions(with:)``.
+    ///
+    /// - Throws: When the text is not YAML.
+    public static func read(_ text: String) throws(DefinitionsProblem) -> DefinitionDocument {
         let tree = try YAMLTree(text)
         var reader = PatientReader()
-        let document = DefinitionDocument(tree, &reader)
-        let problems = reader.problems.map { problem in
+        var document = DefinitionDocument(tree, &reader)
+        document.shapeProblems = reader.problems.map { problem in
             let place = problem.path.joined(separator: ".")
             return DefinitionsProblem(
                 line: tree.line(of: problem.path), place: place.isEmpty ? nil : place, message: problem.message)
         }
-        guard var first = problems.first else { return document }
-        first.others = Array(problems.dropFirst())
-        throw first
+        if !reader.problems.isEmpty { document.judged = document.unaffected(by: reader.problems.map(\.path)) }
+        return document
+    }
+
+    /// The things that have none of the problems and refer to no other thing that has one.
+    private func unaffected(by paths: [[String]]) -> Set<DefinitionProblem.Subject> {
+        // The rest of a list has other numbers than the list in the document.
+        guard paths.allSatisfy({ $0.count > 1 }), places.values.allSatisfy({ Int($0[1]) == nil }) else { return [] }
+        func names(_ sections: String...) -> Set<String> {
+            Set(paths.filter { sections.contains($0[0]) }.map { $0[1] })
+        }
+        let (badQueues, badSchedules) = (names("queues"), names("schedules"))
+        var badNames = names("definitions", "graphs")
+        badNames.formUnion(change.definitions.filter { badQueues.contains($0.queue) }.map(\.name))
+        let badGraphs = change.graphs.filter { graph in
+            graph.nodes.contains { badNames.contains($0.definition) || $0.queue.map(badQueues.contains) ?? false }
+        }
+        badNames.formUnion(badGraphs.map(\.name))
+        return Set(places.keys).filter { subject in
+            switch subject {
+            case .queue(let name): !badQueues.contains(name)
+            case .definition(let name), .graph(let name): !badNames.contains(name)
+            case .schedule(let name):
+                !badSchedules.contains(name)
+                    && !change.schedules.contains { schedule in
+                        schedule.name == name
+                            && (badNames.contains(schedule.definition)
+                                || schedule.queue.map(badQueues.contains) ?? false)
+                    }
+            }
+        }
+    }
+
+    /// Describes each problem of shape, and each problem that other checks found with ``change`` and that is not merely a
+    /// consequence.
+    public func descriptions(with problems: [DefinitionProblem]) -> [String] {
+        let others = problems.filter { judged?.contains($0.subject) ?? true }
+        return shapeProblems.flatMap(\.descriptions) + others.map(describe)
     }
 
     private init(_ tree: YAMLTree, _ reader: inout PatientReader) {

@@ -35,7 +35,7 @@ extension StoreControl {
     public func apply(_ text: String, dryRun: Bool) async throws(ControlProblem) -> [DefinitionLine] {
         let document: DefinitionDocument
         do {
-            document = try DefinitionDocument.parse(text)
+            document = try DefinitionDocument.read(text)
         } catch {
             throw .wrongDefinitions(error.descriptions)
         }
@@ -55,7 +55,8 @@ extension StoreControl {
                 problems.append(problem)
             }
         }
-        if !problems.isEmpty { throw .wrongDefinitions(problems.map(document.describe)) }
+        let wrong = document.descriptions(with: problems)
+        if !wrong.isEmpty { throw .wrongDefinitions(wrong) }
         var lines = definitions.differences(after: document.change).map(DefinitionLine.init)
         let warnings = document.change.schedules.compactMap { schedule in
             schedule.warning(now: now()).map { (schedule.name, $0) }

@@ -86,7 +86,7 @@ extension DaemonConfiguration {
             throw ConfigurationError(["definitions: \(failure)"], passing: mayPass(failure.code) ? failure.code : nil)
         case .success(let text):
             do throws(DefinitionsProblem) {
-                document = try DefinitionDocument.parse(text)
+                document = try DefinitionDocument.read(text)
             } catch {
                 throw ConfigurationError(error.descriptions.map { "\(path): \($0)" })
             }
@@ -100,9 +100,8 @@ extension DaemonConfiguration {
             else { continue }
             problems.append(problem)
         }
-        guard problems.isEmpty else {
-            throw ConfigurationError(problems.map { "\(path): \(document.describe($0))" })
-        }
+        let wrong = document.descriptions(with: problems)
+        guard wrong.isEmpty else { throw ConfigurationError(wrong.map { "\(path): \($0)" }) }
         return document.change
     }
 

@@ -276,6 +276,36 @@ import Testing
         #expect(hopeless.errors.text.contains("line 4: definition \"a\": input: `to` must not hold a user"))
     }
 
+    /// A graph that names a definition with a problem of shape is judged once that is mended.
+    @Test(.timeLimit(.minutes(1)))
+    func problemsOfShapeHideNoOthers() async throws {
+        let bed = try TestBed()
+        try bed.folder.write(
+            """
+            definitions:
+              typo: {kind: uplaod}
+              late: {kind: unfurl, timeout: soon}
+              missing: {queue: default}
+            graphs:
+              chain:
+                nodes:
+                  first: {definition: missing, input: {nonsense: 1}}
+              lost:
+                nodes:
+                  only: {definition: nowhere}
+            schedules:
+              nightly: {calendar: daily, definition: chain}
+            """, to: "definitions.yaml")
+        let check = try bed.launch(["--check-config"])
+        #expect(await check.waitForEnd() == .exited(78))
+        let told = check.errors.text
+        for problem in ["line 3: definitions.late.timeout", "line 4: definitions.missing", "line 2: ", "line 11: "] {
+            #expect(told.contains(problem), "\(problem) is missing in: \(told)")
+        }
+        #expect(told.contains("uplaod") && told.contains("nowhere"), "\(told)")
+        #expect(!told.contains("chain") && !told.contains("nonsense"), "\(told)")
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func aWrongCommandLineIsStatus64() async throws {
         let bed = try TestBed()
