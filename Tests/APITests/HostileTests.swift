@@ -173,7 +173,37 @@ import Testing
             {
                 break
             }
-            #expect(try await peer.readToEnd().hasPrefix("HTTP/1.1 400 "))
+            let answer = try await peer.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
+            #expect(answer.contains("at most 100 header fields, 16 KiB each and 32 KiB together"), "\(answer)")
+        }
+    }
+
+    @Test(arguments: [17 << 10, 90 << 10])
+    func addressThatIsTooLongIsRefusedWithItsLimit(bytes: Int) async throws {
+        try await TestServer.with { server in
+            let config = "url = \"http://localhost/v1/jobs?queue=\(String(repeating: "a", count: bytes))\"\n"
+            let answer = try await Curl(socket: server.socket)("--config", "-", input: config)
+            #expect(answer.status == 414)
+            let problem = try problem(answer)
+            #expect(problem.code == .addressTooLong)
+            #expect(problem.message.contains("16 KiB"), "\(problem.message)")
+            // So is one after a request that was served.
+            let peer = try RawPeer(server.socket)
+            try peer.send("GET /v1/queues HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await peer.read(until: "]")
+            try? peer.send("GET /\(String(repeating: "a", count: 17 << 10)) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await peer.readToEnd().contains("HTTP/1.1 414 "))
+        }
+    }
+
+    @Test func requestOfAnotherProtocolIsRefusedWithAReason() async throws {
+        try await TestServer.with { server in
+            let peer = try RawPeer(server.socket)
+            try peer.send("EHLO a\r\n\r\n")
+            let answer = try await peer.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+            #expect(answer.contains("The request is not HTTP/1.1."), "\(answer)")
         }
     }
 

@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
@@ -133,12 +134,22 @@ public struct ControlServer: Service {
             )
             .bind(socket.descriptor) { channel in
                 connections.add(channel)
+                let line = RequestLineWatch()
                 return PeerCredentials.read(from: channel).flatMap { peer in
                     let http = http(for: peer, on: channel)
-                    return http.setup(channel: channel, logger: logger).map { Accepted(channel: $0, http: http) }
+                    return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+                        let pipeline = channel.pipeline.syncOperations
+                        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+                        try pipeline.addHandler(
+                            HeadProblemHandler(line, Self.headLimits), position: .after(decoder))
+                        try pipeline.addHandler(RequestLineWatch.Handler(line), position: .first)
+                        return Accepted(channel: value, http: http)
+                    }
                 }
             }
     }
+
+    private static let headLimits = HeadLimits()
 
     private func http(for peer: PeerCredentials, on channel: any Channel) -> HTTP1Channel {
         let closed = StopSignal()
@@ -160,7 +171,8 @@ public struct ControlServer: Service {
                 // A connection beyond the limit gets an answer and is closed soon afterwards.
                 idleTimeout: TimeAmount(refusal == nil ? limits.idle : limits.linger),
                 httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
+                    maxHeaderFieldSize: Self.headLimits.fieldBytes, maxHeaderListSize: Self.headLimits.bytes,
+                    maxHeaderFieldCount: Self.headLimits.fields)))
     }
 
     private func accept(

@@ -78,7 +78,7 @@ public enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
         self =
             switch code {
             case .invalidRequest, .methodNotAllowed, .invalidInput, .inUse, .outsideRoots, .credentialRefused,
-                .keyReused, .tooLarge, .unmetDependency:
+                .keyReused, .tooLarge, .addressTooLong, .headTooLarge, .unmetDependency:
                 .data
             case .unknownDefinition, .unknownQueue, .notFound: .noInput
             case .invalidDefinitions, .invalidConfiguration: .configuration

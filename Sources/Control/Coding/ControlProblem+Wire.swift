@@ -50,6 +50,8 @@ extension ControlProblem.Code {
         case .inUse: "It is still in use"
         case .unmetDependency: "A dependency can no longer be met"
         case .tooLarge: "The request is too large"
+        case .addressTooLong: "The address is too long"
+        case .headTooLarge: "The head of the request is too large"
         case .unavailable: "Not now"
         case .unknownOutcome: "The request may or may not have taken effect"
         case .storage: "The database failed"

@@ -33,6 +33,10 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case unmetDependency = "unmet-dependency"
         /// The request, or something in it, exceeds a limit that the message names.
         case tooLarge = "too-large"
+        /// The request's address has more bytes than the server reads.
+        case addressTooLong = "address-too-long"
+        /// The request's header fields have more bytes than the server reads, or there are too many.
+        case headTooLarge = "head-too-large"
         /// The request is not possible now, for example because the daemon is stopping or the disk is full.
         /// Nothing was done, so retrying is safe.
         case unavailable = "unavailable"
@@ -69,7 +73,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,
             .unknownQueue,
             .notFound,
-            .invalidDefinitions, .invalidConfiguration, .keyReused, .conflict, .inUse, .unmetDependency, .tooLarge:
+            .invalidDefinitions, .invalidConfiguration, .keyReused, .conflict, .inUse, .unmetDependency, .tooLarge,
+            .addressTooLong, .headTooLarge:
             true
         case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
         }
@@ -84,6 +89,8 @@ public struct ControlProblem: Error, Sendable, Hashable {
         case .methodNotAllowed: 405
         case .conflict, .inUse, .unmetDependency: 409
         case .tooLarge: 413
+        case .addressTooLong: 414
+        case .headTooLarge: 431
         case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .invalidConfiguration, .keyReused:
             422
         case .internal, .storage, .unknownOutcome: 500
