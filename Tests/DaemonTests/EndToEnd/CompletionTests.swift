@@ -24,7 +24,7 @@ private func isInstalled(_ shell: String) -> Bool { access("/usr/bin/\(shell)", 
             let said = try await bed.halyard("names", subject)
             #expect(said == (.exited(0), "", ""))
         }
-        #expect(try await offers(in: "bash", "halyard enqueue ") == [])
+        #expect(try await offers(in: "bash", ["halyard enqueue "]) == [[]])
     }
 
     /// A daemon that was stopped in a debugger, say, accepts connections and answers none.
@@ -42,16 +42,23 @@ private func isInstalled(_ shell: String) -> Bool { access("/usr/bin/\(shell)", 
             for _ in 1...2 { try await bed.enqueue("visit", bed.server.site + "/page", "--in", "1h") }
             try await bed.enqueue("visit", bed.server.site + "/page")
             try await bed.halyard("wait", "3")
-            #expect(try await offers(in: shell, "halyard enqueue ") == ["send", "visit", "visit-twice"])
-            #expect(try await offers(in: shell, "halyard queues pause ") == ["default", "network"])
-            #expect(try await offers(in: shell, "halyard cancel ") == ["1", "2"])
-            #expect(try await offers(in: shell, "halyard result ") == ["3"])
-            #expect(try await offers(in: shell, "halyard list --queue ") == ["default", "network"])
+            let offered = try await offers(
+                in: shell,
+                [
+                    "halyard enqueue ", "halyard queues pause ", "halyard cancel ", "halyard result ",
+                    "halyard list --queue ",
+                ])
+            #expect(
+                offered == [
+                    ["send", "visit", "visit-twice"], ["default", "network"], ["1", "2"], ["3"],
+                    ["default", "network"],
+                ])
         }
     }
 
-    /// The words that complete this line.
-    private func offers(in shell: String, _ line: String) async throws -> Set<String> {
+    /// The words that complete each line, from one run of the shell and one of `halyard` for the script: of a debug build
+    /// and of fish, each start takes a second of a busy machine.
+    private func offers(in shell: String, _ lines: [String]) async throws -> [Set<String>] {
         let script = try await bed.halyard("--generate-completion-script", shell).output
         try bed.folder.write(script + "\n", to: shell == "zsh" ? "_halyard" : "halyard.\(shell)")
         let programs = "/" + binary("halyard").split(separator: "/").dropLast().joined(separator: "/")
@@ -59,35 +66,43 @@ private func isInstalled(_ shell: String) -> Bool { access("/usr/bin/\(shell)", 
             "HALYARD_SOCKET": bed.socket, "HALYARD_DATABASE": bed.database, "PATH": "\(programs):/usr/bin:/bin",
             "HOME": bed.folder.path, "TERM": "dumb", "LANG": "C.UTF-8",
         ]
-        let said = try await ChildProcess.run(
-            shell, Self.arguments(shell, line, folder: bed.folder.path), environment: environment)
-        #expect(said.status == .exited(0), "\(said)")
-        return Set(said.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) })
+        var offers: [Set<String>] = []
+        for together in shell == "zsh" ? lines.map({ [$0] }) : [lines] {
+            let said = try await ChildProcess.run(
+                shell, Self.arguments(shell, together, folder: bed.folder.path), environment: environment)
+            #expect(said.status == .exited(0), "\(said)")
+            let words = said.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+            offers += words.split(separator: "next line", omittingEmptySubsequences: false).prefix(together.count)
+                .map { Set($0) }
+        }
+        return offers
     }
 
-    private static func arguments(_ shell: String, _ line: String, folder: String) -> [String] {
+    /// Prints the words for each line, and `next line` after them. For zsh, which starts a terminal for each line, takes one
+    /// line and prints only its words.
+    private static func arguments(_ shell: String, _ lines: [String], folder: String) -> [String] {
         switch shell {
         case "bash":
-            [
-                "--norc", "-c",
+            let completions = lines.map { line in
                 """
-                source \(folder)/halyard.bash
                 COMP_LINE='\(line)' COMP_POINT=${#COMP_LINE} COMP_TYPE=9 COMP_KEY=9
                 read -ra COMP_WORDS <<< "$COMP_LINE"
                 COMP_WORDS+=("")
                 COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+                COMPREPLY=()
                 _halyard halyard "" "${COMP_WORDS[COMP_CWORD - 1]}"
                 printf '%s\\n' "${COMPREPLY[@]}" | grep -v -e '^-' -e '^$' || true
-                """,
-            ]
+                echo 'next line'
+
+                """
+            }
+            return ["--norc", "-c", "source \(folder)/halyard.bash\n" + completions.joined()]
         case "fish":
-            [
-                "--no-config", "-c",
-                "source \(folder)/halyard.fish; complete -C '\(line)' | string match -v -- '-*'; true",
-            ]
+            let completions = lines.map { "complete -C '\($0)' | string match -v -- '-*'; echo 'next line'; " }
+            return ["--no-config", "-c", "source \(folder)/halyard.fish; " + completions.joined()]
         default:
             // Zsh completes on a terminal only. There `compadd` prints what it is given instead of adding it.
-            [
+            return [
                 "-f", "-c",
                 """
                 zmodload zsh/zpty
@@ -99,7 +114,7 @@ private func isInstalled(_ shell: String) -> Bool { access("/usr/bin/\(shell)", 
                     print -rl -- "${(@)offered}" >> \(folder)/offered; builtin compadd "$@" }'
                 zpty -w shell 'ended() { zle -M "" ; print > \(folder)/ended; exit }; zle -N ended; bindkey "^X" ended'
                 : > \(folder)/offered
-                zpty -w -n shell $'\(line)\\t\\x18'
+                zpty -w -n shell $'\(lines[0])\\t\\x18'
                 zpty -r shell said > /dev/null
                 while zpty -t shell; do zpty -r shell said || break; done
                 zpty -d shell
