@@ -96,14 +96,11 @@ struct MediaFacts: Codable, Sendable, Hashable {
         return MediaFacts(contentType: "image/webp")
     }
 
-    /// Reads AVIF, HEIC and MP4. The `ispe` box of a picture contains its size.
+    /// Reads AVIF, HEIF, MP4 and QuickTime. The `ispe` box of a picture contains its size.
     private static func isoMedia(_ file: Bytes) -> MediaFacts? {
-        guard file.has("ftyp", at: 4) else { return nil }
-        let isAVIF = file.has("avif", at: 8) || file.has("avis", at: 8)
-        guard isAVIF || file.has("hei", at: 8) || file.has("mif1", at: 8) else {
-            return MediaFacts(contentType: "video/mp4")
-        }
-        var facts = MediaFacts(contentType: isAVIF ? "image/avif" : "image/heic")
+        guard let type = ISOMedia.type(of: file.bytes) else { return nil }
+        var facts = MediaFacts(contentType: type)
+        guard type.hasPrefix("image/") else { return facts }
         let name = Array("ispe".utf8)
         var largest = 0
         for at in file.bytes.indices.dropLast(15)

@@ -12,9 +12,10 @@ enum MediaType {
     }
 
     /// Returns the media type for a file's first bytes, according to the signatures of WHATWG MIME Sniffing (sections
-    /// 6.1, 6.2, 6.4 and the text rule of 7.1) and those of AVIF and Zstandard. The type is never one that a browser
-    /// would run, such as HTML; only a file's name or the input can give such a type.
+    /// 6.1, 6.2, 6.4 and the text rule of 7.1), those of ``ISOMedia`` and that of Zstandard. The type is never one that
+    /// a browser would run, such as HTML; only a file's name or the input can give such a type.
     static func sniffed(_ head: [UInt8]) -> String {
+        if let type = ISOMedia.type(of: head) { return type }
         for signature in signatures where signature.matches(head) { return signature.type }
         if head.isEmpty || head.contains(where: isBinary) { return unknown }
         return "text/plain"
@@ -52,15 +53,12 @@ enum MediaType {
         Signature(type: "image/webp", parts: [at(0, "RIFF"), at(8, "WEBPVP")]),
         Signature(type: "image/png", parts: start(0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A)),
         Signature(type: "image/jpeg", parts: start(0xFF, 0xD8, 0xFF)),
-        Signature(type: "image/avif", parts: [at(4, "ftypavi")]),
         Signature(type: "audio/aiff", parts: [at(0, "FORM"), at(8, "AIFF")]),
         Signature(type: "audio/mpeg", parts: [at(0, "ID3")]),
         Signature(type: "audio/ogg", parts: [at(0, "OggS\0")]),
         Signature(type: "audio/midi", parts: start(0x4D, 0x54, 0x68, 0x64, 0, 0, 0, 6)),
         Signature(type: "video/x-msvideo", parts: [at(0, "RIFF"), at(8, "AVI ")]),
         Signature(type: "audio/wav", parts: [at(0, "RIFF"), at(8, "WAVE")]),
-        Signature(type: "video/mp4", parts: [at(4, "ftypmp4")]),
-        Signature(type: "video/mp4", parts: [at(4, "ftypiso")]),
         Signature(type: "video/webm", parts: start(0x1A, 0x45, 0xDF, 0xA3)),
         Signature(type: "application/gzip", parts: start(0x1F, 0x8B, 0x08)),
         Signature(type: "application/zip", parts: [at(0, "PK\u{3}\u{4}")]),

@@ -18,6 +18,7 @@ import Testing
         ("RIFF\0\0\0\0WAVE", "audio/wav"), ("RIFF\0\0\0\0AVI ", "video/x-msvideo"), ("FORM\0\0\0\0AIFF", "audio/aiff"),
         ("ID3\u{3}", "audio/mpeg"), ("OggS\0", "audio/ogg"), ("MThd\0\0\0\u{6}", "audio/midi"),
         ("\0\0\0\u{18}ftypmp42", "video/mp4"), ("\0\0\0\u{18}ftypisom", "video/mp4"),
+        ("\0\0\0\u{18}ftypM4A ", "audio/mp4"), ("\0\0\u{1}\0ftypqt  ", "video/quicktime"),
         ("\u{1A}E\u{DF}\u{A3}", "video/webm"), ("\u{1F}\u{8B}\u{8}", "application/gzip"),
         ("PK\u{3}\u{4}", "application/zip"), ("Rar!\u{1A}\u{7}\0", "application/vnd.rar"),
         ("(\u{B5}/\u{FD}", "application/zstd"), ("%PDF-1.7", "application/pdf"),
