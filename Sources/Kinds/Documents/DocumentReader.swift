@@ -120,6 +120,9 @@ public final class DocumentReader: Sendable {
     }
 
     private func ask(_ command: [String], _ question: [UInt8], _ bytes: [UInt8]) throws(SandboxProblem) -> [UInt8] {
+        guard question.count <= SandboxMessage.maxQuestion, bytes.count <= SandboxMessage.maxDocument else {
+            throw .tooLarge
+        }
         let kept = idle.withLock { $0.sandboxes.popLast() }
         do throws(SandboxProblem) {
             let sandbox = if let kept { kept } else { try SandboxProcess(command) }
@@ -182,6 +185,16 @@ extension KindFailure {
                 .sandboxFailed,
                 "The sandbox that reads documents cannot drop its privileges; the kernel must allow seccomp filters.",
                 url: url)
+        case .badQuestion:
+            self.init(
+                .sandboxFailed,
+                "The sandbox does not know how to read this document; start it from the same release as this program.",
+                url: url)
+        case .tooLarge:
+            self.init(
+                .documentUnreadable,
+                "\(url.redacted): the document or its media type is too long for the sandbox, which accepts "
+                    + "\(SandboxMessage.maxDocument >> 20) MiB and \(SandboxMessage.maxQuestion >> 10) KiB.", url: url)
         case .ended, .brokenAnswer:
             self.init(
                 .documentUnreadable,

@@ -13,6 +13,8 @@ public enum DocumentSandbox {
     static let word = "read-documents"
     /// Sent instead of an answer's length if the process could not confine itself.
     static let noSandbox = 0xFFFF_FFFF
+    /// Sent instead of an answer's length if the process does not understand the question.
+    static let badQuestion = 0xFFFF_FFFE
 
     private static let offered = Atomic(false)
     /// Whether this program has called ``runIfAsked()`` and so can be started as a sandbox.
@@ -47,11 +49,15 @@ public enum DocumentSandbox {
             guard question <= SandboxMessage.maxQuestion, document <= SandboxMessage.maxDocument,
                 let questionBytes = receive(question), let documentBytes = receive(document)
             else { return 65 }
-            // Only the parent process writes questions. An invalid one means that the parent is a different version of
-            // the program.
-            guard let answer = try? SandboxMessage.answer(questionBytes, documentBytes),
-                send(SandboxMessage.length(answer.count)), send(answer)
-            else { return 65 }
+            do throws(SandboxProblem) {
+                let answer = try SandboxMessage.answer(questionBytes, documentBytes)
+                guard send(SandboxMessage.length(answer.count)), send(answer) else { return 65 }
+            } catch {
+                // Only the parent process writes questions. An invalid one means that the parent is a different version
+                // of the program.
+                if error == .badQuestion { _ = send(SandboxMessage.length(badQuestion)) }
+                return 65
+            }
         }
         return 0
     }

@@ -20,25 +20,33 @@ enum SandboxMessage {
         do {
             return Array(try JSONEncoder().encode(Question(name: Task.name, task: task)))
         } catch {
-            throw .brokenAnswer
+            throw .badQuestion
         }
     }
 
     /// Decodes a question, runs its task on the document, and returns the encoded answer.
-    static func answer(_ question: [UInt8], _ document: [UInt8]) throws -> [UInt8] {
+    ///
+    /// - Throws: ``SandboxProblem/badQuestion`` if the question is invalid or names no known task;
+    ///   ``SandboxProblem/brokenAnswer`` if the answer cannot be encoded.
+    static func answer(_ question: [UInt8], _ document: [UInt8]) throws(SandboxProblem) -> [UInt8] {
         let data = Data(question)
-        switch try JSONDecoder().decode(Name.self, from: data).name {
+        switch try decode(Name.self, data).name {
         case DescribeTask.name: return try answer(data, document, DescribeTask.self)
         case HeadTask.name: return try answer(data, document, HeadTask.self)
-        default: return try answer(data, document, MeasureTask.self)
+        case MeasureTask.name: return try answer(data, document, MeasureTask.self)
+        default: throw .badQuestion
         }
     }
 
-    private static func answer<Task: DocumentTask>(_ question: Data, _ document: [UInt8], _: Task.Type) throws
-        -> [UInt8]
-    {
-        let task = try JSONDecoder().decode(Question<Task>.self, from: question).task
-        return Array(try JSONEncoder().encode(task.read(document)))
+    private static func answer<Task: DocumentTask>(
+        _ question: Data, _ document: [UInt8], _: Task.Type
+    ) throws(SandboxProblem) -> [UInt8] {
+        let answer = try decode(Question<Task>.self, question).task.read(document)
+        do { return Array(try JSONEncoder().encode(answer)) } catch { throw .brokenAnswer }
+    }
+
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ question: Data) throws(SandboxProblem) -> Value {
+        do { return try JSONDecoder().decode(type, from: question) } catch { throw .badQuestion }
     }
 
     static func length(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } }

@@ -10,4 +10,8 @@ enum SandboxProblem: Error, Hashable {
     case ended
     case tooLate(Duration)
     case brokenAnswer
+    /// The document or the question about it is longer than a sandbox accepts.
+    case tooLarge
+    /// The question cannot be encoded, or the sandbox does not know its task.
+    case badQuestion
 }

@@ -75,8 +75,11 @@ final class SandboxProcess: @unchecked Sendable {
             SandboxMessage.length(question.count) + SandboxMessage.length(document.count) + question, by: end, limit)
         try send(document, by: end, limit)
         let count = SandboxMessage.count(try receive(4, by: end, limit)[...])
-        guard count <= SandboxMessage.maxAnswer else {
-            throw count == DocumentSandbox.noSandbox ? .noSandbox : .brokenAnswer
+        switch count {
+        case ...SandboxMessage.maxAnswer: break
+        case DocumentSandbox.noSandbox: throw .noSandbox
+        case DocumentSandbox.badQuestion: throw .badQuestion
+        default: throw .brokenAnswer
         }
         let answer = try receive(count, by: end, limit)
         usedAt = .now

@@ -119,6 +119,50 @@ import Testing
         #expect(reader.idleSandboxes.isEmpty)
     }
 
+    /// A task that no sandbox knows, as that of another release.
+    private struct StrangeTask: DocumentTask {
+        static let name = "strange"
+        struct Answer: Codable, Sendable {}
+        func read(_ bytes: [UInt8]) -> Answer { Answer() }
+    }
+
+    /// A task that cannot be sent.
+    private struct EndlessTask: DocumentTask {
+        static let name = "describe"
+        var number = Double.infinity
+        struct Answer: Codable, Sendable {}
+        func read(_ bytes: [UInt8]) -> Answer { Answer() }
+    }
+
+    @Test func questionThatCannotBeAnsweredIsNotTheDocumentsFault() async {
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
+        let unknown = await failure { () async throws(KindFailure) in
+            try await reader.read(StrangeTask(), Self.page, at: url)
+        }
+        #expect(unknown?.code == "sandbox_failed")
+        let unsent = await failure { () async throws(KindFailure) in
+            try await reader.read(EndlessTask(), Self.page, at: url)
+        }
+        #expect(unsent?.code == "sandbox_failed")
+        #expect(reader.idleSandboxes.isEmpty)
+    }
+
+    @Test func documentThatIsTooLargeForASandboxFailsWithTheLimit() async throws {
+        let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
+        _ = try await reader.read(describe(), Self.page, at: url)
+        let sandboxes = reader.idleSandboxes
+        let long = await failure { () async throws(KindFailure) in
+            try await reader.read(describe(String(repeating: "x", count: 70_000)), Self.page, at: url)
+        }
+        #expect(long?.code == "document_unreadable" && long?.message.contains("32 MiB and 64 KiB") == true)
+        let large = await failure { () async throws(KindFailure) in
+            try await reader.read(describe(), [UInt8](repeating: 0, count: 32 << 20 + 1), at: url)
+        }
+        #expect(large?.message == long?.message)
+        // No sandbox was lost to them.
+        #expect(reader.idleSandboxes == sandboxes)
+    }
+
     /// The tests' own program offers no sandboxes; a copy of it must not be started.
     @Test func programThatOffersNoSandboxesIsNotCopied() async {
         let reader = DocumentReader(.thisProgram)
