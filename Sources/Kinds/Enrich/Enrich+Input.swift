@@ -5,7 +5,8 @@ extension Enrich {
     public struct Input: Codable, Sendable, Hashable {
         /// The address of the page; required unless a dependency supplies it.
         public var url: String?
-        /// The maximum number of decoded bytes to read. Default and upper limit: the configuration's, normally 2 MiB.
+        /// The maximum number of decoded bytes to read, 1 byte to 2 MiB. If the configuration's limit is lower, it
+        /// applies. Default: the configuration's, normally 2 MiB.
         public var maxBytes: Int?
         /// The maximum number of redirects to follow, 0 to 50. Default: the configuration's, normally 20.
         public var maxRedirects: Int?
@@ -73,11 +74,12 @@ extension Enrich {
 
 /// The administrator's settings for `enrich`.
 public struct EnrichConfiguration: Sendable {
-    /// The maximum number of decoded bytes to read of a page, at most 2 MiB. The rest is ignored.
+    /// The maximum number of decoded bytes to read of a page. The rest is ignored. An input can only lower it. Default:
+    /// 2 MiB. A sandbox reads at most 32 MiB.
     public var maxBytes = 2 << 20
-    /// The maximum number of bytes to receive for a page, before decoding.
+    /// The maximum number of bytes to receive for a page, before decoding. Default: 4 MiB.
     public var maxReceivedBytes = 4 << 20
-    /// The maximum number of redirects to follow if the input does not set it.
+    /// The maximum number of redirects to follow if the input does not set it. Default: 20.
     public var maxRedirects = 20
     /// The time limit for redirects and page together, if the input does not set it.
     public var timeout: Duration = .seconds(60)

@@ -33,11 +33,11 @@ public struct Enrich: Kind {
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
-        let limit = input.maxRedirects ?? configuration.maxRedirects
-        try Self.check(limit, of: "max_redirects")
-        let maxBytes = min(input.maxBytes ?? configuration.maxBytes, configuration.maxBytes)
-        try Self.check(maxBytes, of: "max_bytes")
+        try Self.check(input.maxRedirects, of: "max_redirects")
+        try Self.check(input.maxBytes, of: "max_bytes")
         try Self.check(input.timeoutMs, of: "timeout_ms")
+        let limit = input.maxRedirects ?? configuration.maxRedirects
+        let maxBytes = min(input.maxBytes ?? configuration.maxBytes, configuration.maxBytes)
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
         var validators: HTTPHeaders = [:]
         if let etag = input.etag { validators.add(name: "if-none-match", value: etag) }

@@ -36,9 +36,9 @@ public struct Unfurl: Kind {
 
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
-        let limit = input.maxRedirects ?? configuration.maxRedirects
-        try Self.check(limit, of: "max_redirects")
+        try Self.check(input.maxRedirects, of: "max_redirects")
         try Self.check(input.timeoutMs, of: "timeout_ms")
+        let limit = input.maxRedirects ?? configuration.maxRedirects
         let timeout = input.timeoutMs.map { Duration.milliseconds($0) } ?? configuration.timeout
         // The resolution has its own time limit, since callers that join it later have limits of their own.
         let longest = max(timeout, configuration.timeout)

@@ -43,6 +43,28 @@ import Testing
         #expect(output.wordCount == 9)
     }
 
+    /// A program may read more than an input may ask for.
+    @Test func configurationMayReadMoreThanAnInputMayAskFor() async throws {
+        let page = "<title>Story</title>" + String(repeating: " ", count: 3 << 20)
+        var configuration = EnrichConfiguration()
+        configuration.maxBytes = 4 << 20
+        configuration.maxRedirects = 60
+        let output = try await LoopbackServer.with { _ in
+            .respond(200, [("content-type", "text/html")], Array(page.utf8))
+        } _: { [configuration] server in
+            try await withClient { client in
+                let enrich = Enrich(client: client, configuration: configuration)
+                let refused = await failure { () async throws(KindFailure) in
+                    try await enrich.run(
+                        Enrich.Input(url: server.origin, maxBytes: 3 << 20), context: OperationContext())
+                }
+                #expect(refused?.code == "invalid_input")
+                return try await enrich.result(Enrich.Input(url: server.origin))
+            }
+        }
+        #expect(output.bytes == page.utf8.count && !output.isTruncated)
+    }
+
     /// Lengths that servers name and do not keep.
     @Test(arguments: ["content-length: 1000000\r\n\r\n%", "transfer-encoding: chunked\r\n\r\nFFFF\r\n%"])
     func pageThatComesShortIsDescribed(rest: String) async throws {

@@ -287,6 +287,21 @@ import Testing
         }
     }
 
+    /// The range of an input's `max_redirects` does not bind the configuration.
+    @Test func configurationMayFollowMoreRedirectsThanAnInputMayAskFor() async throws {
+        var configuration = UnfurlConfiguration()
+        configuration.maxRedirects = 60
+        try await LoopbackServer.with { request in
+            request.path.utf8.count > 55 ? .text("in") : .redirect(302, to: request.path + "x")
+        } _: { [configuration] server in
+            try await withClient { client in
+                let output = try await Unfurl(client: client, configuration: configuration).run(
+                    Unfurl.Input(url: server.origin + "/"), context: OperationContext())
+                #expect(output.status == 200 && output.hops.count == 56)
+            }
+        }
+    }
+
     @Test func numberOfRedirectsIsLimited() async throws {
         try await LoopbackServer.with {
             .redirect(302, to: $0.path + "x")
