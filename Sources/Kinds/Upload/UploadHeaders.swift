@@ -25,7 +25,7 @@ extension Upload {
                         + "put the value into a credential, set `credential` to its name, and set "
                         + "`credential_header` to the header's name")
             }
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte),
+            guard !name.isEmpty, name.utf8.allSatisfy(FieldName.isToken),
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
             else { throw .invalid("headers", "has a name or a value that HTTP does not allow") }
             headers.replaceOrAdd(name: name, value: value)
@@ -42,7 +42,7 @@ extension Upload {
     }
 
     fileprivate static func checkCredentialHeader(_ name: String) throws(KindFailure) {
-        guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+        guard !name.isEmpty, name.utf8.allSatisfy(FieldName.isToken) else {
             throw .invalid("credential_header", "is not a valid header name")
         }
         let lower = name.lowercased()
@@ -56,11 +56,6 @@ extension Upload {
         guard prefix.utf8.count <= maxPrefixBytes, prefix.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
             throw .invalid("credential_prefix", "must be printable ASCII of at most \(maxPrefixBytes) bytes")
         }
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) && byte >= 0x41
-            || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 
     static func isMediaType(_ text: String) -> Bool {

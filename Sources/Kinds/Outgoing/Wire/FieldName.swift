@@ -1,7 +1,7 @@
 /// Names of header fields (RFC 9110, 5.6.2).
-enum FieldName {
+package enum FieldName {
     /// Whether the byte may occur in a token, such as a field's name.
-    static func isToken(_ byte: UInt8) -> Bool {
+    package static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
         // The punctuation that a token may contain: ! # $ % & ' * + - . ^ _ ` | ~
