@@ -97,7 +97,7 @@ public final class OutgoingClient: Sendable {
         _ use: (OutgoingResponse) async throws(KindFailure) -> T
     ) async throws(KindFailure) -> T {
         let vetted = try await vettedAddresses(for: request.url)
-        let isGentle = request.isGentle && (!vetted.isOwn || configuration.host.sparesNobody)
+        let isGentle = request.isGentle && (!vetted.isOwn || configuration.host.limitsOwnHosts)
         return try await gate.pass(request.url, isGentle: isGentle, stopwatch: stopwatch) {
             () async throws(KindFailure) in
             try await exchange(request, with: vetted, use)

@@ -127,7 +127,7 @@ import Testing
             var outgoing = loopbackConfiguration()
             outgoing.host.concurrent = 1
             outgoing.host.interval = .zero
-            outgoing.host.sparesNobody = true
+            outgoing.host.limitsOwnHosts = true
             try await withClient(outgoing) { client in
                 var configuration = UnfurlConfiguration()
                 configuration.hopTimeout = .seconds(2)
@@ -163,7 +163,7 @@ import Testing
         } _: { server in
             var outgoing = loopbackConfiguration()
             outgoing.host.concurrent = 1
-            outgoing.host.sparesNobody = true
+            outgoing.host.limitsOwnHosts = true
             try await withClient(outgoing) { client in
                 var configuration = UnfurlConfiguration()
                 configuration.timeout = .milliseconds(timeoutMs == nil ? 300 : 60_000)

@@ -12,7 +12,7 @@ public struct HostLimits: Sendable, Hashable {
 
     /// Whether the first two limits also apply to hosts that an ``AllowRule`` permits. Tests set it, since their hosts
     /// are on loopback.
-    var sparesNobody = false
+    var limitsOwnHosts = false
 
     /// Creates limits with their default values.
     public init() {}
