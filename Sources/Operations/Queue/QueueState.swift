@@ -130,11 +130,14 @@ struct QueueState: Sendable {
     mutating func satisfyOne(_ place: Place) {
         guard isCurrent(place) else { return }
         slots[place.index].waiting -= 1
-        if slots[place.index].waiting == 0, slots[place.index].stage == .waiting { makeReady(place) }
+        if slots[place.index].waiting == 0 { makeReady(place) }
     }
 
+    /// Makes an operation ready if it is waiting. An operation that is ready, executing or gone stays as it is, so that
+    /// it is not started twice (3): several causes may make it ready.
     private mutating func makeReady(_ place: Place) {
-        guard let operation = slots[place.index].operation else { return }
+        guard isCurrent(place), slots[place.index].stage == .waiting, let operation = slots[place.index].operation
+        else { return }
         slots[place.index].stage = .ready
         foreign.remove(place)
         ready.append(place, operation.queuePriority)
@@ -179,16 +182,14 @@ struct QueueState: Sendable {
         guard !unready.isEmpty else { return }
         let places = unready
         unready = []
-        for place in places where isCurrent(place) { makeReady(place) }
+        for place in places { makeReady(place) }
     }
 
     // MARK: Cancelling
 
     /// Makes a waiting operation ready if it was cancelled.
     mutating func expedite(_ place: Place) {
-        guard isCurrent(place), slots[place.index].stage == .waiting,
-            slots[place.index].operation?.isCancelled == true
-        else { return }
+        guard isCurrent(place), slots[place.index].operation?.isCancelled == true else { return }
         makeReady(place)
     }
 
