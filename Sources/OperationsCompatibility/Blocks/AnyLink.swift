@@ -53,6 +53,14 @@ class AnyLink: @unchecked Sendable {
             }
         }
     }
+
+    /// Blocks until `isDone` returns true or the timeout has passed. The code that completes the work must signal
+    /// `signal`.
+    @usableFromInline
+    static func wait(for signal: DispatchSemaphore, seconds: Double?, _ isDone: () -> Bool) -> Bool {
+        let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
+        return MainInbox.wait(for: signal, deadline: deadline) { isDone() ? () : nil } != nil
+    }
 }
 
 /// Links whose input is known. Usually there is one, which needs no array.
@@ -67,14 +75,6 @@ struct Known {
     }
 
     fileprivate mutating func pop() -> AnyLink? { others.popLast() ?? first.take() }
-
-    /// Blocks until `isDone` returns true or the timeout has passed. The code that completes the work must signal
-    /// `signal`.
-    @usableFromInline
-    static func wait(for signal: DispatchSemaphore, seconds: Double?, _ isDone: () -> Bool) -> Bool {
-        let deadline = seconds.map { DispatchTime.now() + max($0, 0) } ?? .distantFuture
-        return MainInbox.wait(for: signal, deadline: deadline) { isDone() ? () : nil } != nil
-    }
 }
 
 /// A link that follows another link and receives its output.

@@ -163,7 +163,7 @@ extension Link {
         for _ in 0..<(lane.isShared ? Crew.looks : 1) where isFinished.load(ordering: .acquiring) { return .success }
         let signal = DispatchSemaphore(value: 0)
         let isLate = !attach { waits.append(signal) }
-        if isLate || Known.wait(for: signal, seconds: seconds, { isFinished.load(ordering: .acquiring) }) {
+        if isLate || AnyLink.wait(for: signal, seconds: seconds, { isFinished.load(ordering: .acquiring) }) {
             return .success
         }
         lock.withLock { _ in
