@@ -42,6 +42,36 @@ import Testing
         }
     }
 
+    /// POSIX allows 24 hours of an offset; RFC 8536 allows 167 of a transition's time.
+    @Test(arguments: [
+        ("ABC24", true), ("ABC-24:59:59", true), ("ABC25", false), ("ABC100DEF", false), ("ABC5DEF25", false),
+        ("ABC5DEF,M3.2.0/167,M11.1.0/-167", true), ("ABC5DEF,M3.2.0/168,M11.1.0", false),
+    ])
+    func anOffsetIsAtMostADay(rule: String, isValid: Bool) {
+        #expect((ZoneRule(rule) != nil) == isValid)
+        #expect((Zone.local(environment: rule).name == "UTC") == !isValid)
+    }
+
+    /// Whatever the offsets of a zone, each local time has its moments or is skipped.
+    @Test func everyLocalTimeIsShownOrSkipped() {
+        let hour = 3600
+        func period(_ offset: Int) -> Zone.Period {
+            Zone.Period(offset: offset, isDaylight: false, abbreviation: "X")
+        }
+        let zone = Zone(
+            name: "test", initial: period(-100 * hour),
+            [(at: 0, period(100 * hour)), (at: 500 * hour, period(-90 * hour))])
+        for second in stride(from: -300 * hour, to: 800 * hour, by: hour) {
+            switch zone.moments(showing: WallTime(microseconds: second * 1_000_000)) {
+            case .at(let moments):
+                for moment in moments {
+                    #expect(zone.wall(at: moment.microseconds).microseconds == second * 1_000_000)
+                }
+            case .skipped(let to): #expect(to.microseconds == 100 * hour * 1_000_000)
+            }
+        }
+    }
+
     @Test func theEnvironmentNamesTheLocalZone() {
         #expect(Zone.local(environment: ":America/New_York").name == "America/New_York")
         #expect(Zone.local(environment: "/usr/share/zoneinfo/Asia/Tokyo").text(0) == "Thu 1970-01-01 09:00:00 JST")

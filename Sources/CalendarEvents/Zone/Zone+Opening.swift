@@ -33,7 +33,8 @@ extension Zone {
     /// The local zone of the process, as ``local(environment:)`` finds it.
     public static func local() -> Zone { local(environment: ProcessInfo.processInfo.environment["TZ"]) }
 
-    /// The local zone of the process: `TZ`, interpreted as glibc does, otherwise `/etc/localtime`, otherwise UTC.
+    /// The local zone of the process: `TZ`, interpreted as glibc does, otherwise `/etc/localtime`, otherwise UTC. A `TZ`
+    /// that POSIX does not allow, such as an offset of more than 24 hours, is also treated as UTC.
     ///
     /// - Parameter environment: The value of `TZ`; nil if it is not set.
     public static func local(environment: String?) -> Zone {

@@ -14,6 +14,8 @@ public struct Zone: Sendable {
     /// the first transition.
     private let transitions: [Int]
     private let periods: [Period]
+    /// The largest offset in either direction: local time is never further from UTC than this.
+    private let maxOffset: Int
 
     /// Coordinated Universal Time.
     public static let utc = Zone(name: "UTC", initial: Period(offset: 0, isDaylight: false, abbreviation: "UTC"), [])
@@ -22,6 +24,7 @@ public struct Zone: Sendable {
         self.name = name
         transitions = changes.map(\.at)
         periods = [initial] + changes.map(\.1)
+        maxOffset = periods.map { abs($0.offset) }.max() ?? 0
     }
 
     /// The most recent abbreviation of standard or daylight time, such as `CET` or `CEST`.
@@ -77,8 +80,8 @@ public struct Zone: Sendable {
 
     func moments(showing wall: WallTime) -> Moments {
         let second = floorDivide(wall.microseconds, 1_000_000)
-        // The offsets in a zone file are below 26 hours, so the moments lie within two days of the same time in UTC.
-        let near = index(at: second - 86_400 * 2)...index(at: second + 86_400 * 2)
+        // The moments, and a transition that skips them, lie within the largest offset of the same time in UTC.
+        let near = index(at: second - maxOffset)...index(at: second + maxOffset)
         var found: [(microseconds: Int, isDaylight: Bool)] = []
         for index in near {
             let moment = second - periods[index].offset

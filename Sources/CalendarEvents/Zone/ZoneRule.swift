@@ -40,7 +40,7 @@ struct ZoneRule {
 
     init?(_ text: String) {
         var reader = Reader(text)
-        guard let name = reader.name(), let offset = reader.offset() else { return nil }
+        guard let name = reader.name(), let offset = reader.time(hours: Reader.offsetHours) else { return nil }
         standard = Zone.Period(offset: -offset, isDaylight: false, abbreviation: name)
         if reader.isAtEnd {
             daylight = nil
@@ -49,7 +49,7 @@ struct ZoneRule {
         guard let summerName = reader.name() else { return nil }
         var summerOffset = offset - 3600
         if !reader.isAtEnd, !reader.isAt(",") {
-            guard let given = reader.offset() else { return nil }
+            guard let given = reader.time(hours: Reader.offsetHours) else { return nil }
             summerOffset = given
         }
         // Without dates, glibc applies the rule of the United States.
@@ -82,6 +82,11 @@ struct ZoneRule {
 
 extension ZoneRule {
     private struct Reader {
+        /// The hours of an offset from UTC, as POSIX limits them.
+        static let offsetHours = 0...24
+        /// The hours of a transition's time, which may lie days away (RFC 8536, 3.3.1).
+        private static let transitionHours = 0...167
+
         private var bytes: ArraySlice<UInt8>
 
         init(_ text: String) { bytes = ArraySlice(text.utf8) }
@@ -117,10 +122,10 @@ extension ZoneRule {
         }
 
         /// Reads `[+-]hh[:mm[:ss]]`, and returns it in seconds.
-        mutating func offset() -> Int? {
+        mutating func time(hours range: ClosedRange<Int>) -> Int? {
             let isNegative = take("-")
             if !isNegative { _ = take("+") }
-            guard let hours = number(0...167) else { return nil }
+            guard let hours = number(range) else { return nil }
             var seconds = hours * 3600
             if take(":") {
                 guard let minutes = number(0...59) else { return nil }
@@ -148,7 +153,7 @@ extension ZoneRule {
                 day = .number(number)
             }
             if !take("/") { return Change(day: day, time: 7200) }
-            guard let time = offset() else { return nil }
+            guard let time = time(hours: Self.transitionHours) else { return nil }
             return Change(day: day, time: time)
         }
     }
