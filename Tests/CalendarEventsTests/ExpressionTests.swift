@@ -32,6 +32,11 @@ import Testing
         #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "")")
     }
 
+    @Test func aListHasAsManyValuesAsTheMessageSays() {
+        let problem = #expect(throws: CalendarProblem.self) { try CalendarExpression(Expressions.list(of: 242)) }
+        #expect(problem?.message == "expected at most 241 values in a list")
+    }
+
     @Test func anUnknownZoneIsRefusedByName() throws {
         let expression = try CalendarExpression("daily Europe/Berlim")
         #expect(throws: ZoneProblem.unknown("Europe/Berlim")) { try CalendarTimes([expression], local: .utc) }

@@ -64,7 +64,10 @@ enum Expressions {
         ("3..4/5:0", "*-*-* 03:00:00"),
         ("@1234567890", "2009-02-13 23:31:30 UTC"),
         ("Mon @0", "Mon 1970-01-01 00:00:00 UTC"),
+        (list(of: 241), "*-*-* *:*:05"),
     ]
+
+    static func list(of count: Int) -> String { "*:*:" + Array(repeating: "5", count: count).joined(separator: ",") }
 
     static let refused = [
         "", " ", "UTC", " UTC", "foo", "Monn", "Mond 12:00", "Mon Tue", "Mon..", "Mon...Tue", "Mon..Tue..Wed",
@@ -79,6 +82,7 @@ enum Expressions {
         "99999999999-1-1", "daily daily", "daily 12:00", "daily Nowhere/City", "daily UTC UTC", "12:00 Europe/",
         "12:00 /etc/passwd", "12:00 ../../etc/passwd", "12:00 Europe//Berlin", "12:00 europe/berlin", "12:00 CEST",
         "1,:00", ",1:00", "1,,2:00", "1..:00", "1../2:00", "1/:00", "1/-2:00", "+1:00", "0x1:00", "１:00", "Mö 12:00",
+        list(of: 242),
     ]
 
     /// Every shape of the grammar; now and then a character of it is changed.

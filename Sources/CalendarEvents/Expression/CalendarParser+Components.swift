@@ -12,7 +12,7 @@ extension CalendarParser {
         }
         var chain: [Placed] = []
         while true {
-            if chain.count > Self.maxComponents {
+            if chain.count == Self.maxComponents {
                 throw problem(index, "expected at most \(Self.maxComponents) values in a list")
             }
             chain.append(try readComponent(noun, isMicroseconds))
