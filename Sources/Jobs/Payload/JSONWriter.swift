@@ -19,10 +19,11 @@ public struct JSONWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// Writes an array. `write` must write exactly one object for each element.
+    /// Writes an array. `write` must write exactly one object or array for each element.
     public mutating func array<Element>(
         _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
     ) {
+        separate()
         bytes.append(UInt8(ascii: "["))
         for element in elements { write(element, &self) }
         bytes.append(UInt8(ascii: "]"))
@@ -51,7 +52,7 @@ public struct JSONWriter {
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
-    /// Writes an array field. `write` must write exactly one object for each element.
+    /// Writes an array field. `write` must write exactly one object or array for each element.
     public mutating func field<Element>(
         _ name: StaticString, _ elements: some Sequence<Element>, _ write: (Element, inout JSONWriter) -> Void
     ) {
