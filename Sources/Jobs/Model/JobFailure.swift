@@ -15,8 +15,8 @@ public struct JobFailure: Hashable, Sendable, Error {
     /// Creates a failure that always fits the store's limits, whatever an operation throws. A message that is too long
     /// is truncated and ends with "…", a detail that is too large is dropped, and the code is truncated to 100 bytes.
     public init(code: String, message: String, detail: JSONText? = nil) {
-        self.code = code.cut(toBytes: 100)
-        self.message = message.cut(toBytes: Self.maxMessageBytes)
+        self.code = code.cut(toBytes: 100, ending: "")
+        self.message = message.cut(toBytes: Self.maxMessageBytes, ending: "…")
         self.detail = detail.flatMap { $0.bytes.count <= Self.maxDetailBytes ? $0 : nil }
     }
 
@@ -54,13 +54,13 @@ public struct JobFailure: Hashable, Sendable, Error {
 }
 
 extension String {
-    fileprivate func cut(toBytes limit: Int) -> String {
+    fileprivate func cut(toBytes limit: Int, ending: String) -> String {
         if utf8.count <= limit { return self }
-        var size = 3
+        var size = ending.utf8.count
         return String(
             unicodeScalars.prefix { scalar in
                 size += scalar.utf8.count
                 return size <= limit
-            }) + "…"
+            }) + ending
     }
 }
