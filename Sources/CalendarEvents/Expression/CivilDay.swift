@@ -1,10 +1,10 @@
-/// A day of the Gregorian calendar.
-struct CivilDay: Hashable {
-    var year: Int
-    var month: Int
-    var day: Int
+/// A day of the Gregorian calendar, extended to all years.
+package struct CivilDay: Hashable {
+    package var year: Int
+    package var month: Int
+    package var day: Int
 
-    init(year: Int, month: Int, day: Int) {
+    package init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
@@ -13,7 +13,7 @@ struct CivilDay: Hashable {
     /// Creates the day with this number.
     ///
     /// - Parameter number: Days since 1970-01-01.
-    init(number: Int) {
+    package init(number: Int) {
         // Years start in March, so that the leap day is the last day of a year, and are grouped into eras of 400 years.
         let shifted = number + 719_468
         let era = floorDivide(shifted, 146_097)
@@ -27,7 +27,7 @@ struct CivilDay: Hashable {
     }
 
     /// The number of days since 1970-01-01.
-    var number: Int {
+    package var number: Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = floorDivide(marchYear, 400)
         let yearOfEra = marchYear - era * 400
@@ -40,7 +40,7 @@ struct CivilDay: Hashable {
 
     static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
-    static func days(inMonth month: Int, of year: Int) -> Int {
+    package static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
         case 2: isLeap(year) ? 29 : 28
         case 4, 6, 9, 11: 30

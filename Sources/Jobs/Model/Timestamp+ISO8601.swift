@@ -1,15 +1,16 @@
+import CalendarEvents
+
 extension Timestamp {
     /// The moment in ISO 8601, such as `2024-02-29T23:59:59.999Z`: UTC, always with milliseconds. A year outside 0 to
     /// 9999 has a sign.
     public var iso8601: String {
-        let millisecondsPerDay: Int64 = 86_400_000
-        var days = milliseconds / millisecondsPerDay
-        var rest = milliseconds % millisecondsPerDay
+        let millisecondsPerDay = 86_400_000
+        var (days, rest) = Int(milliseconds).quotientAndRemainder(dividingBy: millisecondsPerDay)
         if rest < 0 {
             rest += millisecondsPerDay
             days -= 1
         }
-        let date = CivilDate(daysSince1970: days)
+        let date = CivilDay(number: days)
         // At most a sign, nine digits of the year, and 20 more bytes.
         return String(unsafeUninitializedCapacity: 30) { text in
             var writer = DigitWriter(text: text)
@@ -50,15 +51,15 @@ extension Timestamp {
             reader.take(":"), let second = reader.number(2), second < 60
         else { return nil }
         if isBeforeZero { year = -year }
-        guard let date = CivilDate(year: year, month: month, day: day) else { return nil }
-        var milliseconds: Int64 = 0
+        guard (1...12).contains(month), (1...CivilDay.days(inMonth: month, of: year)).contains(day) else { return nil }
+        var milliseconds = 0
         if reader.take(".") {
             let run = reader.digitRun
             guard run >= 1, let kept = reader.number(min(run, 3)) else { return nil }
             milliseconds = kept * [100, 10, 1][min(run, 3) - 1]
             reader.skip(run - min(run, 3))
         }
-        var offsetMinutes: Int64 = 0
+        var offsetMinutes = 0
         if !(reader.take("Z") || reader.take("z")) {
             var isWest = false
             guard reader.take("+") || reader.take("-", into: &isWest), let hours = reader.number(2), hours < 24,
@@ -67,51 +68,15 @@ extension Timestamp {
             offsetMinutes = (hours * 60 + minutes) * (isWest ? -1 : 1)
         }
         guard reader.isAtEnd else { return nil }
-        let seconds = date.daysSince1970 * 86400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
+        let days = CivilDay(year: year, month: month, day: day).number
+        let seconds = days * 86400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
         // Before 1970, the seconds rounded down may overflow although the moment itself does not.
         let whole = seconds < 0 ? seconds + 1 : seconds
         if seconds < 0 { milliseconds -= 1000 }
         let (scaled, overflow) = whole.multipliedReportingOverflow(by: 1000)
         let (sum, sumOverflow) = scaled.addingReportingOverflow(milliseconds)
         guard !overflow, !sumOverflow else { return nil }
-        self.init(milliseconds: sum)
-    }
-}
-
-/// A day of the Gregorian calendar, extended to all years. The arithmetic starts each year in March, so that the leap
-/// day is its last day, and groups years into eras of 400 years (146,097 days).
-private struct CivilDate {
-    let year: Int64
-    let month: Int64
-    let day: Int64
-
-    init(daysSince1970: Int64) {
-        let shifted = daysSince1970 + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
-        month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    }
-
-    init?(year: Int64, month: Int64, day: Int64) {
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day) else { return nil }
-        self.year = year
-        self.month = month
-        self.day = day
-    }
-
-    var daysSince1970: Int64 {
-        let marchYear = month <= 2 ? year - 1 : year
-        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
-        let yearOfEra = marchYear - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        self.init(milliseconds: Int64(sum))
     }
 }
 
@@ -137,10 +102,10 @@ private struct DigitReader {
     }
 
     /// Reads exactly `count` digits; nil if fewer follow.
-    mutating func number(_ count: Int) -> Int64? {
+    mutating func number(_ count: Int) -> Int? {
         guard digitRun >= count else { return nil }
-        var value: Int64 = 0
-        for byte in bytes[at..<at + count] { value = value * 10 + Int64(byte - 0x30) }
+        var value = 0
+        for byte in bytes[at..<at + count] { value = value * 10 + Int(byte - 0x30) }
         at += count
         return value
     }
@@ -160,9 +125,9 @@ private struct DigitWriter {
     }
 
     /// - Parameter width: The minimum number of digits; a shorter number is padded with zeros.
-    mutating func write(_ number: Int64, width: Int) {
+    mutating func write(_ number: Int, width: Int) {
         var digits = width
-        var limit: Int64 = 1
+        var limit = 1
         for _ in 0..<width { limit *= 10 }
         while number >= limit {
             digits += 1
