@@ -36,7 +36,7 @@ struct YAMLReader: ~Copyable {
         _ = try next()  // the end of the document
         let after = try next()
         guard case .end = after.kind else {
-            throw YAMLProblem(line: after.line, message: "a second document begins; give one")
+            throw YAMLProblem(line: after.line, message: "a second document begins here; write only one")
         }
         return root
     }
@@ -49,7 +49,7 @@ struct YAMLReader: ~Copyable {
         switch event.kind {
         case .alias(let name):
             guard let node = anchors[name] else {
-                throw YAMLProblem(line: event.line, message: "the alias *\(name) names nothing before it")
+                throw YAMLProblem(line: event.line, message: "the alias *\(name) has no anchor before it")
             }
             // The alias adds all levels of its value at this depth.
             guard depth + node.height <= Self.maxDepth else { throw Self.tooDeep(event) }
@@ -97,21 +97,21 @@ struct YAMLReader: ~Copyable {
 
     private func problem() -> YAMLProblem {
         let state = parser.pointee
-        let reason = state.problem.map { String(cString: $0) } ?? "memory is out"
+        let reason = state.problem.map { String(cString: $0) } ?? "out of memory"
         if state.error == YAML_READER_ERROR {
             let line = text.prefix(Int(state.problem_offset)).count { $0 == UInt8(ascii: "\n") } + 1
             return YAMLProblem(
-                line: line, message: "not YAML: \(reason); write such a character as an escape in quotes")
+                line: line, message: "invalid YAML: \(reason); write such a character as an escape in quotes")
         }
         let mark = state.problem_mark
         // The scanner's own message says only that no token can begin like this.
         if character(at: mark) == "\t" {
             return YAMLProblem(
                 line: Int(mark.line) + 1,
-                message: "not YAML: a tab is used where only spaces are allowed; indent with spaces")
+                message: "invalid YAML: a tab is used where only spaces are allowed; indent with spaces")
         }
         let context = state.context.map { " (\(String(cString: $0)), line \(state.context_mark.line + 1))" } ?? ""
-        return YAMLProblem(line: Int(mark.line) + 1, message: "not YAML: \(reason)\(context)")
+        return YAMLProblem(line: Int(mark.line) + 1, message: "invalid YAML: \(reason)\(context)")
     }
 
     private func character(at mark: yaml_mark_t) -> Unicode.Scalar? {

@@ -17,8 +17,8 @@ import Testing
     @Test(arguments: [
         (#"{"definition":"echo","input":{"text":"a","text":"b"}}"#, "the name \"text\" occurs twice"),
         (#"{"definition":"echo","input":{"text":"\u0000"}}"#, "U+0000"),
-        ("{\"definition\":\"echo\"", "not JSON at byte 20"),
-        ("", "not JSON at byte 0"),
+        ("{\"definition\":\"echo\"", "invalid JSON at byte 20"),
+        ("", "invalid JSON at byte 0"),
         ("[]", "expected an object"),
         (#"{"definition":"echo","queu":"a"}"#, "did you mean \"queue\"?"),
     ])

@@ -128,7 +128,7 @@ import Testing
         let problem = #expect(throws: DefinitionsProblem.self) {
             try DefinitionDocument.parse("schedules: {a: {calendar: [\(list)], definition: fetch}}")
         }
-        #expect(problem?.message.contains("33 expressions; at most 32") == true, "\(problem?.message ?? "")")
+        #expect(problem?.message.contains("33 expressions; the limit is 32") == true, "\(problem?.message ?? "")")
     }
 
     @Test func aliasIsWrittenOut() throws {
@@ -155,14 +155,14 @@ import Testing
         ),
         (
             "schedules:\n  a: {definition: d, calendar: daily, overlap: sometimes}",
-            #"line 2: schedules.a.overlap: unknown value "sometimes"; it is one of skip, allow"#
+            #"line 2: schedules.a.overlap: unknown value "sometimes"; use one of skip, allow"#
         ),
         ("schedules: {a: {definition: d}}", "line 1: schedules.a.calendar: is missing; it is required"),
         (
             "schedules: {a: {calendar: [], definition: d}}",
             "line 1: schedules.a.calendar: the list is empty; write at least one expression"
         ),
-        ("queues: 5", "line 1: queues: expected a map from names, or a list, found a number"),
+        ("queues: 5", "line 1: queues: expected a map with names as keys, or a list, found a number"),
         ("definitions:\n  a:\n    summary: x", "line 2: definitions.a.kind: is missing; it is required"),
         (
             "definitions:\n  a:\n    kind: x\n    titel: x",
@@ -178,7 +178,7 @@ import Testing
         ),
         (
             "graphs:\n  g:\n    nodes:\n      a:\n        definition: d\n        after: [b, 'c:done']",
-            #"line 6: graphs.g.nodes.a.after.1: unknown condition "done"; it is one of succeeded, finished"#
+            #"line 6: graphs.g.nodes.a.after.1: unknown condition "done"; use one of succeeded, finished"#
         ),
         (
             "definitions:\n  a: {kind: x}\n  b: {kind: x}\n  a: {kind: y}",
@@ -198,7 +198,7 @@ import Testing
         ),
         (
             "definitions:\n  a:\n    kind: x\n    input: {n: .inf}",
-            "line 4: definitions.a.input.n: .inf is no number of JSON; write a finite one, or put it in quotes"
+            "line 4: definitions.a.input.n: .inf is not a JSON number; write a finite number, or put it in quotes"
         ),
         (
             "definitions:\n  a:\n    kind: !!binary eA==",
@@ -206,20 +206,20 @@ import Testing
         ),
         (
             "definitions:\n  a:\n    kind: \"x\\0\"",
-            "line 3: definitions.a.kind: a string holds the character U+0000; remove it"
+            "line 3: definitions.a.kind: a string contains the character U+0000; remove it"
         ),
         (
             "definitions:\n\ta: 1",
-            "line 2: not YAML: a tab is used where only spaces are allowed; indent with spaces"
+            "line 2: invalid YAML: a tab is used where only spaces are allowed; indent with spaces"
         ),
         (
             "definitions: {a: {kind: x}\n",
-            "line 2: not YAML: did not find expected ',' or '}' (while parsing a flow mapping, line 1)"
+            "line 2: invalid YAML: did not find expected ',' or '}' (while parsing a flow mapping, line 1)"
         ),
         ("definitions: *missing", "line 1: the alias *missing names nothing before it"),
         (
             "queues: {}\n---\nqueues: {}",
-            "line 2: a second document begins; give one"
+            "line 2: a second document begins here; write only one"
         ),
     ])
     func badDocumentIsRefused(text: String, message: String) {

@@ -71,7 +71,7 @@ import Testing
         #expect(
             Catalog(DefinitionSet(kinds: kinds)).check(DefinitionChange(definitions: definitions, graphs: [graph]))
                 .map(\.description) == [
-                    #"graph "backwards": node "unfurl" lacks "url" and takes Link, but node "upload" offers Upload.Output; give the field, or a dependency that offers Link"#
+                    #"graph "backwards": node "unfurl" is missing the field "url" and accepts Link, but node "upload" offers Upload.Output; set the field, or add a dependency that offers Link"#
                 ])
     }
 }

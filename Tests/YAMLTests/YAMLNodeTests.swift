@@ -84,7 +84,7 @@ import YAML
         ("a: [1, 2", 2, "did not find expected ',' or ']'"), ("a: 1\n b: 2", 2, "mapping values are not allowed"),
         ("a: *b", 1, "the alias *b names nothing before it"), ("&a [*a]", 1, "the alias *a names nothing before it"),
         ("a: 1\nb: 2\na: 3", 3, "the name \"a\" occurs twice in one map; remove one"),
-        ("a: 1\n---\nb: 2", 2, "a second document begins; give one"),
+        ("a: 1\n---\nb: 2", 2, "a second document begins here; write only one"),
         ("a: b\n\u{1}", 2, "write such a character as an escape"),
         ("a:\n\t- b", 2, "a tab is used where only spaces are allowed; indent with spaces"),
         ("ä: 1\nb:\n \tc: 2", 3, "a tab is used where only spaces are allowed"), ("- a\n-\tb: 1", 2, "a tab is used"),

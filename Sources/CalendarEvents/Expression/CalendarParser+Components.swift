@@ -6,7 +6,7 @@ extension CalendarParser {
         if peek == UInt8(ascii: "*") {
             index += 1
             if peek == UInt8(ascii: "/") {
-                throw problem(index, "\"*\" cannot be repeated; write the first value, as in 0/5")
+                throw problem(index, "\"*\" cannot be followed by a repetition; write the first value, as in 0/5")
             }
             return nil
         }
@@ -36,7 +36,9 @@ extension CalendarParser {
             if step == 0 { throw problem(start, "expected a repetition above zero, found 0") }
             component.step = step
         } else if isMicroseconds, let last = component.last, component.start + Self.second > last {
-            throw problem(at, "a range of seconds spans at least one second; add a repetition such as /0.1 for less")
+            throw problem(
+                at,
+                "a range of seconds must span at least one second; add a repetition such as /0.1 for a shorter range")
         }
         switch peek {
         case nil, UInt8(ascii: " "), UInt8(ascii: ","), UInt8(ascii: "-"), UInt8(ascii: "~"), UInt8(ascii: ":"): break
@@ -118,10 +120,10 @@ extension CalendarParser {
             case .year: "a year from 1970 to \(CalendarExpression.lastYear), or its last two digits"
             case .month: "a month from 1 to 12"
             case .day: "a day from 1 to 31"
-            case .dayFromEnd: "a day from 1 (the month's last) to 28"
+            case .dayFromEnd: "a day from 1 (the last day of the month) to 28"
             case .hour: "an hour from 0 to 23"
             case .minute: "a minute from 0 to 59"
-            case .second: "seconds from 0 to below 60"
+            case .second: "seconds from 0 to less than 60"
             }
         }
     }
@@ -171,7 +173,7 @@ extension CalendarParser {
                 component.start + step <= range.upperBound
             }
         if !isPossible || step > range.upperBound - range.lowerBound {
-            throw problem(at, "the repetition never happens; make it shorter or leave it out")
+            throw problem(at, "the repetition never occurs; make it shorter or remove it")
         }
     }
 }

@@ -99,7 +99,7 @@ struct CalendarParser {
             guard let day = Self.weekday(word(start..<index)) else { throw unknownWord(start) }
             if let from = rangeStart {
                 if from > day {
-                    throw problem(start, "the range ends before it begins; write it as two, joined by \",\"")
+                    throw problem(start, "the range ends before it begins; write it as two ranges, joined by \",\"")
                 }
                 for between in from...day { bits |= 1 << UInt8(between) }
             }
@@ -199,7 +199,7 @@ struct CalendarParser {
             return true
         default:
             throw problem(
-                index, "expected \"-\" and more of a date, or \":\" and more of a time, found \(found(index))")
+                index, "expected \"-\" and the rest of a date, or \":\" and the rest of a time, found \(found(index))")
         }
         return false
     }
@@ -234,7 +234,7 @@ struct CalendarParser {
         let wall = WallTime(microseconds: seconds * Self.second)
         let day = wall.day
         if day.year > CalendarExpression.lastYear {
-            throw problem(start, "expected a time until the year \(CalendarExpression.lastYear), found \(seconds)")
+            throw problem(start, "expected a time up to the year \(CalendarExpression.lastYear), found \(seconds)")
         }
         let time = wall.microsecondOfDay / Self.second
         return CalendarExpression(

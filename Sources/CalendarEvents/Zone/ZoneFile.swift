@@ -31,7 +31,7 @@ struct ZoneFile {
     }
 
     private mutating func readHeader() throws(Problem) -> Header {
-        guard try Array(take(4)) == Array("TZif".utf8) else { throw Problem(reason: "it is no time zone file") }
+        guard try Array(take(4)) == Array("TZif".utf8) else { throw Problem(reason: "it is not a time zone file") }
         var header = Header(version: try take(1).first ?? 0)
         _ = try take(15)
         header.isUT = try count()
@@ -40,9 +40,9 @@ struct ZoneFile {
         header.times = try count()
         header.types = try count()
         header.characters = try count()
-        if header.types == 0 { throw Problem(reason: "it says no offset") }
+        if header.types == 0 { throw Problem(reason: "it contains no offset") }
         if header.leapSeconds > 0 {
-            throw Problem(reason: "it counts leap seconds, and this system's clock does not")
+            throw Problem(reason: "it counts leap seconds, but this system's clock does not")
         }
         return header
     }
@@ -69,7 +69,7 @@ struct ZoneFile {
         var raw: [(offset: Int, isDaylight: Bool, name: Int)] = []
         for _ in 0..<header.types {
             let offset = try integer(4)
-            if abs(offset) > 93_599 { throw Problem(reason: "it says an offset of more than a day") }
+            if abs(offset) > 93_599 { throw Problem(reason: "it contains an offset of more than a day") }
             let rest = Array(try take(2))
             raw.append((offset, rest[0] != 0, Int(rest[1])))
         }
@@ -94,14 +94,14 @@ struct ZoneFile {
         else { throw Problem(reason: "its end is missing") }
         let text = String(decoding: bytes[(index + 1)..<end], as: UTF8.self)
         if text.isEmpty { return nil }
-        guard let rule = ZoneRule(text) else { throw Problem(reason: "its rule \"\(text)\" cannot be read") }
+        guard let rule = ZoneRule(text) else { throw Problem(reason: "its rule \"\(text)\" is invalid") }
         return rule
     }
 
     // MARK: Reading
 
     private mutating func take(_ count: Int) throws(Problem) -> ArraySlice<UInt8> {
-        guard count <= bytes.count - index else { throw Problem(reason: "it is cut off") }
+        guard count <= bytes.count - index else { throw Problem(reason: "it is truncated") }
         defer { index += count }
         return bytes[index..<index + count]
     }
@@ -114,7 +114,7 @@ struct ZoneFile {
     private mutating func count() throws(Problem) -> Int {
         let value = try integer(4)
         // A larger number cannot be valid, because the file would be too small for it.
-        guard (0...bytes.count).contains(value) else { throw Problem(reason: "it is cut off") }
+        guard (0...bytes.count).contains(value) else { throw Problem(reason: "it is truncated") }
         return value
     }
 }

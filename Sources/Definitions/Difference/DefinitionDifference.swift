@@ -107,7 +107,7 @@ extension DefinitionSet {
             new.parameters.map { ("parameter \($0.name)", JSONText(string: "\($0.node).\($0.field)")) })
         fields += namedFields(
             old.nodes.map { ("node \($0.name)", $0.fields) }, new.nodes.map { ("node \($0.name)", $0.fields) })
-        if fields.isEmpty, old != new { fields.append("another order") }
+        if fields.isEmpty, old != new { fields.append("order changed") }
         return fields
     }
 

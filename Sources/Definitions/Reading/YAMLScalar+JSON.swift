@@ -7,11 +7,11 @@ extension YAMLScalar {
         func problem(_ message: String) -> DefinitionsProblem {
             DefinitionsProblem(line: line, place: path.isEmpty ? nil : path.joined(separator: "."), message: message)
         }
-        if text.utf8.contains(0) { throw problem("a string holds the character U+0000; remove it") }
+        if text.utf8.contains(0) { throw problem("a string contains the character U+0000; remove it") }
         switch tag {
         case nil where isPlain:
             if let value = Self.value(ofPlain: text) { return value }
-            throw problem("\(text) is no number of JSON; write a finite one, or put it in quotes")
+            throw problem("\(text) is not a JSON number; write a finite number, or put it in quotes")
         case nil, "!", "tag:yaml.org,2002:str": return JSONText(string: text)
         case let tag?: throw problem("the tag \(tag) is not supported; remove it")
         }

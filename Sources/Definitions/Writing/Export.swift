@@ -34,7 +34,7 @@ extension DefinitionDocument {
     }
 
     private static func leftOut(_ name: String, _ reason: String) -> [String] {
-        ["  # Left out, since what is stored cannot be read: \(YAMLText.name(name)) \(YAMLText.string(reason))"]
+        ["  # Omitted, because the stored definition is unreadable: \(YAMLText.name(name)) \(YAMLText.string(reason))"]
     }
 
     private static func lines(_ definition: Definition) -> [String] {

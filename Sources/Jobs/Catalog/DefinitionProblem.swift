@@ -139,16 +139,16 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .badName: "the name is not allowed; \(Names.nameRule)"
-        case .hiddenInSummary(let character): "summary: it contains \(character); remove that"
+        case .hiddenInSummary(let character): "summary: it contains \(character); remove it"
         case .duplicate:
-            "the name is used twice; definitions and graphs share one space of names, so rename one of them"
-        case .tooManyQueues: "there are \(QueueSettings.maxCount) queues, and no more are made; use one of those"
+            "the name is used twice; definitions and graphs share one namespace, so rename one of them"
+        case .tooManyQueues: "there are already \(QueueSettings.maxCount) queues, the maximum; use one of them"
         case .tooManySchedules:
-            "there are \(Schedule.maxCount) schedules, and no more are made; remove one or change one"
+            "there are already \(Schedule.maxCount) schedules, the maximum; remove or change one"
         case .tooManyDefinitions(let count):
-            "with it there are \(count) definitions and graphs; at most \(DefinitionSet.maxCount) are kept, so remove some first"
+            "with it there would be \(count) definitions and graphs; the limit is \(DefinitionSet.maxCount), so remove some first"
         case .tooLarge(let bytes):
-            "with it all definitions, graphs and schedules have \(bytes) bytes of JSON; at most \(DefinitionSet.maxBytes) are kept, so make inputs smaller or remove some first"
+            "with it all definitions, graphs and schedules would have \(bytes) bytes of JSON; the limit is \(DefinitionSet.maxBytes), so make inputs smaller or remove some first"
         case .limitOutOfRange(let limit): "limit: expected 1 to \(QueueSettings.maxLimit), found \(limit)"
         case .weightOutOfRange(let weight): "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)"
         case .unknownKind(let kind, let known):
@@ -156,16 +156,16 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .unknownQueue(let queue, let known): unknownQueueMessage(queue, known)
         case .badRetryPolicy(let problem): "retry.\(problem.field): \(problem.message)"
         case .badTimeout(let timeout):
-            "timeout: expected 1ms to 365d, found \(timeout.human); leave it out for no limit"
+            "timeout: expected 1ms to 365d, found \(timeout.human); remove it for no limit"
         case .badInput(let problem): "input: \(problem)"
         case .noNodes: "it has no nodes; add at least one"
-        case .unreadable(let reason): "what is stored cannot be read (\(reason)); apply the definition anew"
+        case .unreadable(let reason): "the stored definition is unreadable (\(reason)); apply it again"
         case .badGraph(let problem): problem.description
         case .badNode(let node, let reason): "node \"\(node)\": \(reason)"
         case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"
         case .badWork(let problem): problem.description
         case .unknownZone(let problem): "calendar: \(problem)"
-        case .neverComes: "calendar: there is no such day; write one that comes"
+        case .neverComes: "calendar: no such day exists; write one that does"
         case .unknownRemoval(let known):
             "there is no definition or graph of that name to remove"
                 + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))
@@ -179,7 +179,7 @@ extension DefinitionProblem.NodeReason: CustomStringConvertible {
         case .unknownDefinition(let name, let known):
             NearestName.unknown("definition", name, among: known, listing: "the definitions are")
         case .refusedDefinition(let name): "it runs \"\(name)\", which is refused; correct that definition first"
-        case .removedDefinition(let name): "it runs \"\(name)\", which is to be removed; remove this graph too"
+        case .removedDefinition(let name): "it runs \"\(name)\", which is being removed; remove this graph too"
         case .graphDefinition(let name): "\"\(name)\" is a graph; a node runs a definition"
         case .unknownQueue(let queue, let known): unknownQueueMessage(queue, known)
         case .badInput(let problem): "input: \(problem)"
@@ -196,7 +196,7 @@ extension DefinitionProblem.ParameterReason: CustomStringConvertible {
             NearestName.unknown("node", node, among: known, listing: "the nodes are")
         case .unknownField(let field, let node, let known):
             NearestName.unknown("field", "\(node).\(field)", among: known.map { "\(node).\($0)" }, listing: "there are")
-        case .sameField(let other): "stands for the same field as \"\(other)\"; keep one of them"
+        case .sameField(let other): "it sets the same field as \"\(other)\"; remove one of them"
         }
     }
 }

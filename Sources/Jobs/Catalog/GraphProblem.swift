@@ -44,11 +44,12 @@ extension GraphProblem: CustomStringConvertible {
             return "the dependencies form a cycle: \(Self.path(nodes)); remove one of these edges"
         case .doesNotFit(let node, let field, let accepts, let offers):
             let given = offers.prefix(5).map { "\(called($0.node)) offers \($0.type)" }.joined(separator: ", ")
-            let start = "\(called(node)) lacks \"\(field)\""
+            let start = "\(called(node)) is missing the field \"\(field)\""
             guard let accepts else {
-                return start + " and takes nothing from its dependencies (\(given)); give the field"
+                return start + " and accepts no output of its dependencies (\(given)); set the field"
             }
-            return start + " and takes \(accepts), but \(given); give the field, or a dependency that offers \(accepts)"
+            return start
+                + " and accepts \(accepts), but \(given); set the field, or add a dependency that offers \(accepts)"
         }
     }
 

@@ -27,15 +27,15 @@ extension InputProblem: CustomStringConvertible {
         case .notAnObject(let found):
             "the input must be a JSON object, found \(found.phrase)"
         case .tooLarge(let bytes):
-            "the input has \(bytes) bytes; at most \(JSONText.maxBytes) are stored. Put what is large into a file and give its path"
+            "the input has \(bytes) bytes; the limit is \(JSONText.maxBytes). Put large values into a file and give its path"
         case .unknownField(let name, let known):
             NearestName.unknown("field", name, among: known, listing: "the fields are")
         case .missingField(let name, nil):
-            "the field \"\(name)\" is missing; give it"
+            "the field \"\(name)\" is missing; add it"
         case .missingField(let name, let accepts?):
-            "the field \"\(name)\" is missing; give it, or a dependency that offers \(accepts)"
+            "the field \"\(name)\" is missing; add it, or a dependency that offers \(accepts)"
         case .wrongShape(let field, let expected, let found):
-            "the field \"\(field)\" must be \(expected.phrase), found \(found == expected.jsonShape ? "another number" : found.phrase)"
+            "the field \"\(field)\" must be \(expected.phrase), found \(found == expected.jsonShape ? "another kind of number" : found.phrase)"
         case .notAChoice(let field, let choices):
             "the field \"\(field)\" must be one of \(choices.joined(separator: ", "))"
         case .outOfRange(let field, let range, let found):

@@ -45,13 +45,13 @@ extension RequestProblem: CustomStringConvertible {
         case .noJobs:
             "the graph has no jobs; give at least one"
         case .tooManyJobs(let count):
-            "one submission has \(count) jobs; at most \(Submission.maxJobs) are taken. Split it, and let the later parts depend on jobs of the earlier ones"
+            "the submission has \(count) jobs; the limit is \(Submission.maxJobs). Split it, and let the later parts depend on jobs of the earlier parts"
         case .unknownDefinition(let name, let job, let known):
             Self.label(job) + NearestName.unknown("definition", name, among: known, listing: "there are")
         case .refusedDefinition(let name, let job, let reason):
             Self.label(job) + "\"\(name)\" cannot be used: \(reason)"
         case .graphDefinition(let name, let job):
-            Self.label(job) + "\"\(name)\" is a graph; enqueue it by itself, or name a definition"
+            Self.label(job) + "\"\(name)\" is a graph; enqueue it by itself, or use a definition"
         case .unknownQueue(let name, let job, let known):
             Self.label(job) + NearestName.unknown("queue", name, among: known, listing: "the queues are")
         case .badInput(let problem, let job):
@@ -59,13 +59,13 @@ extension RequestProblem: CustomStringConvertible {
         case .badGraph(let problem):
             problem.description
         case .inputForJobs:
-            "\"input\" goes with a definition; give each job of the graph its own input"
+            "\"input\" is allowed only with a definition; give each job of the graph its own input"
         case .badGraphName(let bytes):
-            "the graph's name has \(bytes) bytes; give 1 to \(Submission.maxNameBytes)"
+            "the graph's name has \(bytes) bytes; use 1 to \(Submission.maxNameBytes)"
         case .badKey(let bytes):
-            "the key has \(bytes) bytes; give 1 to \(Submission.maxNameBytes)"
+            "the key has \(bytes) bytes; use 1 to \(Submission.maxNameBytes)"
         case .hiddenCharacter(let character, let field):
-            "\(field) contains \(character); remove that"
+            "\(field) contains \(character); remove it"
         case .waitOutOfRange:
             "the wait must be between 0s and 36500d"
         case .unknownParameter(let name, let graph, let known):
@@ -74,8 +74,8 @@ extension RequestProblem: CustomStringConvertible {
             "\"\(name)\" is given twice; give it once"
         case .tooManyArguments(let given, let takes):
             takes.isEmpty
-                ? "no arguments are taken, but \(given) were given"
-                : "at most \(takes.count) arguments are taken (\(takes.joined(separator: ", "))), but \(given) were given"
+                ? "arguments are not accepted (found \(given))"
+                : "\(given) arguments were given; the maximum is \(takes.count) (\(takes.joined(separator: ", ")))"
         case .badArgument(let name, let expected):
             "\"\(name)\" must be \(expected.phrase)" + (expected.isText ? " in JSON" : "")
         }

@@ -70,7 +70,7 @@ package func readNamed<Value>(
         for (index, value) in elements.enumerated() { values.append(try read(value, nil, path + ["\(index)"])) }
     } else {
         throw ShapeProblem(
-            path: path, message: "expected a map from names, or a list, found \(json.shape.phrase)")
+            path: path, message: "expected a map with names as keys, or a list, found \(json.shape.phrase)")
     }
     return values
 }

@@ -76,7 +76,9 @@ extension GraphDefinition.Edge {
         guard let text = json.decodedString else {
             throw ShapeProblem(
                 path: path,
-                message: "expected a node's name, or one with \":finished\", found \(JSONFields.found(json))")
+                message:
+                    "expected the name of a node, optionally with \":finished\" after it, found \(JSONFields.found(json))"
+            )
         }
         let (node, condition) = try splitCondition(text, at: path)
         self.init(node: node, condition: condition)
@@ -120,7 +122,7 @@ func splitCondition(
         throw ShapeProblem(
             path: path,
             message: NearestName.unknown(
-                "condition", word, among: DependencyCondition.allCases.map(\.name), listing: "it is one of"))
+                "condition", word, among: DependencyCondition.allCases.map(\.name), listing: "use one of"))
     }
     return (String(text[..<colon]), condition)
 }

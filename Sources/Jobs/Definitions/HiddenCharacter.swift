@@ -47,7 +47,7 @@ extension HiddenCharacter: CustomStringConvertible {
         case 0x00...0x1F, 0x7F...0x9F: "a control character"
         case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: "which changes the direction of the text"
         case 0xFFFD: "which replaces text that could not be decoded"
-        default: "which does not show"
+        default: "which is invisible"
         }
     }
 }

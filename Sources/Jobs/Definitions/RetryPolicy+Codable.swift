@@ -39,7 +39,7 @@ extension RetryPolicy: JSONShaped {
         ]
         for (field, delays) in owners where fields[field] != nil && !delays.contains(name) {
             let names = delays.map { "delay: \($0.rawValue)" }.joined(separator: " or ")
-            throw fields.problem(field, "goes with \(names), not with delay: \(name.rawValue); remove it")
+            throw fields.problem(field, "is allowed only with \(names), not with delay: \(name.rawValue); remove it")
         }
         switch name {
         case .none:

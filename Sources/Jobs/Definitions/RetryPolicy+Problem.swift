@@ -48,11 +48,11 @@ extension RetryPolicy {
         guard case .codes(let codes) = failures else { return nil }
         guard !codes.isEmpty else {
             return RetryProblem(
-                field: "on", message: "the list is empty; for a job that is never retried write attempts: 1")
+                field: "on", message: "the list is empty; to never retry a job, write attempts: 1")
         }
         for code in codes.sorted() where !isFailureCode(code) {
             return RetryProblem(
-                field: "on", message: "\"\(code)\" is no failure code; one is written like timed_out")
+                field: "on", message: "\"\(code)\" is not a failure code; write one such as timed_out")
         }
         return nil
     }
@@ -61,7 +61,7 @@ extension RetryPolicy {
         _ wait: Duration, _ field: String, least: Duration = .milliseconds(1)
     ) -> RetryProblem? {
         if wait < least {
-            let remedy = least == .zero ? "" : "; for no wait write delay: none"
+            let remedy = least == .zero ? "" : "; to retry without a wait, write delay: none"
             return RetryProblem(field: field, message: "expected at least \(least.human)\(remedy)")
         }
         if wait > longestDuration {

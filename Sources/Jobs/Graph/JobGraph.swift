@@ -182,7 +182,7 @@ public enum JobGraphProblem: Error, Hashable, Sendable, CustomStringConvertible 
         switch self {
         case .badInput(let node, let reason): "the input of node \"\(node)\" cannot be encoded: \(reason)"
         case .foreignNode(let name, let node):
-            "node \"\(node)\" refers to \"\(name)\" of another graph; add that to this graph first"
+            "node \"\(node)\" refers to \"\(name)\" of another graph; add that node to this graph first"
         }
     }
 }

@@ -43,9 +43,9 @@ public enum KindRegistryError: Error, Sendable, Hashable, CustomStringConvertibl
         switch self {
         case .duplicate(let name): "two kinds are called \"\(name)\"; rename one"
         case .notAName(let name):
-            "\"\(name)\" cannot name a kind: \(Names.nameRule)"
+            "\"\(name)\" is not a valid name for a kind; \(Names.nameRule)"
         case .hiddenInSummary(let name, let character):
-            "the summary of kind \"\(name)\" contains \(character); remove that"
+            "the summary of kind \"\(name)\" contains \(character); remove it"
         }
     }
 }

@@ -42,9 +42,9 @@ enum PayloadCoding {
         case DecodingError.typeMismatch(let type, let context):
             "\(place(context.codingPath)) is not of the type \(nameOfType(type))"
         case DecodingError.dataCorrupted(let context):
-            "\(place(context.codingPath)) is refused: \(context.debugDescription)"
+            "\(place(context.codingPath)) is invalid: \(context.debugDescription)"
         case EncodingError.invalidValue(_, let context):
-            "\(place(context.codingPath)) cannot be written: \(context.debugDescription)"
+            "\(place(context.codingPath)) cannot be encoded: \(context.debugDescription)"
         default: String(describing: error)
         }
     }

@@ -97,7 +97,7 @@ private struct KindBox<K: Kind>: ErasedKind {
         do {
             input = try InputBinding<K>(payload: payload, kinds: kinds).input()
         } catch {
-            let message = "the input does not fit the kind \(K.name): \(PayloadCoding.explain(error))"
+            let message = "the input is not valid for the kind \(K.name): \(PayloadCoding.explain(error))"
             return .failure(.permanent(JobFailure.Code.invalidInput, message))
         }
         let output: K.Output
@@ -112,7 +112,7 @@ private struct KindBox<K: Kind>: ErasedKind {
         do {
             return .success(try PayloadCoding.encode(output))
         } catch {
-            let message = "the output of the kind \(K.name) has no form in JSON: \(PayloadCoding.explain(error))"
+            let message = "the output of the kind \(K.name) cannot be encoded as JSON: \(PayloadCoding.explain(error))"
             return .failure(.permanent(JobFailure.Code.invalidOutput, message))
         }
     }

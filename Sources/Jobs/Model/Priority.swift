@@ -46,7 +46,7 @@ public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, Codable
         guard let priority = Priority(name) else {
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "priority is one of very_low, low, normal, high, very_high; found \(name)"
+                debugDescription: "expected very_low, low, normal, high or very_high, found \(name)"
             )
         }
         self = priority

@@ -62,7 +62,7 @@ public struct JSONFields {
         guard let text = try string(name) else { return nil }
         if let match = words.first(where: { $0.0 == text }) { return match.1 }
         throw problem(
-            name, NearestName.unknown("value", text, among: words.map(\.0), listing: "it is one of"))
+            name, NearestName.unknown("value", text, among: words.map(\.0), listing: "use one of"))
     }
 
     /// Reads a whole number; nil if the field is absent.

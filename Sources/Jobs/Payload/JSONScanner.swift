@@ -233,7 +233,7 @@ struct JSONScanner {
             }
             content.append(contentsOf: Array(String(Character(scalar)).utf8))
         default:
-            throw .malformed(offset: start, expected: "an escape of JSON")
+            throw .malformed(offset: start, expected: "a JSON escape")
         }
     }
 

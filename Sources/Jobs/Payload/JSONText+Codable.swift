@@ -28,7 +28,8 @@ extension JSONText: Codable {
         if let value = try? container.decode(UInt64.self) { return JSONText(integer: value) }  // Another type?
         let value = try container.decode(Double.self)
         guard let text = JSONText(double: value) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "JSON has no number \(value)")
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "JSON cannot represent the number \(value)")
         }
         return text
     }
@@ -65,7 +66,7 @@ extension JSONText: Codable {
                     numberToken,
                     .init(
                         codingPath: encoder.codingPath,
-                        debugDescription: "the number is beyond what a coder carries"))
+                        debugDescription: "the number is too large to encode"))
             }
         }
     }

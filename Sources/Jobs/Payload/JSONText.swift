@@ -46,11 +46,11 @@ public enum JSONProblem: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .tooLarge(let bytes, let limit): "the JSON has \(bytes) bytes; at most \(limit) are taken"
-        case .malformed(let offset, let expected): "not JSON at byte \(offset): expected \(expected)"
+        case .tooLarge(let bytes, let limit): "the JSON has \(bytes) bytes; the limit is \(limit)"
+        case .malformed(let offset, let expected): "invalid JSON at byte \(offset): expected \(expected)"
         case .duplicateName(let name, let offset):
             "the name \"\(name)\" occurs twice in one object (byte \(offset))"
-        case .nulInString(let offset): "a string holds the character U+0000 (byte \(offset)); remove it"
+        case .nulInString(let offset): "a string contains the character U+0000 (byte \(offset)); remove it"
         case .tooDeep(let limit): "the JSON is nested deeper than \(limit) levels"
         }
     }

@@ -57,7 +57,7 @@ extension Schedule: JSONShaped {
         if elements.count > Schedule.maxExpressions {
             throw fields.problem(
                 "calendar",
-                "the list has \(elements.count) expressions; at most \(Schedule.maxExpressions) are taken, so divide it among several schedules"
+                "the list has \(elements.count) expressions; the limit is \(Schedule.maxExpressions), so split it into several schedules"
             )
         }
         var expressions: [CalendarExpression] = []

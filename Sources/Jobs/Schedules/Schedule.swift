@@ -67,7 +67,7 @@ public struct Schedule: Hashable, Sendable {
     package func warning(now: Timestamp) -> String? {
         // A missing zone is reported as a problem, not as a warning.
         guard let times = try? times(local: .local()), times.next(after: now) == nil else { return nil }
-        return "its last time has passed, so it never comes; change its calendar or remove it"
+        return "its last time has passed, so it will not fire; change its calendar or remove it"
     }
 }
 

@@ -53,7 +53,7 @@ extension StoreError: CustomStringConvertible {
         case .inputOutput(let code, let message):
             "The database could not be read or written (\(message), SQLite code \(code)). Check the disk and the kernel's log."
         case .commitUnknown(let code, let message):
-            "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start again to find out; repeat the enqueue with its idempotency key."
+            "A commit failed (\(message), SQLite code \(code)): its changes may or may not be stored. Start the daemon again to find out; repeat the enqueue with its idempotency key."
         case .damaged(let message):
             "The database looks damaged (\(message)), or the disk failed temporarily. Start the daemon again: it reads the database from the disk and checks it."
         case .fileLost(let path, let isSaved):
@@ -63,7 +63,7 @@ extension StoreError: CustomStringConvertible {
         case .overwritten(let path):
             "\(path) was written to by another program while the daemon used it, and jobs may be missing. Start the daemon again: it checks the database. To put a backup in its place, stop the daemon first."
         case .tooManySchedules:
-            "There are \(Schedule.maxCount) schedules, and no more are made. Remove one or change one."
+            "There are already \(Schedule.maxCount) schedules, the maximum. Remove or change one."
         case .closed:
             "The store is closed. Start the daemon again."
         case .internalError(let code, let message):

@@ -77,9 +77,9 @@ public enum NotifyError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .badAddress(let address):
-            "NOTIFY_SOCKET=\(address) is neither a path nor an abstract name of at most 107 bytes; systemd is not told."
+            "NOTIFY_SOCKET=\(address) is neither a path nor an abstract name of at most 107 bytes; systemd receives no notifications."
         case .failed(let call, let code):
-            "systemd could not be told: \(call): \(String(cString: strerror(code)))."
+            "systemd could not be notified: \(call): \(String(cString: strerror(code)))."
         }
     }
 }

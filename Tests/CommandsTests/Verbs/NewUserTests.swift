@@ -162,7 +162,9 @@ import Testing
         _ = try await shop.run("enqueue", "upload", "/etc/hostname", "http://a/")
         let run = try await shop.run("enqueue", "unfurl", "--after", "1")
         #expect(run.code == .data)
-        #expect(run.errors.contains("ob \"unfurl\" lacks \"url\"") && !run.errors.contains("#1"), "\(run.errors)")
+        #expect(
+            run.errors.contains("ob \"unfurl\" is missing the field \"url\"") && !run.errors.contains("#1"),
+            "\(run.errors)")
     }
 
     @Test func namesAloneAreJSONToo() async throws {

@@ -62,7 +62,8 @@ import Testing
         #expect(empty.errors.contains("document is empty"))
         let tab = try await shop.run("definitions", "apply", "-", input: "definitions:\n\tunfurl: {kind: unfurl}\n")
         #expect(tab.code == .configuration)
-        #expect(tab.errors.contains("ine 2: not YAML: a tab is used where only spaces are allowed; indent with spaces"))
+        #expect(
+            tab.errors.contains("ine 2: invalid YAML: a tab is used where only spaces are allowed; indent with spaces"))
         let path = shop.directory.appending(path: "latin.yaml")
         try Data("queues:\n  # f".utf8 + [0xFC] + "r\n".utf8).write(to: path)
         let latin = try await shop.run("definitions", "apply", path.path)

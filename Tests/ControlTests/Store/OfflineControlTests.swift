@@ -46,7 +46,7 @@ import Testing
             #expect(lines.map(\.change) == [.added, .added])
             let warned = lines.filter { $0.warning != nil }
             #expect(warned.map(\.name) == ["spent"])
-            #expect(warned.first?.warning?.contains("never comes") == true)
+            #expect(warned.first?.warning?.contains("will not fire") == true)
         }
     }
 

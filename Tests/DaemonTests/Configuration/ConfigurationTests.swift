@@ -209,7 +209,7 @@ import Testing
     @Test func brokenYAMLIsRefusedWithItsLine() throws {
         let found = try problems("slots: 1\n\tgrace: 1s\n")
         #expect(found.count == 1)
-        #expect(found.first?.hasPrefix("halyard.yaml:2: not YAML") == true)
+        #expect(found.first?.hasPrefix("halyard.yaml:2: invalid YAML") == true)
     }
 
     @Test func aNamedFileMustExist() {

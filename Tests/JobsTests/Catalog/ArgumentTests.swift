@@ -64,8 +64,8 @@ import Testing
                 return error.description
             }
         }
-        #expect(refusal("find", ["a", "b"]) == "at most 1 arguments are taken (query), but 2 were given")
-        #expect(refusal("raw", ["a"]) == "no arguments are taken, but 1 were given")
+        #expect(refusal("find", ["a", "b"]) == "2 arguments were given; the maximum is 1 (query)")
+        #expect(refusal("raw", ["a"]) == "arguments are not accepted (found 1)")
         #expect(refusal("fetch", [], [("limit", "many")]) == #""limit" must be a whole number"#)
         #expect(refusal("fetch", [], [("limit", "1.5")]) == #""limit" must be a whole number"#)
         #expect(refusal("fetch", [], [("deep", "yes")]) == #""deep" must be true or false"#)

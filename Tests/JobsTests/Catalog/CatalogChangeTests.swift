@@ -28,10 +28,10 @@ import Testing
 
     @Test func thereAreAtMostAThousandSchedules() {
         let schedules = (0...Schedule.maxCount).map { Schedule(name: "s\($0)", calendar: [], definition: "fetch") }
-        let refusals = problems(DefinitionChange(schedules: schedules)).filter { $0.contains("no more are made") }
+        let refusals = problems(DefinitionChange(schedules: schedules)).filter { $0.contains("the maximum") }
         #expect(
             refusals == [
-                #"schedule "s1000": there are 1000 schedules, and no more are made; remove one or change one"#
+                #"schedule "s1000": there are already 1000 schedules, the maximum; remove or change one"#
             ])
     }
 
@@ -42,7 +42,7 @@ import Testing
         }
         #expect(
             problems(DefinitionChange(schedules: [try made(#""*-02-30 UTC""#)])) == [
-                #"schedule "s": calendar: there is no such day; write one that comes"#
+                #"schedule "s": calendar: no such day exists; write one that does"#
             ])
         // A backup with one whose last time has come can be restored.
         #expect(problems(DefinitionChange(schedules: [try made(#""2020-01-01 UTC""#)])) == [])
@@ -111,7 +111,7 @@ import Testing
         let many = (0..<DefinitionSet.maxCount).map { Definition(name: "d\($0)", kind: "raw") }
         let refusals = problems(DefinitionChange(definitions: many))
         #expect(refusals.count == 1)
-        #expect(refusals.first?.contains("at most 10000 are kept") == true, "\(refusals)")
+        #expect(refusals.first?.contains("the limit is 10000") == true, "\(refusals)")
         let text = String(repeating: "x", count: DefinitionSet.maxBytes)
         let heavy = Definition(name: "heavy", kind: "raw", input: Fixtures.json(#"{"x":"\#(text)"}"#))
         let change = DefinitionChange(definitions: [Definition(name: "light", kind: "raw"), heavy])
@@ -135,14 +135,14 @@ import Testing
                 ])) == [
                     #"queue "Bad Name": the name is not allowed; use a-z, 0-9, ".", "_" and "-", beginning with a letter or a digit, at most 64 bytes"#,
                     #"queue "a": limit: expected 1 to 10000, found 0"#,
-                    #"queue "a": the name is used twice; definitions and graphs share one space of names, so rename one of them"#,
+                    #"queue "a": the name is used twice; definitions and graphs share one namespace, so rename one of them"#,
                     #"queue "a": weight: expected 1 to 1000, found 1001"#,
                     #"queue "b": limit: expected 1 to 10000, found 10001"#,
                 ])
     }
 
     @Test func nameUsedTwiceIsRefused() {
-        let message = "the name is used twice; definitions and graphs share one space of names, so rename one of them"
+        let message = "the name is used twice; definitions and graphs share one namespace, so rename one of them"
         let find = Definition(name: "x", kind: "find")
         let graph = GraphDefinition(name: "x", nodes: [.init(name: "a", definition: "find")])
         #expect(problems(DefinitionChange(definitions: [find, find])) == [#"definition "x": \#(message)"#])
@@ -165,14 +165,14 @@ import Testing
     @Test func whatAGraphNeedsCannotBeTakenAway() {
         #expect(
             problems(DefinitionChange(removals: ["store"])) == [
-                #"graph "chain": node "store": it runs "store", which is to be removed; remove this graph too"#
+                #"graph "chain": node "store": it runs "store", which is being removed; remove this graph too"#
             ])
         #expect(problems(DefinitionChange(removals: ["store", "chain"])) == [])
         // Another kind under the same name no longer fits.
         #expect(
             problems(DefinitionChange(definitions: [Definition(name: "find", kind: "raw")])) == [
                 #"graph "chain": parameter "q": unknown field "find.query""#,
-                #"graph "chain": node "fetch" lacks "url" and takes Link, but node "find" offers JSONText; give the field, or a dependency that offers Link"#,
+                #"graph "chain": node "fetch" is missing the field "url" and accepts Link, but node "find" offers JSONText; set the field, or add a dependency that offers Link"#,
             ])
     }
 

@@ -32,7 +32,7 @@ import Testing
                 #"definition "Bad!": the name is not allowed; use a-z, 0-9, ".", "_" and "-", beginning with a letter or a digit, at most 64 bytes"#,
                 #"definition "Bad!": unknown queue "slwo"; did you mean "slow"?"#,
                 #"definition "Bad!": retry.attempts: expected 1 to 1000, found 0"#,
-                #"definition "Bad!": timeout: expected 1ms to 365d, found 0s; leave it out for no limit"#,
+                #"definition "Bad!": timeout: expected 1ms to 365d, found 0s; remove it for no limit"#,
                 #"definition "Bad!": input: unknown field "ulr"; did you mean "url"?"#,
                 #"definition "Bad!": input: the field "limit" must be a whole number, found another number"#,
                 #"definition "Bad!": input: the field "ratio" must be a number, found a string"#,
@@ -144,13 +144,13 @@ import Testing
                 Node(name: "store", definition: "store"),
                 Node(name: "page", definition: "fetch", after: edges("store")),
             ]) == [
-                #"graph "g": node "page" lacks "url" and takes Link, but node "store" offers Receipt; give the field, or a dependency that offers Link"#
+                #"graph "g": node "page" is missing the field "url" and accepts Link, but node "store" offers Receipt; set the field, or add a dependency that offers Link"#
             ])
         #expect(
             problems([
                 Node(name: "find", definition: "find"), Node(name: "all", definition: "collect", after: edges("find")),
             ]) == [
-                #"graph "g": node "all" lacks "pages" and takes [Page], but node "find" offers Link; give the field, or a dependency that offers [Page]"#
+                #"graph "g": node "all" is missing the field "pages" and accepts [Page], but node "find" offers Link; set the field, or add a dependency that offers [Page]"#
             ])
     }
 
@@ -195,7 +195,7 @@ import Testing
                     #"graph "g": parameter "x": unknown node "fnd"; did you mean "find"?"#,
                     #"graph "g": parameter "x": the name is used twice; rename one of them"#,
                     #"graph "g": parameter "x": unknown field "find.qery"; did you mean "find.query"?"#,
-                    #"graph "g": parameter "y": stands for the same field as "a.b"; keep one of them"#,
+                    #"graph "g": parameter "y": it sets the same field as "a.b"; remove one of them"#,
                 ])
     }
 }

@@ -25,7 +25,7 @@ import Testing
             try catalog.plan(Submission(.definition("fetch"), input: input))
         }
         #expect(problem == .badInput(.tooLarge(bytes: (1 << 20) + 10), job: nil))
-        #expect(problem?.description.contains("1048586 bytes; at most 1048576 are stored") == true)
+        #expect(problem?.description.contains("1048586 bytes; the limit is 1048576") == true)
         let child = ChildJob(definition: "fetch", input: input)
         #expect(throws: RequestProblem.self) { try catalog.plan(child) }
     }
@@ -131,7 +131,7 @@ import Testing
         }
         #expect(
             problem?.description
-                == #"job "fetch" lacks "url" and takes Link, but job 5 offers Receipt; give the field, or a dependency that offers Link"#
+                == #"job "fetch" is missing the field "url" and accepts Link, but job 5 offers Receipt; set the field, or add a dependency that offers Link"#
         )
     }
 
@@ -156,14 +156,14 @@ import Testing
         (Submission(.definition("broken")), #""broken" cannot be used: unknown kind "fetsch"; did you mean "fetch"?"#),
         (Submission(.definition("find"), queue: "slwo"), #"unknown queue "slwo"; did you mean "slow"?"#),
         (Submission(.definition("find"), queue: "nowhere"), #"unknown queue "nowhere"; the queues are default, slow"#),
-        (Submission(.definition("find")), #"the field "query" is missing; give it"#),
+        (Submission(.definition("find")), #"the field "query" is missing; add it"#),
         (
             Submission(.definition("find"), input: Fixtures.json(#"{"query":null}"#)),
-            #"the field "query" is missing; give it"#
+            #"the field "query" is missing; add it"#
         ),
         (
             Submission(.definition("fetch")),
-            #"the field "url" is missing; give it, or a dependency that offers Link"#
+            #"the field "url" is missing; add it, or a dependency that offers Link"#
         ),
         (
             Submission(.definition("fetch"), input: Fixtures.json(#"["x"]"#)),
@@ -201,7 +201,7 @@ import Testing
         ),
         (
             Submission(.definition("chain"), input: Fixtures.json(#"{"q":"x"}"#)),
-            #"node "store": the field "to" is missing; give it"#
+            #"node "store": the field "to" is missing; add it"#
         ),
         (
             Submission(.definition("chain"), input: Fixtures.json(#"{"q":"x","to":1}"#)),
@@ -218,7 +218,7 @@ import Testing
         ),
         (
             Submission(.jobs([JobRequest(definition: "raw")], name: nil), input: .emptyObject),
-            #""input" goes with a definition; give each job of the graph its own input"#
+            #""input" is allowed only with a definition; give each job of the graph its own input"#
         ),
     ])
     func badSubmissionIsRefused(submission: Submission, message: String) {
@@ -259,7 +259,7 @@ import Testing
         ),
         (
             [raw("a"), JobRequest(node: "b", definition: "chain")],
-            #"node "b": "chain" is a graph; enqueue it by itself, or name a definition"#
+            #"node "b": "chain" is a graph; enqueue it by itself, or use a definition"#
         ),
         (
             [raw("a"), JobRequest(definition: "raw", queue: "x")],
@@ -267,9 +267,9 @@ import Testing
         ),
         (
             [raw("a"), JobRequest(node: "b", definition: "fetch", after: [.init(.node("a"))])],
-            #"node "b" lacks "url" and takes Link, but node "a" offers JSONText; give the field, or a dependency that offers Link"#
+            #"node "b" is missing the field "url" and accepts Link, but node "a" offers JSONText; set the field, or add a dependency that offers Link"#
         ),
-        ([raw("a"), JobRequest(definition: "find")], #"job #2: the field "query" is missing; give it"#),
+        ([raw("a"), JobRequest(definition: "find")], #"job #2: the field "query" is missing; add it"#),
     ])
     func badGraphIsRefused(jobs: [JobRequest], message: String) {
         #expect(refusal(Submission(.jobs(jobs, name: nil))) == message)

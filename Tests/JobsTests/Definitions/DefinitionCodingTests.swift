@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: [
         (#"{"name":"g"}"#, "nodes: is missing; it is required"),
-        (#"{"name":"g","nodes":5}"#, "nodes: expected a map from names, or a list, found a number"),
+        (#"{"name":"g","nodes":5}"#, "nodes: expected a map with names as keys, or a list, found a number"),
         (#"{"name":"g","nodes":[{"definition":"d"}]}"#, "nodes.0.name: is missing; it is required"),
         (#"{"name":"g","nodes":{"a":{}}}"#, "nodes.a.definition: is missing; it is required"),
         (
@@ -78,7 +78,7 @@ import Testing
         ),
         (
             #"{"name":"g","nodes":{"a":{"definition":"d","after":[1]}}}"#,
-            #"nodes.a.after.0: expected a node's name, or one with ":finished", found 1"#
+            #"nodes.a.after.0: expected the name of a node, optionally with ":finished" after it, found 1"#
         ),
         (
             #"{"name":"g","nodes":{"a":{"definition":"d","after":["b:finishd"]}}}"#,

@@ -46,7 +46,7 @@ import Testing
         #expect(text("a\u{1B}b") == "U+001B, a control character")
         #expect(text("a\nb") == "U+000A, a line break")
         #expect(text("a\u{202E}b") == "U+202E, which changes the direction of the text")
-        #expect(text("a\u{200B}b") == "U+200B, which does not show")
+        #expect(text("a\u{200B}b") == "U+200B, which is invisible")
     }
 
     @Test func submissionsAndDefinitionsAreRefusedByFieldAndCharacter() throws {

@@ -55,7 +55,7 @@ import Testing
         (#"{"attempts":2.5}"#, "attempts: expected a whole number, found 2.5"),
         (#"{"attempts":"5"}"#, #"attempts: expected a whole number, found "5""#),
         (#"{"delay":"exponentail"}"#, #"delay: unknown value "exponentail"; did you mean "exponential"?"#),
-        (#"{"delay":"linear"}"#, #"delay: unknown value "linear"; it is one of none, constant, exponential, list"#),
+        (#"{"delay":"linear"}"#, #"delay: unknown value "linear"; use one of none, constant, exponential, list"#),
         (#"{"delay":5}"#, "delay: expected a string, found 5; put it in quotes"),
         (#"{"delay":"constant"}"#, "initial: is missing; it is required"),
         (#"{"delay":"list"}"#, "delays: is missing; it is required"),
@@ -76,17 +76,17 @@ import Testing
         (#"{"multiplier":"2"}"#, #"multiplier: expected a number, found "2""#),
         (
             #"{"delay":"none","initial":"1s"}"#,
-            "initial: goes with delay: constant or delay: exponential, not with delay: none; remove it"
+            "initial: is allowed only with delay: constant or delay: exponential, not with delay: none; remove it"
         ),
         (
             #"{"delay":"constant","initial":"1s","cap":"5s"}"#,
-            "cap: goes with delay: exponential, not with delay: constant; remove it"
+            "cap: is allowed only with delay: exponential, not with delay: constant; remove it"
         ),
-        (#"{"delays":["1s"]}"#, "delays: goes with delay: list, not with delay: exponential; remove it"),
-        (#"{"jitter":"some"}"#, #"jitter: unknown value "some"; it is one of none, full"#),
+        (#"{"delays":["1s"]}"#, "delays: is allowed only with delay: list, not with delay: exponential; remove it"),
+        (#"{"jitter":"some"}"#, #"jitter: unknown value "some"; use one of none, full"#),
         (#"{"on":"retriable"}"#, #"on: unknown value "retriable"; did you mean "retryable"?"#),
-        (#"{"on":[]}"#, "on: the list is empty; for a job that is never retried write attempts: 1"),
-        (#"{"on":["Bad Code"]}"#, #"on: "Bad Code" is no failure code; one is written like timed_out"#),
+        (#"{"on":[]}"#, "on: the list is empty; to never retry a job, write attempts: 1"),
+        (#"{"on":["Bad Code"]}"#, #"on: "Bad Code" is not a failure code; write one such as timed_out"#),
         (#"{"on":[1]}"#, "on.0: expected a failure code such as timed_out, found 1"),
         (#"{"on":{}}"#, "on: expected retryable, any or a list of failure codes, found an object"),
     ])

@@ -70,7 +70,7 @@ import Testing
         let problem = #expect(throws: JobGraphProblem.self) { try graph.submission() }
         #expect(
             problem?.description
-                == #"node "fetch" refers to "find" of another graph; add that to this graph first"#)
+                == #"node "fetch" refers to "find" of another graph; add that node to this graph first"#)
     }
 
     @Test func inputThatIsNoJSONIsRefused() throws {
