@@ -138,7 +138,7 @@ public final class JobRunner: Sendable {
         }
         if !rescued.onTrial.isEmpty {
             report.logger.notice(
-                "\(JobTitle(rescued.onTrial)): running in several crashes in a row; running first, a few at a time, while others wait",
+                "\(JobTitle(rescued.onTrial)): running during several consecutive crashes; runs first, a few jobs at a time, while others wait",
                 metadata: ["HALYARD_COUNT": "\(rescued.onTrial.count)", "HALYARD_EVENT": "jobs-on-trial"])
         }
         let count = rescued.returned.count + rescued.cancelled.count
@@ -223,12 +223,12 @@ public final class JobRunner: Sendable {
     private func logStuck(before: [StuckRequest], now: [StuckRequest]) {
         for request in now where !before.contains(request) {
             report.logger.error(
-                "\(request.subject); trying again, ever less often: \(request.reason)",
+                "\(request.subject); trying again at growing intervals: \(request.reason)",
                 metadata: ["HALYARD_EVENT": "request-stuck", "HALYARD_ERROR": "\(request.reason)"])
         }
         for request in before where !now.contains(where: { $0.subject == request.subject }) {
             report.logger.notice(
-                "\(request.subject): this is over", metadata: ["HALYARD_EVENT": "request-resumed"])
+                "\(request.subject): resolved", metadata: ["HALYARD_EVENT": "request-resumed"])
         }
     }
 
@@ -238,7 +238,8 @@ public final class JobRunner: Sendable {
     ) async throws(StoreError) -> PreparedDefinition {
         if let known = cache[id] { return known }
         guard let stored = try await store.definition(id) else {
-            throw .damaged(message: "job refers to revision \(id.rawValue) of a definition, which is not there")
+            throw .damaged(
+                message: "a job refers to revision \(id.rawValue) of a definition, but that revision does not exist")
         }
         let definition = PreparedDefinition(
             stored.definition, kind: kinds[stored.definition.kind], unreadable: stored.unreadable)

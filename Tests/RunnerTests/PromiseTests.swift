@@ -49,7 +49,9 @@ import Testing
                 try await harness.wait(runner, for: job)
                 gate.open()
                 #expect(await runner.proveProgress())
-                await harness.log.wait { $0.hasSuffix("attempt 1 ended too late; its result is dropped") }
+                await harness.log.wait {
+                    $0.hasSuffix("attempt 1 ended after it had lost its lease; its result is discarded")
+                }
                 #expect(try await harness.output(job) == "2")
             }
         }

@@ -142,7 +142,7 @@ public struct DaemonCommand: ParsableCommand {
     private static func failure(of error: any Error, isActivated: Bool) -> DaemonFailure {
         guard isActivated, !exitCode(for: error).isSuccess else { exit(withError: error) }
         return DaemonFailure(
-            .usage, "The command line of halyardd is wrong: \(message(for: error)). Correct ExecStart= of its unit.",
+            .usage, "The command line of halyardd is invalid: \(message(for: error)). Correct ExecStart= of its unit.",
             errno: EINVAL)
     }
 
@@ -179,7 +179,7 @@ public struct DaemonCommand: ParsableCommand {
             let warnings = doubts + configuration.warnings
             for warning in warnings { surroundings.logger.warning("\(warning)") }
             let count = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
-            print(warnings.isEmpty ? "The configuration is good." : "The configuration can be used, with \(count).")
+            print(warnings.isEmpty ? "The configuration is valid." : "The configuration is valid, with \(count).")
             return
         }
         var surroundings = surroundings
@@ -203,7 +203,8 @@ public struct DaemonCommand: ParsableCommand {
     private func absolute(_ path: String) throws(DaemonFailure) -> String {
         if path.hasPrefix("/") { return path }
         guard let folder = getcwd(nil, 0) else {
-            throw DaemonFailure(.usage, "\(path) is relative to a folder that is gone; name it from /.", errno: ENOENT)
+            throw DaemonFailure(
+                .usage, "\(path) is relative to a folder that no longer exists; use an absolute path.", errno: ENOENT)
         }
         defer { free(folder) }
         return String(cString: folder) + "/" + path
@@ -212,7 +213,8 @@ public struct DaemonCommand: ParsableCommand {
     private func controlSocket(of sockets: [PassedSocket]) throws(DaemonFailure) -> PassedSocket? {
         guard sockets.count <= 1 else {
             throw DaemonFailure(
-                .configuration, "\(sockets.count) sockets were passed; the socket's unit needs one ListenStream=.",
+                .configuration,
+                "\(sockets.count) sockets were passed; the socket's unit must have exactly one ListenStream=.",
                 errno: EINVAL)
         }
         return sockets.first

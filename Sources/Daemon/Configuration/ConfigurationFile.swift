@@ -24,7 +24,7 @@ struct ConfigurationFile {
         do throws(YAMLProblem) {
             guard let root = try YAMLNode(text) else { return }
             guard case .mapping(let members) = root.content else {
-                refuse(root, "the file holds no keys; write KEY: VALUE on each line")
+                refuse(root, "the file contains no keys; write KEY: VALUE on each line")
                 return
             }
             read(members, beneath: "")
@@ -48,7 +48,7 @@ struct ConfigurationFile {
                     read(members, beneath: key + ".")
                 } else {
                     let keys = inner.map(\.key).joined(separator: ", ")
-                    refuse(name, "\(key) is a group of keys; write them indented beneath it: \(keys)")
+                    refuse(name, "\(key) is a group of keys; write them indented under it: \(keys)")
                 }
             } else {
                 let siblings = Set(
@@ -77,7 +77,7 @@ struct ConfigurationFile {
             var lines: [Int] = []
             for element in sequence {
                 guard let scalar = element.scalar else {
-                    refuse(element, "\(setting.key) takes single values in its list")
+                    refuse(element, "\(setting.key) accepts only single values in its list")
                     continue
                 }
                 texts.append(scalar.text)
@@ -85,7 +85,7 @@ struct ConfigurationFile {
             }
             values[setting.key] = Value(text: .list(texts), line: line, entryLines: lines)
         case .mapping:
-            refuse(value, "\(setting.key) takes \(setting.isList ? "a list" : "one value"), not keys beneath it")
+            refuse(value, "\(setting.key) takes \(setting.isList ? "a list" : "one value"), not keys under it")
         }
     }
 

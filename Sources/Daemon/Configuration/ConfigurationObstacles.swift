@@ -48,7 +48,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
     private mutating func add(_ key: String, _ problem: String, _ code: Int32? = nil, remedy: String) {
         let reason = code.map { " (\(String(cString: strerror($0))))" } ?? ""
         if onlooker == .anybody, code == EACCES || code == EPERM {
-            doubts.append("\(key): \(problem)\(reason) by this user; the daemon's must be able to")
+            doubts.append("\(key): \(problem)\(reason) by this user; the daemon's user must be able to")
         } else {
             errors.append("\(key): \(problem)\(reason); \(remedy)")
             if let code, mayPass(code) { self.code = self.code ?? code } else { isLasting = true }
@@ -67,21 +67,21 @@ struct ConfigurationObstacles: Sendable, Hashable {
     private mutating func lookAtAuthorities(_ configuration: DaemonConfiguration) {
         guard let path = configuration.network.authorities else { return }
         let key = "network.authorities"
-        let remedy = "write the path of a file of certificates (PEM)"
+        let remedy = "write the path of a file with certificates (PEM)"
         var facts = stat()
         guard stat(path, &facts) == 0, access(path, R_OK) == 0 else {
             return add(key, "\(path) cannot be read", errno, remedy: remedy)
         }
         // Only a regular file is accepted, since reading a pipe could block.
         guard facts.st_mode & S_IFMT == S_IFREG, areCertificates(inFile: path) else {
-            return add(key, "\(path) holds no certificates that can be read", remedy: remedy)
+            return add(key, "\(path) contains no readable certificates", remedy: remedy)
         }
     }
 
     private mutating func lookAtGroup(_ configuration: DaemonConfiguration) {
         guard let group = configuration.socketGroup else { return }
         guard let id = groupNumber(named: group) else {
-            return add("socket_group", "there is no group \"\(group)\"", remedy: "create it, or name another one")
+            return add("socket_group", "there is no group \"\(group)\"", remedy: "create it, or use another group")
         }
         if onlooker == .anybody, geteuid() != 0, !isMember(of: id) {
             add("socket_group", "the socket cannot be given to \(group)", EPERM, remedy: "")
@@ -96,25 +96,25 @@ struct ConfigurationObstacles: Sendable, Hashable {
 
     /// Checks that the daemon may use an existing folder, or may create a missing one.
     private mutating func lookAtOwnFolder(_ key: String, _ path: String, home: String) {
-        let remedy = "name a folder that the daemon's user can write"
+        let remedy = "use a folder that the daemon's user can write to"
         var facts = stat()
         if stat(path, &facts) == 0 {
-            if facts.st_mode & S_IFMT != S_IFDIR { return add(key, "\(path) is no folder", remedy: remedy) }
+            if facts.st_mode & S_IFMT != S_IFDIR { return add(key, "\(path) is not a folder", remedy: remedy) }
             if access(path, R_OK | W_OK | X_OK) != 0 {
                 add(key, "\(path) cannot be written", errno, remedy: remedy)
             }
             return
         }
-        guard errno == ENOENT else { return add(key, "\(path) cannot be looked at", errno, remedy: remedy) }
+        guard errno == ENOENT else { return add(key, "\(path) cannot be accessed", errno, remedy: remedy) }
         let parent = folder(of: path)
         if access(parent, W_OK | X_OK) != 0 {
             // The check of the database reports this problem, since the database is in the same folder.
             if parent == home, errno == ENOENT { return }
-            return add(key, "\(path) cannot be made in \(parent)", errno, remedy: remedy)
+            return add(key, "\(path) cannot be created in \(parent)", errno, remedy: remedy)
         }
         var space = statvfs()
         if onlooker == .anybody, statvfs(parent, &space) == 0, space.f_blocks == 0 {
-            add(key, "\(path) cannot be made in \(parent), which holds no files of anybody", remedy: remedy)
+            add(key, "\(path) cannot be created in \(parent), which cannot contain ordinary files", remedy: remedy)
         }
     }
 
@@ -129,7 +129,7 @@ struct ConfigurationObstacles: Sendable, Hashable {
             case .unreadableFile:
                 // If the folder is not accessible, `lookAtSurroundings` reports that instead.
                 guard access(folder(of: path), X_OK) == 0 else { return }
-                add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user the right")
+                add("database", "\(path) cannot be read", EACCES, remedy: "give the daemon's user read permission")
             default: add("database", error)
             }
         }
@@ -139,11 +139,11 @@ struct ConfigurationObstacles: Sendable, Hashable {
         let parent = folder(of: path)
         if access(parent, W_OK | X_OK) == 0 { return }
         guard errno == ENOENT else {
-            return add(key, "nothing can be made in \(parent)", errno, remedy: "name another path")
+            return add(key, "nothing can be created in \(parent)", errno, remedy: "use another path")
         }
         if path == usual { return }
         if isMadeByServiceManager(parent) {
-            doubts.append("\(key): there is no folder \(parent); make it, or let the service manager make it")
+            doubts.append("\(key): there is no folder \(parent); create it, or let the service manager create it")
         } else if key == "database" {
             add(key, StoreOpenError.missingDirectory(path: parent))
         } else {

@@ -11,7 +11,7 @@ extension DaemonConfiguration {
             let code = errno
             throw DaemonFailure(
                 code == ENOSPC || code == EDQUOT ? .temporary : mayPass(code) ? .inputOutput : .configuration,
-                "\(key): the folder \(path) cannot be made (\(String(cString: strerror(code)))); name one that the daemon's user can write.",
+                "\(key): the folder \(path) cannot be created (\(String(cString: strerror(code)))); use one that the daemon's user can write to.",
                 errno: code)
         }
     }

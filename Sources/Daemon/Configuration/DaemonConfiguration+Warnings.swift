@@ -13,11 +13,11 @@ extension DaemonConfiguration {
     /// them later.
     var warnings: [String] {
         let roots = upload.roots.compactMap { root in
-            problem(ofFolder: root).map { "upload.roots: \($0) nothing in it can be sent until it can" }
+            problem(ofFolder: root).map { "upload.roots: \($0) nothing in it can be sent until that is fixed" }
         }
         let credentials = upload.credentials.flatMap { folder in
             problem(ofFolder: folder).map {
-                "upload.credentials: \($0) jobs that name a credential fail until it can"
+                "upload.credentials: \($0) jobs that use a credential fail until that is fixed"
             }
         }
         return roots + [credentials].compactMap(\.self)
@@ -27,9 +27,9 @@ extension DaemonConfiguration {
     private func problem(ofFolder path: String) -> String? {
         var facts = stat()
         guard stat(path, &facts) == 0 else {
-            return "\(path) cannot be looked at (\(String(cString: strerror(errno))));"
+            return "\(path) cannot be accessed (\(String(cString: strerror(errno))));"
         }
-        guard facts.st_mode & S_IFMT == S_IFDIR else { return "\(path) is no folder and cannot be read;" }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { return "\(path) is not a folder;" }
         guard access(path, R_OK | X_OK) == 0 else {
             return "\(path) cannot be read (\(String(cString: strerror(errno))));"
         }

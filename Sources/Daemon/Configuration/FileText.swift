@@ -20,7 +20,8 @@ func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileF
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return .failure(FileFailure(path: path, code: errno)) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-        let finding = status.st_mode & S_IFMT == S_IFDIR ? "is a folder; name a file" : "is no regular file"
+        let finding =
+            status.st_mode & S_IFMT == S_IFDIR ? "is a folder; use the path of a file" : "is not a regular file"
         return .failure(FileFailure(path: path, code: EISDIR, finding: finding))
     }
     var bytes: [UInt8] = []
@@ -43,7 +44,7 @@ func readText(_ path: String, upTo limit: Int = 1 << 20) -> Result<String, FileF
         return .failure(
             FileFailure(
                 path: path, code: EILSEQ,
-                finding: "is not UTF-8: line \(line) holds the byte 0x\(byte); save it as UTF-8"))
+                finding: "is not UTF-8: line \(line) contains the byte 0x\(byte); save it as UTF-8"))
     }
     return .success(text)
 }

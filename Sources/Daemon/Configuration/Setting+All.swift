@@ -65,7 +65,8 @@ extension Setting {
         guard let mode = UInt16(text, radix: 8), mode & ~0o770 == 0, mode & 0o600 == 0o600 else {
             throw Refusal(
                 reason:
-                    "is \"\(text)\"; write octal permission bits in quotes, \"0600\" or \"0660\", nothing for others")
+                    "is \"\(text)\"; write octal permission bits in quotes, \"0600\" or \"0660\", with no permissions for others"
+            )
         }
         return mode
     }
@@ -80,7 +81,7 @@ extension Setting {
 
     @Sendable private static func port(_ text: String) throws(Refusal) -> UInt16 {
         guard let port = UInt16(text), port > 0 else {
-            throw Refusal(reason: "holds \"\(text)\"; write port numbers from 1 to 65535")
+            throw Refusal(reason: "contains \"\(text)\"; write port numbers from 1 to 65535")
         }
         return port
     }
@@ -89,7 +90,7 @@ extension Setting {
         guard AllowRule(text) != nil else {
             throw Refusal(
                 reason:
-                    "holds \"\(text)\"; write a host, *.domain, address or network, with :PORT for one port, such as 10.0.0.0/8 or nas.example.org:9000"
+                    "contains \"\(text)\"; write a host, *.domain, address or network, with :PORT for one port, such as 10.0.0.0/8 or nas.example.org:9000"
             )
         }
         return text
@@ -101,7 +102,7 @@ extension Setting {
         guard let proxy = ProxyServer(text) else {
             throw Refusal(
                 reason:
-                    "is no proxy; write http://HOST:PORT, and a user and password into the file of network.proxy_credential"
+                    "is not a proxy; write http://HOST:PORT, and put a user name and password into the file of network.proxy_credential"
             )
         }
         return proxy
@@ -111,7 +112,7 @@ extension Setting {
         guard let origin = CredentialOrigin(text) else {
             throw Refusal(
                 reason:
-                    "holds \"\(text)\"; write the credential's name and the server it may be sent to, such as storage=https://s3.example.org"
+                    "contains \"\(text)\"; write the credential's name and the server to which it may be sent, such as storage=https://s3.example.org"
             )
         }
         return origin
@@ -119,7 +120,8 @@ extension Setting {
 
     @Sendable private static func parameterName(_ text: String) throws(Refusal) -> String {
         guard !text.isEmpty, text.utf8.count <= 100, !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) else {
-            throw Refusal(reason: "holds \"\(text)\"; write names of parameters without spaces, such as ref or xtor*")
+            throw Refusal(
+                reason: "contains \"\(text)\"; write names of parameters without spaces, such as ref or xtor*")
         }
         return text
     }
@@ -137,7 +139,7 @@ extension Setting {
         do throws(TrackingList.Problem) { return try TrackingList(list) } catch {
             throw Refusal(
                 reason:
-                    "names \"\(path)\", whose line \(error.line) is no rule; write NAME or HOST NAME, or a rule with $removeparam=NAME"
+                    "names \"\(path)\", whose line \(error.line) is not a rule; write NAME or HOST NAME, or a rule with $removeparam=NAME"
             )
         }
     }
@@ -146,7 +148,7 @@ extension Setting {
         guard WrapperRule(text) != nil else {
             throw Refusal(
                 reason:
-                    "holds \"\(text)\"; write a host, the beginning of a path and a parameter, such as go.example.org/out url"
+                    "contains \"\(text)\"; write a host, the beginning of a path and a parameter, such as go.example.org/out url"
             )
         }
         return text
@@ -157,7 +159,7 @@ extension Setting {
         guard let bytes = ByteSize(text)?.bytes, bytes >= 1024 else {
             throw Refusal(
                 reason:
-                    "is \"\(text)\"; write bytes a second from 1KiB, with a unit, such as 10MiB, or \"\" for no limit")
+                    "is \"\(text)\"; write at least 1KiB per second, with a unit, such as 10MiB, or \"\" for no limit")
         }
         return bytes
     }

@@ -11,7 +11,7 @@ extension ControlSocket {
         }
         guard let id = groupNumber(named: group) else {
             throw DaemonFailure(
-                .configuration, "socket_group: there is no group \"\(group)\". Create it, or name another one.",
+                .configuration, "socket_group: there is no group \"\(group)\". Create it, or use another group.",
                 errno: ENOENT)
         }
         // Only the daemon's user may connect until the socket belongs to its group.
@@ -22,7 +22,7 @@ extension ControlSocket {
             let code = errno
             throw DaemonFailure(
                 code == EPERM ? .configuration : .socket,
-                "socket_group: \(configuration.socket) cannot be given to the group \(group) (\(String(cString: strerror(code)))). Run the daemon as a member of it.",
+                "socket_group: \(configuration.socket) cannot be given to the group \(group) (\(String(cString: strerror(code)))). Run the daemon as a member of that group.",
                 errno: code)
         }
         return socket

@@ -41,7 +41,7 @@ extension DaemonConfiguration {
         case .fileRefused:
             ControlProblem(
                 .outsideRoots,
-                "The daemon may not send \((JSONObject(input)?["file"]?.decodedString ?? "").printable()). Move it beneath one of upload.roots, or let halyard copy it into the spool."
+                "The daemon may not send \((JSONObject(input)?["file"]?.decodedString ?? "").printable()). Move it into a folder in upload.roots, or let halyard copy it into the spool."
             )
         default: ControlProblem(.invalidInput, failure.message)
         }

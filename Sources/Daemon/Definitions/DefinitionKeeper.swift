@@ -29,7 +29,7 @@ final class DefinitionKeeper: Sendable {
         else { return }
         let change = try DaemonConfiguration.firstDefinitions(path, over: definitions)
         try await store.change(change, now: wallClock())
-        logger.notice("the new database begins with the definitions of \(path)")
+        logger.notice("the new database starts with the definitions in \(path)")
     }
 
     /// Reads the definitions again, and stores and logs only new or solved problems.
@@ -65,12 +65,13 @@ final class DefinitionKeeper: Sendable {
             catalog = try await self.catalog.read()
         } catch {
             throw JobFailure(
-                code: JobFailure.Code.invalidOutput, message: "the job it asks for cannot be planned: \(error)")
+                code: JobFailure.Code.invalidOutput, message: "the job that it enqueues cannot be planned: \(error)")
         }
         do throws(RequestProblem) {
             return try catalog.plan(child)
         } catch {
-            throw JobFailure(code: JobFailure.Code.invalidOutput, message: "the job it asks for is refused: \(error)")
+            throw JobFailure(
+                code: JobFailure.Code.invalidOutput, message: "the job that it enqueues is refused: \(error)")
         }
     }
 }

@@ -23,7 +23,8 @@ struct DefinitionService: Service {
             } catch {
                 // A transient failure is not a reason to end the daemon and interrupt its jobs.
                 guard error.isTransient else { throw error }
-                logger.warning("the definitions could not be read anew; the old ones stand for now: \(error)")
+                logger.warning(
+                    "the definitions could not be read again; the previous ones stay in use for now: \(error)")
                 let pause = { @Sendable in try await Task.sleep(for: .seconds(5)) }
                 try? await cancelWhenGracefulShutdown(pause)  // Only a shutdown ends it early.
                 changes.wake()

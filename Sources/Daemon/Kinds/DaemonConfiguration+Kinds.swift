@@ -52,7 +52,7 @@ extension DaemonConfiguration {
     func tellOfTrackingList(_ logger: Logger) {
         guard let list = unfurl.trackingList else { return }
         logger.info(
-            "unfurl.tracking_list: \(list.count) \(list.count == 1 ? "rule" : "rules") taken, \(list.skipped) left out that say more than a name and a host"
+            "unfurl.tracking_list: \(list.count) \(list.count == 1 ? "rule" : "rules") loaded, \(list.skipped) skipped that contain more than a name and a host"
         )
     }
 }

@@ -46,8 +46,8 @@ public enum Daemon {
             waiting: surroundings.lockPatience
         ) { holder in
             let who = holder.pid.map { "process \($0)" } ?? "another process"
-            notifier.status("starting; waiting for \(who), a command that works on \(configuration.database)")
-            surroundings.logger.notice("waiting for \(who), which works on \(configuration.database)")
+            notifier.status("starting; waiting for \(who), a command that is using \(configuration.database)")
+            surroundings.logger.notice("waiting for \(who), which is using \(configuration.database)")
         }
         defer { lock.release() }
         let lastEnd = lock.lastEnd
@@ -70,7 +70,7 @@ public enum Daemon {
             store = try SQLiteJobStore.open(lock, options: surroundings.store)
             if !store.isWatchingFiles {
                 surroundings.logger.warning(
-                    "cannot watch the database's files, since the limit of inotify instances is reached; a removed database is noticed only at the next write. Raise fs.inotify.max_user_instances"
+                    "cannot watch the database's files, because the limit on inotify instances is reached; a removed database is noticed only at the next write. Raise fs.inotify.max_user_instances"
                 )
             }
         } catch {
@@ -135,7 +135,7 @@ public enum Daemon {
             let log = store.logBytes
             if log > 8 * surroundings.store.walBytes {
                 problems.append(
-                    "the write-ahead log has \(log >> 20) MiB, since somebody reads for long; end that (an open sqlite3 shell?)"
+                    "the write-ahead log has \(log >> 20) MiB because of a long read; end that read (an open sqlite3 shell?)"
                 )
             }
             return problems

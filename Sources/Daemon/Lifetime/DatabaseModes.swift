@@ -19,7 +19,7 @@ enum DatabaseModes {
             let narrower = mode & widest
             guard chmod(path, narrower) == 0 else {
                 return
-                    "\(path) has the mode \(octal(mode)) and stays open to others (\(String(cString: strerror(errno)))). "
+                    "\(path) has the mode \(octal(mode)) and stays accessible to other users (\(String(cString: strerror(errno)))). "
                     + "Make the daemon's user its owner (chown)."
             }
             return "\(path) had the mode \(octal(mode)); narrowed to \(octal(narrower))"

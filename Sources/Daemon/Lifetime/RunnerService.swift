@@ -27,7 +27,7 @@ struct RunnerService: Service {
                 do {
                     try await runner.run()
                 } catch {
-                    watchEnd(within: patience, of: "\(error) The daemon has to end, and")
+                    watchEnd(within: patience, of: "\(error) The daemon must end, but")
                     throw error
                 }
                 return .runner
@@ -59,7 +59,7 @@ struct RunnerService: Service {
         // Interrupted jobs have the grace period, and the store has the same time again to record how they
         // ended.
         let whole = limit + grace() * 2 + patience
-        watchEnd(within: whole, of: "the daemon was told to stop \(whole.human) ago, but")
+        watchEnd(within: whole, of: "the daemon was asked to stop \(whole.human) ago, but")
         // Returning from this function cancels the task.
         async let _: Void = keepExtending(for: whole)
         status.wake()
@@ -70,7 +70,7 @@ struct RunnerService: Service {
 
     private func watchEnd(within limit: Duration, of what: String) {
         ending.expectEnd(within: limit) {
-            "\(what) \(runner.snapshot.whatHangs ?? "the database does not close; a new start recovers")"
+            "\(what) \(runner.snapshot.whatHangs ?? "the database does not close; a restart recovers")"
         }
     }
 

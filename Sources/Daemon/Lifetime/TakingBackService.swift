@@ -52,7 +52,7 @@ struct TakingBackService: Service {
                 isAnythingLeft = isLeft || isAnythingLeft
             } catch {
                 // An error that ends the store also ends the runner, which reports it.
-                logger.debug("nothing taken back: \(error)")
+                logger.debug("leftover uploads were not deleted: \(error)")
                 isAnythingLeft = true
             }
         }

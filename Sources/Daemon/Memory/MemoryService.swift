@@ -24,7 +24,7 @@ struct MemoryService: Service {
             for await _ in bell.stream {
                 let bytes = await store.releaseMemory()
                 FreedMemory.returnToSystemSoon()
-                logger.debug("memory is short: freed \(bytes / 1024) KiB of caches")
+                logger.debug("memory is low: freed \(bytes / 1024) KiB of caches")
             }
         }
     }

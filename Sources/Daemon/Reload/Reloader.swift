@@ -50,7 +50,7 @@ actor Reloader {
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
         } catch {
             logger.error(
-                "reload refused; everything stays as it was: \(error.message) \(error.details.joined(separator: " "))",
+                "reload refused; nothing was changed: \(error.message) \(error.details.joined(separator: " "))",
                 metadata: [
                     "HALYARD_EVENT": "reload-refused",
                     "HALYARD_ERROR": "\(error.message) \(error.details.joined(separator: " "))",
@@ -66,7 +66,7 @@ actor Reloader {
             next = try DaemonConfiguration.load(sources)
         } catch {
             throw ControlProblem(
-                .invalidConfiguration, "The configuration is refused; correct it, then reload again.",
+                .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
                 details: error.problems
             )
         }
@@ -75,12 +75,12 @@ actor Reloader {
         guard fixed.isEmpty else {
             throw ControlProblem(
                 .invalidConfiguration,
-                "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or set it back.")
+                "A reload cannot change \(fixed.joined(separator: ", ")). Restart halyardd, or undo the change.")
         }
         let obstacles = ConfigurationObstacles(next, for: .reload).errors
         guard obstacles.isEmpty else {
             throw ControlProblem(
-                .invalidConfiguration, "The configuration is refused; correct it, then reload again.",
+                .invalidConfiguration, "The configuration is invalid; correct it, then reload again.",
                 details: obstacles)
         }
         return next

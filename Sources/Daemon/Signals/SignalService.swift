@@ -21,7 +21,7 @@ struct SignalService: Service {
             if signal == .sighup {
                 await reload()
             } else if isStopping {
-                logger.notice("second \(signal): interrupting what runs")
+                logger.notice("second \(signal): interrupting running jobs")
                 hurry()
             } else {
                 isStopping = true

@@ -4,9 +4,9 @@ extension RunnerSnapshot {
     /// The reason to report when no job makes progress; nil if the runner has ended.
     var whatHangs: String? {
         if phase == .ended { return nil }
-        if abandoned >= slots { return "every slot is held by a job that does not stop; a new start runs the others" }
+        if abandoned >= slots { return "every slot is held by a job that does not stop; a restart runs the other jobs" }
         return awaitsStore
-            ? "the database does not answer; a new start recovers"
-            : "the claim loop does not turn; a new start recovers"
+            ? "the database does not respond; a restart recovers"
+            : "the claim loop makes no progress; a restart recovers"
     }
 }

@@ -22,12 +22,12 @@ public enum NetworkError: CancellationFailure, CustomStringConvertible {
     public var description: String {
         switch self {
         case .cancelled: "The request was cancelled."
-        case .transport(let error): "No answer from the server: \(error)"
-        case .notHTTP: "The answer is not one of HTTP."
+        case .transport(let error): "No response from the server: \(error)"
+        case .notHTTP: "The response is not an HTTP response."
         case .status(let status, _): "The server answered \(status)."
-        case .noData: "The server answered without data."
-        case .decoding(let error): "The answer has another shape than was expected: \(error)"
-        case .unknown(let error): "The answer could not be decoded: \(error)"
+        case .noData: "The server sent a response without data."
+        case .decoding(let error): "The response does not have the expected shape: \(error)"
+        case .unknown(let error): "The response could not be decoded: \(error)"
         case .noValue: "The publisher finished without a value."
         }
     }

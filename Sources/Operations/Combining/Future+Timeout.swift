@@ -8,7 +8,7 @@ public struct TimeoutError: Error, Hashable, CustomStringConvertible {
     /// Creates the error for a time limit.
     public init(limit: Duration) { self.limit = limit }
 
-    public var description: String { "No result came within \(limit)." }
+    public var description: String { "There was no result within \(limit)." }
 }
 
 extension Future {

@@ -20,7 +20,7 @@ final class Claim: Abandonable {
     func abandon(_ abandonment: inout Abandonment) { Self.report(waiting, of: "\(future)") }
 
     static func report(_ waiting: String, of future: String) {
-        let message = "FUTURE MISUSE: a promise was released without a result. \(waiting) for \(future).\n"
+        let message = "FUTURE MISUSE: a promise was released without a result. \(waiting): \(future).\n"
         message.withCString { _ = write(STDERR_FILENO, $0, strlen($0)) }
     }
 }

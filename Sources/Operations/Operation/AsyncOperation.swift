@@ -69,7 +69,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
     /// Starts the work. Every subclass must override this, and must not call `super`.
     open override func main() {
-        preconditionFailure("\(type(of: self)) has to override main(), and to call finish() when its work is done")
+        preconditionFailure("\(type(of: self)) must override main() and call finish() when its work is done")
     }
 
     /// Ends the operation. May be called from any thread; only the first call has an effect. After a call before the
@@ -144,7 +144,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     /// finish.
     final func settle(in home: Home) {
         attached.withLock { attached in
-            precondition(attached.home == nil, "\(self) is in a queue already")
+            precondition(attached.home == nil, "\(self) is already in a queue")
             attached.home = home
         }
     }

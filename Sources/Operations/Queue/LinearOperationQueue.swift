@@ -58,7 +58,7 @@ public final class LinearOperationQueue: Sendable {
     ///
     /// - Parameter wait: Whether to block this thread until all of them have finished.
     /// - Precondition: The operations are in no queue and have not started.
-    @available(*, noasync, message: "Await addOperations(_:waitUntilFinished:) instead, which blocks no thread.")
+    @available(*, noasync, message: "Await addOperations(_:waitUntilFinished:) instead, which does not block a thread.")
     public func addOperations(_ operations: [Operation], waitUntilFinished wait: Bool) {
         add(operations, isBarrier: false)
         if wait {
@@ -164,7 +164,7 @@ public final class LinearOperationQueue: Sendable {
     }
 
     /// Blocks this thread until the queue is empty.
-    @available(*, noasync, message: "Await waitUntilAllOperationsAreFinished() instead, which blocks no thread.")
+    @available(*, noasync, message: "Await waitUntilAllOperationsAreFinished() instead, which does not block a thread.")
     public func waitUntilAllOperationsAreFinished() {
         let empty = DispatchSemaphore(value: 0)
         let isEmpty = Atomic(false)
@@ -207,7 +207,7 @@ extension LinearOperationQueue {
         for operation in operations {
             let hasStarted =
                 (operation as? AsyncOperation)?.hasStarted ?? (operation.isExecuting || operation.isFinished)
-            precondition(!hasStarted, "\(operation) has started, it cannot be added to a queue")
+            precondition(!hasStarted, "\(operation) has started and cannot be added to a queue")
             let dependencies = operation.dependencies.filter { !$0.isFinished }
             let (place, unknown) = state.withLock { state in
                 let place = state.insert(operation, isBarrier: isBarrier)

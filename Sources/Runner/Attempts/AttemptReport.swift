@@ -41,7 +41,7 @@ struct AttemptReport: Sendable {
             for ended in successes {
                 let attempt = ended.attempt.lease.attempt
                 log(
-                    .info, "succeeded in \(ended.took.forPeople)\(attempt > 1 ? " at attempt \(attempt)" : "")", ended,
+                    .info, "succeeded in \(ended.took.forPeople)\(attempt > 1 ? " on attempt \(attempt)" : "")", ended,
                     event: "attempt-succeeded", outcome: "succeeded")
             }
             return
@@ -66,14 +66,15 @@ struct AttemptReport: Sendable {
         if result == .leaseLost {
             leaseLost.increment()
             log(
-                .notice, "attempt \(attempt) ended too late; its result is dropped", ended, event: "lease-lost",
+                .notice, "attempt \(attempt) ended after it had lost its lease; its result is discarded", ended,
+                event: "lease-lost",
                 outcome: "lease_lost")
             return
         }
         // The attempt ended in another way, but its cancellation had been requested.
         if result == .recorded(.cancelled) {
             cancelled.increment()
-            log(.info, "cancelled while it ran", ended, event: "attempt-cancelled", outcome: "cancelled")
+            log(.info, "cancelled while it was running", ended, event: "attempt-cancelled", outcome: "cancelled")
             return
         }
         switch ended.ending {
@@ -94,7 +95,7 @@ struct AttemptReport: Sendable {
                 event: "attempt-retried", outcome: timedOut ? "timed_out" : "failed", failure)
         case .cancelled:
             cancelled.increment()
-            log(.info, "cancelled while it ran", ended, event: "attempt-cancelled", outcome: "cancelled")
+            log(.info, "cancelled while it was running", ended, event: "attempt-cancelled", outcome: "cancelled")
         case .interrupted:
             interrupted.increment()
             log(
@@ -115,7 +116,8 @@ struct AttemptReport: Sendable {
 
     func returnedLate(_ attempt: RunningAttempt) {
         logger.notice(
-            "\(JobTitle(attempt)): its operation returned after it was given up", metadata: Self.metadata(of: attempt))
+            "\(JobTitle(attempt)): its operation returned after its attempt was given up",
+            metadata: Self.metadata(of: attempt))
     }
 
     private func log(

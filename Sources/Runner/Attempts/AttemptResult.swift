@@ -24,7 +24,7 @@ enum StopReason: Sendable, Hashable {
         switch self {
         case .timedOut: "timeout"
         case .cancelled: "cancellation"
-        case .interrupted: "the runner stops"
+        case .interrupted: "the runner is stopping"
         }
     }
 }
@@ -58,7 +58,7 @@ extension AttemptEnd.Ending {
                 JobFailure(
                     code: JobFailure.Code.timedOut,
                     message:
-                        "the attempt took longer than \(limit.human), the timeout of the definition \(definition.name); raise that, or let it do less."
+                        "the attempt took longer than \(limit.human), the timeout of the definition \(definition.name); raise the timeout, or let the job do less."
                 ),
                 isRetryable: true)
             timedOut = true

@@ -8,13 +8,13 @@ extension JobRunner {
         let definition = attempt.definition
         if let reason = definition.unreadable {
             let message =
-                "the definition \(definition.definition.name) it was enqueued with cannot be read (\(reason)); apply the definition anew, then retry the job"
+                "the definition \(definition.definition.name) of this job is unreadable (\(reason)); apply the definition again, then retry the job"
             return .threw(
                 FailedTry(JobFailure(code: JobFailure.Code.badDefinition, message: message), isRetryable: false))
         }
         guard let kind = definition.kind else {
             let message =
-                "this daemon has no kind \(definition.definition.kind); use one that has, then run the job again"
+                "this daemon has no kind \(definition.definition.kind); use a daemon that has it, then retry the job"
             return .threw(
                 FailedTry(JobFailure(code: JobFailure.Code.unknownKind, message: message), isRetryable: false))
         }
@@ -48,7 +48,7 @@ extension JobRunner {
         case .success(let output):
             guard output.bytes.count <= JSONText.maxBytes else {
                 let message =
-                    "the result has \(output.bytes.count) bytes; at most \(JSONText.maxBytes) are stored. Put large output into a file and return its path."
+                    "the result has \(output.bytes.count) bytes; the limit is \(JSONText.maxBytes). Put large output into a file and return its path."
                 return .threw(
                     FailedTry(
                         JobFailure(code: JobFailure.Code.resultTooLarge, message: message), isRetryable: false))
@@ -69,7 +69,7 @@ extension FailedTry {
         JobFailure(
             code: JobFailure.Code.inputTooLarge,
             message:
-                "what its dependencies gave is larger than \(WantedOutputs.maxBytes) bytes together; let them write files and give their paths"
+                "the results of its dependencies have more than \(WantedOutputs.maxBytes) bytes together; let the dependencies write files and return their paths"
         ),
         isRetryable: false)
 }

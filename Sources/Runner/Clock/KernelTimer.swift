@@ -62,6 +62,6 @@ public struct KernelTimerError: Error, CustomStringConvertible {
     public let errorNumber: Int32
 
     public var description: String {
-        "no timer could be opened (\(String(cString: strerror(errorNumber)))); raise LimitNOFILE"
+        "a timer could not be opened (\(String(cString: strerror(errorNumber)))); raise LimitNOFILE"
     }
 }

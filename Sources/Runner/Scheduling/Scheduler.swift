@@ -53,7 +53,7 @@ public final class Scheduler: Sendable {
     /// The wait before a time zone that could not be loaded is tried again.
     private static let lookAgainAfter = Duration.seconds(3600)
     /// The beginning of a stored problem that is removed when the time zone can be loaded.
-    private static let noTimes = "It has no times: "
+    private static let noTimes = "It cannot fire: "
 
     /// Creates a scheduler.
     ///
@@ -201,7 +201,7 @@ public final class Scheduler: Sendable {
             if let missedAt = plan.missedAt {
                 log(
                     .notice,
-                    "missed its times from \(zone.text(missedAt)) on: no daemon ran, and it is not persistent",
+                    "missed its times since \(zone.text(missedAt)): no daemon was running, and the schedule is not persistent",
                     record, "schedule-missed", ["HALYARD_TIME": "\(missedAt.iso8601)"])
             }
         }
@@ -239,7 +239,7 @@ public final class Scheduler: Sendable {
     private func tell(_ reason: String, _ record: ScheduleRecord) {
         let name = record.schedule.name
         let known = state.withLock { state in state.troubles.updateValue(reason, forKey: name) }
-        if known != reason { log(.error, "refused: it has no times: \(reason)", record, "schedule-refused", [:]) }
+        if known != reason { log(.error, "refused: it cannot fire: \(reason)", record, "schedule-refused", [:]) }
     }
 
     private func fire(_ record: ScheduleRecord) async throws(StoreError) {
@@ -281,7 +281,7 @@ public final class Scheduler: Sendable {
             let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
                 told == job ? .debug : .info,
-                "skips its times until \(last), which it enqueued last, is final", record,
+                "skips its times until \(last), the last that it enqueued, is final", record,
                 "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):
             // Logged once, not every minute.

@@ -151,7 +151,7 @@ extension JobFailure {
         return JobFailure(
             code: code,
             message:
-                "Its dependency, job \(dependency.job) (\(dependency.name)), \(dependency.verb)\(cause). See why with \"halyard show \(first.job)\"; run them again with \"halyard retry --dependents \(first.job)\".",
+                "Its dependency, job \(dependency.job) (\(dependency.name)), \(dependency.verb)\(cause). See why with \"halyard show \(first.job)\"; retry the jobs with \"halyard retry --dependents \(first.job)\".",
             detail: first.json)
     }
 }

@@ -200,11 +200,11 @@ extension Writer {
 
 extension JobFailure {
     static let cancelledWhileRunning = JobFailure(
-        code: Code.cancelled, message: "It was cancelled while it ran. Enqueue it again if it is still wanted.")
+        code: Code.cancelled, message: "It was cancelled while it was running. Enqueue it again if you still need it.")
     static let cancelledBeforeStart = JobFailure(
-        code: Code.cancelled, message: "It was cancelled before it started. Enqueue it again if it is still wanted.")
+        code: Code.cancelled, message: "It was cancelled before it started. Enqueue it again if you still need it.")
     static let interrupted = JobFailure(
-        code: Code.interrupted, message: "The daemon stopped; the job runs again at its next start.")
+        code: Code.interrupted, message: "The daemon stopped; the job runs again when the daemon starts.")
 }
 
 struct FinishStatements: ~Copyable {

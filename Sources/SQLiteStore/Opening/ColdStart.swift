@@ -138,7 +138,7 @@ struct ColdStart {
         if halyard_is_in_memory(file.descriptor) != 0 { return }
         var status = stat()
         guard fstat(file.descriptor, &status) == 0 else {
-            throw .system(operation: "look at", path: file.path, code: errno)
+            throw .system(operation: "inspect", path: file.path, code: errno)
         }
         // Once a page was absent, any later copy of it was read from the disk, even if another process (such as a
         // backup) reads the file in the meantime.
@@ -188,7 +188,7 @@ struct ColdStart {
         defer { munmap(mapping, bytes) }
         var residency = [UInt8](repeating: 0, count: pages.count)
         guard mincore(mapping, bytes, &residency) == 0 else {
-            throw .system(operation: "ask which pages are in memory of", path: file.path, code: errno)
+            throw .system(operation: "query the cached pages of", path: file.path, code: errno)
         }
         return residency
     }

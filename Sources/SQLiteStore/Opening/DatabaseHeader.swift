@@ -16,7 +16,7 @@ extension SQLiteJobStore {
         }
         defer { Glibc.close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "inspect", path: path, code: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
         if status.st_size == 0 { throw .emptyFile(path: path) }
         var header = [UInt8](repeating: 0, count: 100)

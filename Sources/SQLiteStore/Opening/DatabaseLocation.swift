@@ -18,7 +18,7 @@ struct DatabaseLocation: Sendable, Hashable {
         } else {
             let code = errno
             if code == ENOTDIR { throw .notADirectory(path: Self.parent(of: given)) }
-            guard code == ENOENT else { throw .system(operation: "look up", path: given, code: code) }
+            guard code == ENOENT else { throw .system(operation: "resolve", path: given, code: code) }
             let parent = Self.parent(of: given)
             guard let directory = Self.resolved(parent) else { throw .missingDirectory(path: parent) }
             let name = given.split(separator: "/").last.map(String.init) ?? ""
@@ -67,7 +67,7 @@ struct DatabaseLocation: Sendable, Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else {
             if errno == ENOENT { return nil }
-            throw .system(operation: "look at", path: path, code: errno)
+            throw .system(operation: "inspect", path: path, code: errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notARegularFile(path: path) }
         return Int64(status.st_size)

@@ -30,7 +30,7 @@ struct HeldDatabase: Sendable {
                 throw .lockedUnderAnotherName(path: path, pid: KernelLocks.holder(of: path)?.pid)
             }
             var status = stat()
-            guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+            guard fstat(descriptor, &status) == 0 else { throw .system(operation: "inspect", path: path, code: errno) }
             return HeldDatabase(descriptor: descriptor, identity: FileIdentity(status))
         } catch {
             Glibc.close(descriptor)
@@ -66,7 +66,7 @@ extension DatabaseLocation {
     func checkNames() throws(StoreOpenError) {
         // Opened with O_PATH: closing such a descriptor drops no locks.
         let descriptor = Glibc.open(path, halyard_open_as_path | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        guard descriptor >= 0 else { throw .system(operation: "inspect", path: path, code: errno) }
         defer { Glibc.close(descriptor) }
         let status = try facts(descriptor)
         if status.st_nlink > 1, !isDraftToo(status) { throw .manyNames(path: path, count: Int(status.st_nlink)) }
@@ -75,7 +75,7 @@ extension DatabaseLocation {
 
     private func facts(_ descriptor: Int32) throws(StoreOpenError) -> stat {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "look at", path: path, code: errno) }
+        guard fstat(descriptor, &status) == 0 else { throw .system(operation: "inspect", path: path, code: errno) }
         return status
     }
 

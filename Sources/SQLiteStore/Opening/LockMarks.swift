@@ -49,8 +49,8 @@ struct LockMarks: Sendable, Hashable {
         return words.joined(separator: " ")
     }
 
-    private static let tooManyFiles = "The daemon ended, since it could not open more files,"
-    private static let storeStopped = "The daemon ended, since it could not use the database,"
+    private static let tooManyFiles = "The daemon ended because it could not open more files,"
+    private static let storeStopped = "The daemon ended because it could not use the database,"
 
     mutating func noteStoreStopped() { lastEnd = .unrelated(reason: Self.storeStopped) }
 

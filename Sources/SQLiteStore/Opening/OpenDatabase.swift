@@ -187,6 +187,6 @@ extension Connection {
         } catch {
             throw StoreOpenError(error, path: path)
         }
-        guard answer == "ok" else { throw .damaged(path: path, message: answer ?? "the check gave no answer") }
+        guard answer == "ok" else { throw .damaged(path: path, message: answer ?? "the check returned no result") }
     }
 }

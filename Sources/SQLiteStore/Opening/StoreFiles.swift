@@ -41,13 +41,13 @@ final class StoreFiles: Sendable {
         var named = [(path: location.path, identity: database.identity)]
         for path in [location.path + "-wal", location.path + "-shm", location.lockPath] {
             guard let identity = FileIdentity(at: path) else {
-                throw .system(operation: "look at", path: path, code: errno)
+                throw .system(operation: "inspect", path: path, code: errno)
             }
             named.append((path, identity))
         }
         var status = stat()
         guard fstat(database.descriptor, &status) == 0 else {
-            throw .system(operation: "look at", path: location.path, code: errno)
+            throw .system(operation: "inspect", path: location.path, code: errno)
         }
         written = Mutex(WriteTime(status))
         self.named = named

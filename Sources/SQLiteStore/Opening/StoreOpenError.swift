@@ -75,13 +75,13 @@ extension StoreOpenError: CustomStringConvertible {
         case .unreadableFile(let path):
             "The job database \(path) cannot be read. Give this user read permission on it; members of the daemon's group have it."
         case .missingFile(let path):
-            "There is no job database at \(path). Start halyardd once to create it, or name another path."
+            "There is no job database at \(path). Start halyardd once to create it, or use another path."
         case .notARegularFile(let path):
             "\(path) is not a regular file. Move it away, or set another path for the database."
         case .locked(let path, let pid):
-            "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process"). Talk to that daemon through its socket, or stop it first."
+            "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process"). Use that daemon through its socket, or stop it first."
         case .lockedUnderAnotherName(let path, let pid):
-            "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process") under another name, through a hard link or a second mount. Talk to that daemon through its socket, or stop it and give the file one name."
+            "The job database \(path) is in use by \(pid.map { "process \($0)" } ?? "another process") under another name, through a hard link or a second mount. Use that daemon through its socket, or stop it and give the file only one name."
         case .manyNames(let path, let count):
             "The job database \(path) has \(count) names (hard links), and its write-ahead log belongs to only one of them. Find the others with \"find / -xdev -samefile \(path)\" and remove them, or replace them with copies."
         case .mountedAlone(let path):
@@ -105,19 +105,19 @@ extension StoreOpenError: CustomStringConvertible {
         case .schemaTooNew(let path, let found, let supported):
             "The job database \(path) uses schema \(found); this release understands up to \(supported). Upgrade Halyard."
         case .schemaTooOld(let path, let found, let needed):
-            "The job database \(path) uses schema \(found); this release reads \(needed). Start halyardd once to bring it up to date."
+            "The job database \(path) uses schema \(found); this release needs schema \(needed). Start halyardd once to upgrade the database."
         case .noRoomToMigrate(let path, let found, let needed, let free, let neededBytes):
-            "The disk that holds \(path) has \(free / 1024) KiB free; bringing the database from schema \(found) to schema \(needed) takes about \(neededBytes / 1024) KiB. The database is unchanged. Free some space, then start again."
+            "The disk that holds \(path) has \(free / 1024) KiB free; upgrading the database from schema \(found) to schema \(needed) needs about \(neededBytes / 1024) KiB. The database is unchanged. Free some space, then start again."
         case .danglingRows(let path, let table, let parent):
-            "Rows of table \(table) in the job database \(path) refer to rows of table \(parent) that do not exist, so its schema cannot be brought up to date; another program changed the file. The database is unchanged. Keep a copy, list the rows with \"sqlite3 \(path) 'PRAGMA foreign_key_check'\", delete them, then start again."
+            "Rows of table \(table) in the job database \(path) refer to rows of table \(parent) that do not exist, so its schema cannot be upgraded; another program changed the file. The database is unchanged. Keep a copy, list the rows with \"sqlite3 \(path) 'PRAGMA foreign_key_check'\", delete them, then start again."
         case .damaged(let path, let message):
             "The job database \(path) is damaged (\(message)). Keep a copy of it with its -wal file, then restore a backup, or rescue what is readable with \"sqlite3 \(path) .recover\"."
         case .busy(let path):
             "The job database \(path) is locked by another process. End the transaction that holds it (an open sqlite3 shell?), then start again."
         case .settingRefused(let path, let setting, let found):
-            "SQLite did not accept \(setting) for \(path) (it says \(found)); without it accepted jobs could be lost. Use a local file system that supports it."
+            "SQLite did not accept \(setting) for \(path) (it reports \(found)); without this setting, accepted jobs could be lost. Use a local file system that supports it."
         case .system(let operation, let path, let code):
-            "Could not \(operation)\(path.isEmpty ? "" : " \(path)"): \(systemMessage(code)) (errno \(code)). Correct that, then start again."
+            "Could not \(operation)\(path.isEmpty ? "" : " \(path)"): \(systemMessage(code)) (errno \(code)). Correct the cause, then start again."
         case .sqlite(let path, let code, let message):
             "The job database \(path) could not be opened (\(message), SQLite code \(code)). Check the disk and the kernel's log."
         }

@@ -76,8 +76,9 @@ private struct Company {
 
     var text: String {
         if isNone { return "it ran alone" }
-        if others == 0 { return "it ran beside code of a job that had been given up" }
-        return others == 1 ? "it ran beside another job" : "it ran beside \(others) other jobs"
+        if others == 0 { return "it ran at the same time as code of a job that had been given up" }
+        return others == 1
+            ? "it ran at the same time as another job" : "it ran at the same time as \(others) other jobs"
     }
 }
 
@@ -108,7 +109,8 @@ extension LastEnd {
 extension Writer.EndedAttempt {
     fileprivate init(_ end: LastEnd, _ company: Company, isOnTrial: Bool) {
         let beside = company.others + company.abandoned
-        let trial = isOnTrial ? " It was running in several crashes, so it runs apart from other jobs at first." : ""
+        let trial =
+            isOnTrial ? " It was running during several crashes, so it first runs separately from other jobs." : ""
         switch end {
         case .unrelated(let reason):
             self.init(.interrupted, JobFailure(code: JobFailure.Code.interrupted, message: reason + " while it ran."))
@@ -120,14 +122,14 @@ extension Writer.EndedAttempt {
                 JobFailure(
                     code: JobFailure.Code.crashed,
                     message:
-                        "The daemon crashed (\(cause)) while \(company.text); see the journal of that time.\(trial)",
+                        "The daemon crashed (\(cause)) while \(company.text); see the journal from that time.\(trial)",
                     detail: JSONText(trusted: Array("{\"beside\":\(beside),\"cause\":\"\(word)\"}".utf8))))
         case .unexplained:
             self.init(
                 .crashed,
                 JobFailure(
                     code: JobFailure.Code.crashed,
-                    message: "The daemon ended while \(company.text); see the journal of that time.\(trial)",
+                    message: "The daemon ended while \(company.text); see the journal from that time.\(trial)",
                     detail: JSONText(trusted: Array("{\"beside\":\(beside)}".utf8))))
         }
     }
@@ -137,7 +139,7 @@ extension JobFailure {
     static func crashed(times: Int) -> JobFailure {
         JobFailure(
             code: Code.crashed,
-            message: "The daemon ended \(times) times while this job alone was running; see the journal, then retry it."
+            message: "The daemon ended \(times) times while only this job was running; see the journal, then retry it."
         )
     }
 }

@@ -79,8 +79,8 @@ extension Writer {
     /// continues with its next time.
     private func reason(of refusal: EnqueueRefusal) -> String {
         switch refusal {
-        case .unknownQueue(let queue): "The queue \"\(queue)\" has just gone."
-        case .unknownDefinition: "Its definition has just gone."
+        case .unknownQueue(let queue): "The queue \"\(queue)\" was just removed."
+        case .unknownDefinition: "Its definition was just removed."
         case .unknownDependency(let job): "There is no job \(job) to wait for."
         case .hiddenCharacter(let character, let field): "The text of \(field) contains \(character)."
         case .cycle: "The dependencies form a cycle."

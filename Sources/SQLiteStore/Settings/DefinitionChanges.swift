@@ -124,7 +124,8 @@ private func encode(_ fields: [InputField]) throws(SQLiteError) -> [UInt8] {
     do {
         return Array(try encoder.encode(fields))
     } catch {
-        throw SQLiteError(code: SQLiteError.Primary.mismatch.rawValue, message: "the fields have no JSON: \(error)")
+        throw SQLiteError(
+            code: SQLiteError.Primary.mismatch.rawValue, message: "the fields cannot be encoded as JSON: \(error)")
     }
 }
 
@@ -170,7 +171,7 @@ extension Statement {
         } catch {
             throw SQLiteError(
                 code: SQLiteError.Primary.corrupt.rawValue,
-                message: "the fields of kind \(string(0)) cannot be read: \(error)")
+                message: "the fields of kind \(string(0)) are invalid: \(error)")
         }
         return KindDescription(
             name: string(0), summary: string(1), inputType: string(2), outputType: string(3),

@@ -169,7 +169,7 @@ extension Writer {
         let now = Timestamp(milliseconds: writing.firstPart.integer(3))
         writing.firstPart.reset()
         guard let part = StagedPart(bytes), (1...Memory.maxNumber).contains(first) else {
-            throw .damaged("part \(number) of graph \(graph) is not what was written")
+            throw .damaged("part \(number) of graph \(graph) differs from what was written")
         }
         for entry in part.entries { try write(entry, first: first, graph, accepted, now: now) }
         writing.deletePart.bind(1, graph.rawValue)
@@ -228,7 +228,7 @@ extension Writer {
         _ job: StagedPart.Job, _ id: JobID, _ graph: GraphID?, now: Timestamp
     ) throws(SQLiteError) {
         guard memory.queues.indices.contains(job.queue) else {
-            throw .damaged("the part that contains job \(id) names queue \(job.queue), which is not there")
+            throw .damaged("the part that contains job \(id) refers to queue \(job.queue), which does not exist")
         }
         var start = GraphPlan.Start()
         start.pending = job.dependencyCount

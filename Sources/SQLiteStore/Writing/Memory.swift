@@ -34,7 +34,7 @@ struct Memory {
     /// - Throws: An error that reports damage, if there is no such queue.
     func queueIndex(id: Int64) throws(SQLiteError) -> Int {
         // Numbers start at 1 and no row is ever deleted.
-        guard id >= 1, id <= queues.count else { throw .damaged("a row names queue \(id), which is not there") }
+        guard id >= 1, id <= queues.count else { throw .damaged("a row refers to queue \(id), which does not exist") }
         return Int(id) - 1
     }
 

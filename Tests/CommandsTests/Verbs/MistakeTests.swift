@@ -64,7 +64,7 @@ import Testing
             #expect(run.code == .jobSkipped)
             #expect(
                 run.errors.hasPrefix(
-                    "halyard: job \(job) skipped: dependency_skipped: Its dependency, job \(dependency) (unfurl), was skipped, because job 1 (unfurl) failed. See why with \"halyard show 1\"; run them again with \"halyard retry --dependents 1\"."
+                    "halyard: job \(job) skipped: dependency_skipped: Its dependency, job \(dependency) (unfurl), was skipped, because job 1 (unfurl) failed. See why with \"halyard show 1\"; retry the jobs with \"halyard retry --dependents 1\"."
                 ), "\(run.errors)")
         }
     }

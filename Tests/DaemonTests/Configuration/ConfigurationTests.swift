@@ -112,7 +112,7 @@ import Testing
         ("upload:\n  rots: []", "halyard.yaml:2: unknown key \"upload.rots\"; did you mean \"upload.roots\"?"),
         (
             "upload: 3",
-            "halyard.yaml:1: upload is a group of keys; write them indented beneath it: upload.roots, upload.credentials, upload.credential_origins, upload.max_size, upload.checkpoints, upload.chunk_size, upload.part_size, upload.memory, upload.max_rate"
+            "halyard.yaml:1: upload is a group of keys; write them indented under it: upload.roots, upload.credentials, upload.credential_origins, upload.max_size, upload.checkpoints, upload.chunk_size, upload.part_size, upload.memory, upload.max_rate"
         ),
         ("slots:", "halyard.yaml:1: slots has no value; give one, or remove the line"),
         ("slots: [1]", "halyard.yaml:1: slots takes one value, not a list"),
@@ -130,7 +130,7 @@ import Testing
         ),
         (
             "socket_mode: \"0666\"",
-            "halyard.yaml:1: socket_mode is \"0666\"; write octal permission bits in quotes, \"0600\" or \"0660\", nothing for others"
+            "halyard.yaml:1: socket_mode is \"0666\"; write octal permission bits in quotes, \"0600\" or \"0660\", with no permissions for others"
         ),
         (
             "log:\n  level: loud",
@@ -138,15 +138,15 @@ import Testing
         ),
         (
             "upload:\n  credential_origins: [storage]",
-            "halyard.yaml:2: upload.credential_origins holds \"storage\"; write the credential's name and the server it may be sent to, such as storage=https://s3.example.org"
+            "halyard.yaml:2: upload.credential_origins contains \"storage\"; write the credential's name and the server to which it may be sent, such as storage=https://s3.example.org"
         ),
         (
             "network:\n  proxy: https://proxy:3128",
-            "halyard.yaml:2: network.proxy is no proxy; write http://HOST:PORT, and a user and password into the file of network.proxy_credential"
+            "halyard.yaml:2: network.proxy is not a proxy; write http://HOST:PORT, and put a user name and password into the file of network.proxy_credential"
         ),
-        ("network:\n  ports: [0]", "halyard.yaml:2: network.ports holds \"0\"; write port numbers from 1 to 65535"),
+        ("network:\n  ports: [0]", "halyard.yaml:2: network.ports contains \"0\"; write port numbers from 1 to 65535"),
         ("slots: 4\nslots: 5", #"halyard.yaml:2: the name "slots" occurs twice in one map; remove one"#),
-        ("- a", "halyard.yaml:1: the file holds no keys; write KEY: VALUE on each line"),
+        ("- a", "halyard.yaml:1: the file contains no keys; write KEY: VALUE on each line"),
     ])
     func aBadFileIsRefusedWithLineAndRemedy(yaml: String, problem: String) throws {
         #expect(try problems(yaml) == [problem])
@@ -170,7 +170,7 @@ import Testing
         #expect(try load(flags: [key: folder.path + "/good.txt"]).unfurl.trackingList?.count == 2)
         #expect(try load(flags: [key: ""]).unfurl.trackingList == nil)
         for (name, reason) in [
-            ("bad.txt", "whose line 2 is no rule"), ("none.txt", "No such file or directory"),
+            ("bad.txt", "whose line 2 is not a rule"), ("none.txt", "No such file or directory"),
             ("pipe", "which cannot be read"), (".", "which cannot be read"),
         ] {
             let problem = try #require(problems(flags: [key: folder.path + "/" + name]).first)
@@ -194,14 +194,14 @@ import Testing
         let places = try problems(wrong).map { $0.split(separator: ";")[0] }
         #expect(
             places == [
-                "halyard.yaml:5: network.ports takes single values in its list",
+                "halyard.yaml:5: network.ports accepts only single values in its list",
                 "halyard.yaml:10: slots is \"0\"",
-                "halyard.yaml:9: upload.credential_origins holds \"x\"",
-                "halyard.yaml:9: upload.credential_origins holds \"y\"",
-                "halyard.yaml:4: network.ports holds \"0\"",
-                "halyard.yaml:7: network.ports holds \"no\"",
-                "halyard.yaml:2: network.allow holds \"a b\"",
-                "halyard.yaml:2: network.allow holds \"c d\"",
+                "halyard.yaml:9: upload.credential_origins contains \"x\"",
+                "halyard.yaml:9: upload.credential_origins contains \"y\"",
+                "halyard.yaml:4: network.ports contains \"0\"",
+                "halyard.yaml:7: network.ports contains \"no\"",
+                "halyard.yaml:2: network.allow contains \"a b\"",
+                "halyard.yaml:2: network.allow contains \"c d\"",
             ])
         #expect(try problems(flags: ["network.ports": "0,80,x"]).count == 2)
     }

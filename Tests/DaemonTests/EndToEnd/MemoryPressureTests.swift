@@ -61,12 +61,12 @@ private final class PressedGroup: Sendable {
         try await bed.withDaemon(["--set", "log.level=debug"], environment: watched) { daemon in
             try await bed.enqueue("visit", bed.server.site + "/page/1")
             #expect(write(pipe, "x", 1) == 1)
-            let first = try #require(await daemon.errors.first(containing: "memory is short: freed "))
+            let first = try #require(await daemon.errors.first(containing: "memory is low: freed "))
             #expect(!first.line.contains("freed 0 KiB"), "\(first.line)")
             // It reads them again, and reports the next pressure.
             #expect(try await bed.halyard("wait", "1").status == .exited(0))
             #expect(write(pipe, "x", 1) == 1)
-            #expect(await daemon.errors.first(from: first.index + 1, containing: "memory is short: freed ") != nil)
+            #expect(await daemon.errors.first(from: first.index + 1, containing: "memory is low: freed ") != nil)
         }
     }
 
@@ -84,7 +84,7 @@ private final class PressedGroup: Sendable {
         try await bed.withDaemon(["--set", "log.level=debug"], environment: watched) { daemon in
             try await bed.enqueue("visit", bed.server.site + "/page/1")
             let reader = try group.press(bed)
-            let freed = try #require(await daemon.errors.first(containing: "memory is short: freed "))
+            let freed = try #require(await daemon.errors.first(containing: "memory is low: freed "))
             #expect(!freed.line.contains("freed 0 KiB"), "\(freed.line)")
             await reader.stop()
             #expect(try await bed.halyard("wait", "1").status == .exited(0))

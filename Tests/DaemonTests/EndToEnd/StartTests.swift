@@ -62,7 +62,7 @@ import Testing
         let bed = try TestBed()
         let check = try bed.launch(["--check-config"])
         #expect(await check.waitForEnd() == .exited(0))
-        #expect(check.output.text == "The configuration is good.")
+        #expect(check.output.text == "The configuration is valid.")
         #expect(access(bed.database, F_OK) != 0)
     }
 
@@ -83,11 +83,11 @@ import Testing
             ("spool.directory=/proc/none", "spool.directory: ", 74),
             ("upload.checkpoints=/proc/none", "upload.checkpoints: ", 74),
             ("upload.checkpoints=\(wrong)", "upload.checkpoints: \(wrong) is no folder", 78),
-            ("network.authorities=\(wrong)", "network.authorities: \(wrong) holds no certificates", 78),
+            ("network.authorities=\(wrong)", "network.authorities: \(wrong) contains no readable certificates", 78),
             ("network.authorities=\(wrong)-too", "network.authorities: \(wrong)-too cannot be read (No such file", 74),
             (
                 "network.authorities=\(bed.folder.path)",
-                "network.authorities: \(bed.folder.path) holds no certificates", 78
+                "network.authorities: \(bed.folder.path) contains no readable certificates", 78
             ),
             ("definitions=\(wrong)-too", "definitions: \(wrong)-too cannot be read: No such file", 74),
         ]
@@ -152,8 +152,8 @@ import Testing
         for (path, told) in [
             ("/dev/null", "/dev/null is no regular file."),
             ("\(bed.folder.path)/pipe", "/pipe is no regular file."),
-            (bed.folder.path, "\(bed.folder.path) is a folder; name a file."),
-            ("\(bed.folder.path)/latin", "/latin is not UTF-8: line 2 holds the byte 0xE9; save it as UTF-8."),
+            (bed.folder.path, "\(bed.folder.path) is a folder; use the path of a file."),
+            ("\(bed.folder.path)/latin", "/latin is not UTF-8: line 2 contains the byte 0xE9; save it as UTF-8."),
         ] {
             let start = try bed.spawn(binary("halyardd"), ["--config", path])
             #expect(await start.waitForEnd() == .exited(78))
@@ -222,7 +222,7 @@ import Testing
                 "socket_group=root",
             ])
         #expect(await check.waitForEnd() == .exited(0), "\(check.errors.text)")
-        #expect(check.output.text.contains("can be used, with"))
+        #expect(check.output.text.contains("is valid, with"))
         for told in [
             "network.authorities: \(bed.folder.path)/secret.pem cannot be read (Permission denied) by this user",
             "spool.directory: \(bed.folder.path)/spool cannot be written (Permission denied) by this user",
@@ -240,7 +240,7 @@ import Testing
         let warning = "\(key): \(bed.folder.path)/none cannot be looked at (No such file or directory)"
         let check = try bed.launch(["--check-config"] + folder)
         #expect(await check.waitForEnd() == .exited(0))
-        #expect(check.output.text == "The configuration can be used, with 1 warning.")
+        #expect(check.output.text == "The configuration is valid, with 1 warning.")
         #expect(check.errors.text.contains(warning))
         let once = try bed.launch(["--once"] + folder)
         #expect(await once.waitForEnd() == .exited(0))

@@ -59,7 +59,7 @@ import Testing
             daemon.barrier.close()
             let from = heard.all.count
             let told = try #require(
-                await heard.first(from: from) { $0 == "STATUS=the claim loop does not turn; a new start recovers" })
+                await heard.first(from: from) { $0 == "STATUS=the claim loop makes no progress; a restart recovers" })
             let trigger = try #require(await heard.first(from: from) { $0 == "WATCHDOG=trigger" })
             #expect(trigger.index == told.index + 1)
             let silence = try #require(await daemon.bed.notifications.silence())
@@ -89,7 +89,7 @@ import Testing
             handle.stop()
             let told = try #require(
                 await heard.first(from: from) {
-                    $0.hasPrefix("STATUS=the daemon was told to stop 302ms ago, but the ")
+                    $0.hasPrefix("STATUS=the daemon was asked to stop 302ms ago, but the ")
                 })
             #expect(await heard.first(from: told.index) { $0 == "WATCHDOG=trigger" } != nil)
             let silence = try #require(await daemon.bed.notifications.silence())

@@ -173,7 +173,7 @@ import Testing
                 let zone = Zone.utc
                 let first = zone.text(bench.minute(5))
                 let missed = bench.logged(
-                    "missed its times from \(first) on: no daemon ran, and it is not persistent")
+                    "missed its times since \(first): no daemon was running, and the schedule is not persistent")
                 #expect(missed.count == (isPersistent ? 0 : 1))
                 #expect(
                     bench.logged("fired late, once for its times since \(first)").count

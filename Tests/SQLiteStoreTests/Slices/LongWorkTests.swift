@@ -120,7 +120,7 @@ import Testing
         #expect(try await bench.store.graph(try #require(receipt.graph))?.counts[.blocked] == 4000)
         let stuck = try #require(await changes.first { !$0.isEmpty })
         #expect(stuck.map(\.subject) == ["graph 1: some of its jobs cannot be written"])
-        #expect("\(stuck[0].reason)".contains("part 0 of graph 1 is not what was written"))
+        #expect("\(stuck[0].reason)".contains("part 0 of graph 1 differs from what was written"))
         observation.cancel()
         await bench.store.close()
     }
