@@ -50,7 +50,7 @@ extension SQLiteJobStore {
         } catch {
             // Ordering checks no existing jobs, so the only possible refusal is a cycle.
             if case .refused(let refusal) = error { return .failure(Refused(refusal: refusal)) }
-            preconditionFailure("ordering reads nothing")
+            preconditionFailure("ordering must not read from the database")
         }
     }
 

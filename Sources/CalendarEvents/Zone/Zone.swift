@@ -94,7 +94,7 @@ public struct Zone: Sendable {
             let after = transitions[index - 1] + periods[index].offset
             if before <= second, second < after { return .skipped(to: WallTime(microseconds: after * 1_000_000)) }
         }
-        preconditionFailure("a time that no period shows is skipped by a transition")
+        preconditionFailure("a transition must skip a local time that is in no period")
     }
 
     /// The local time at the next transition, in the offset before it; nil after the last transition.

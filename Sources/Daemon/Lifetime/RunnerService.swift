@@ -53,7 +53,7 @@ struct RunnerService: Service {
         let limit = drainTimeout()
         let running = runner.snapshot.running
         logger.notice(
-            "stopping; running jobs have \(limit.human) to end",
+            "stopping; running jobs have \(limit.human) to finish",
             metadata: ["HALYARD_EVENT": "daemon-stopping", "HALYARD_RUNNING": "\(running)"])
         notifier.send(.stopping)
         // Interrupted jobs have the grace period, and the store has the same time again to record how they

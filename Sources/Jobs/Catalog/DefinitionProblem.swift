@@ -165,7 +165,7 @@ extension DefinitionProblem.Reason: CustomStringConvertible {
         case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"
         case .badWork(let problem): problem.description
         case .unknownZone(let problem): "calendar: \(problem)"
-        case .neverComes: "calendar: no such day exists; write one that does"
+        case .neverComes: "calendar: no such day exists; write a day that exists"
         case .unknownRemoval(let known):
             "there is no definition or graph of that name to remove"
                 + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))

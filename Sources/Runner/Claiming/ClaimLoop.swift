@@ -276,7 +276,7 @@ extension ClaimLoop {
     private mutating func exchanged(
         _ answer: Exchange, _ claimed: [RunningAttempt], _ now: Duration, _ actions: inout [Action]
     ) {
-        guard let done = inFlight else { preconditionFailure("I1: an answer without an exchange") }
+        guard let done = inFlight else { preconditionFailure("I1: an answer arrived without an exchange") }
         inFlight = nil
         hasTurned = true
         backoff = Backoff()
@@ -311,7 +311,7 @@ extension ClaimLoop {
     }
 
     private mutating func exchangeFailed(_ error: StoreError, _ now: Duration, _ actions: inout [Action]) {
-        guard let failed = inFlight else { preconditionFailure("I1: an answer without an exchange") }
+        guard let failed = inFlight else { preconditionFailure("I1: an answer arrived without an exchange") }
         guard error.isTransient else { return fail(error, &actions) }
         inFlight = nil
         ends = failed.turn.ends + ends
@@ -338,7 +338,7 @@ extension ClaimLoop {
         _ actions: inout [Action]
     ) {
         guard let running = attempts.removeValue(forKey: attempt.lease) else {
-            preconditionFailure("I3: an attempt ends once")
+            preconditionFailure("I3: an attempt ends only once")
         }
         if attempts.isEmpty { deadlines.removeAll() }
         if running.isAbandoned {

@@ -79,7 +79,7 @@ final class JobEventBuffer: Sendable {
                     }
                     if let event = state.events.popFirst() { return event }
                     if state.isFinished || Task.isCancelled { return .some(nil) }
-                    precondition(state.reader == nil, "one sequence, one reader")
+                    precondition(state.reader == nil, "a sequence has only one reader")
                     state.reader = reader
                     return .none
                 }

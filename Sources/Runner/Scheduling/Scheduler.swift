@@ -272,7 +272,7 @@ public final class Scheduler: Sendable {
             if receipt.graph == nil, let job = receipt.jobs.first { fields["HALYARD_JOB"] = "\(job)" }
             let isLate = time + ScheduleRule.grace < now
             log(
-                .info, isLate ? "fired late, once for its times since \(zone.text(time))" : "fired",
+                .info, isLate ? "fired late, once for all its times since \(zone.text(time))" : "fired",
                 record, "schedule-fired", fields)
         case .skipped(let job, let graph):
             let last = graph.map { "graph \($0)" } ?? "job \(job)"
@@ -281,7 +281,7 @@ public final class Scheduler: Sendable {
             let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
                 told == job ? .debug : .info,
-                "skips its times until \(last), the last that it enqueued, is final", record,
+                "skips its times until \(last), which it enqueued last, is final", record,
                 "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):
             // Logged once, not every minute.

@@ -57,7 +57,7 @@ struct SteadyClock {
     }
 
     mutating func read() {
-        guard let row else { preconditionFailure("the clock was remembered before the first transaction") }
+        guard let row else { preconditionFailure("the clock must be loaded before the first transaction") }
         now = max(now, row.origin + clock.sinceBoot.milliseconds)
     }
 
@@ -65,7 +65,7 @@ struct SteadyClock {
     /// may be from before the clock was set.
     func wallTime(ofWaitEnd end: Int64) -> Timestamp {
         let wall = clock.wall
-        guard let row else { preconditionFailure("the clock was remembered before the first transaction") }
+        guard let row else { preconditionFailure("the clock must be loaded before the first transaction") }
         let now = Timestamp(milliseconds: row.origin + clock.sinceBoot.milliseconds)
         return wall + (Timestamp(milliseconds: end) - now)
     }

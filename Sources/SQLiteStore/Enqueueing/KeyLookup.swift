@@ -26,7 +26,7 @@ struct KeyLookup: ~Copyable {
         let first = find.integer(2)
         let jobs = find.integer(3)
         guard first > 0, first <= Memory.maxNumber, (1...Self.maxJobs).contains(jobs) else {
-            throw .damaged("the key \(key.name) names \(jobs) jobs from number \(first) on")
+            throw .damaged("the key \(key.name) refers to \(jobs) jobs that start at number \(first)")
         }
         return .duplicate(
             EnqueueReceipt(

@@ -21,7 +21,7 @@ struct TableRebuild: Sendable {
         guard before == after else {
             throw SQLiteError(
                 code: SQLiteError.Primary.mismatch.rawValue,
-                message: "the copy of table \(table) has \(after) rows of \(before)")
+                message: "the copy of table \(table) has \(after) of \(before) rows")
         }
         try connection.execute(text: "DROP TABLE \(table); ALTER TABLE new_\(table) RENAME TO \(table)")
     }

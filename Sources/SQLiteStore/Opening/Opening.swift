@@ -54,7 +54,7 @@ struct Opening {
 
     /// The files of the database. Call this after the connection is open.
     func files() throws(StoreOpenError) -> StoreFiles {
-        guard let held = lock.heldDatabase else { preconditionFailure("opened without the database held") }
+        guard let held = lock.heldDatabase else { preconditionFailure("the database must be held before it is opened") }
         return try StoreFiles(location, database: held)
     }
 

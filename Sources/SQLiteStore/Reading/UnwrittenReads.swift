@@ -11,7 +11,9 @@ extension Reader {
         defer { unwrittenParts.next.reset() }
         let first = unwrittenParts.next.integer(2)
         let part = StagedPart(unwrittenParts.next.bytes(3) ?? [])
-        guard (1...Memory.maxNumber).contains(first) else { throw .damaged("a part begins at job \(first)") }
+        guard (1...Memory.maxNumber).contains(first) else {
+            throw .damaged("a part begins at the invalid job number \(first)")
+        }
         let jobs = (part?.entries ?? []).compactMap { entry in
             entry.job?.input.map { UnwrittenJob(job: JobID(first + Int64(entry.index)), input: $0) }
         }

@@ -9,7 +9,7 @@ final class Handover<Value>: @unchecked Sendable {
     init(_ value: Value) { self.value = value }
 
     func take() -> Value {
-        guard let value else { preconditionFailure("a handed over value is taken once") }
+        guard let value else { preconditionFailure("a value is taken out only once") }
         self.value = nil
         return value
     }

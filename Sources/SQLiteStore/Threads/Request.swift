@@ -39,7 +39,7 @@ final class PendingRequest<Resource, Value: Sendable>: Request, @unchecked Senda
         } else if let value {
             continuation.resume(returning: .success(value))
         } else {
-            preconditionFailure("a request is answered after it ran")
+            preconditionFailure("a request is answered only after it ran")
         }
     }
 }

@@ -11,7 +11,7 @@ extension Writer {
             if !memory.queues[index].isRemoved { memory.admit(queue: index) }
         }
         for (index, queue) in memory.queues.enumerated() where queue.id != Int64(index) + 1 {
-            throw .damaged("the numbers of the queues have a gap at \(queue.id)")
+            throw .damaged("the queue numbers have a gap at \(queue.id)")
         }
         while try remembering.definitions.step() {
             memory.definitions.insert(DefinitionID(remembering.definitions.integer(0)))
@@ -25,7 +25,7 @@ extension Writer {
             memory.nextGraph = remembering.nextNumbers.integer(1)
         }
         for next in [memory.nextJob, memory.nextGraph] where !(1...Memory.maxNumber).contains(next) {
-            throw .damaged("the next number of a job or graph is \(next)")
+            throw .damaged("the next number of a job or graph is invalid: \(next)")
         }
         try rememberLongWork(in: &memory)
         try clock.read(into: &steady)

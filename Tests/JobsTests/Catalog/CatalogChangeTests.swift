@@ -42,7 +42,7 @@ import Testing
         }
         #expect(
             problems(DefinitionChange(schedules: [try made(#""*-02-30 UTC""#)])) == [
-                #"schedule "s": calendar: no such day exists; write one that does"#
+                #"schedule "s": calendar: no such day exists; write a day that exists"#
             ])
         // A backup with one whose last time has come can be restored.
         #expect(problems(DefinitionChange(schedules: [try made(#""2020-01-01 UTC""#)])) == [])

@@ -176,7 +176,7 @@ import Testing
                     "missed its times since \(first): no daemon was running, and the schedule is not persistent")
                 #expect(missed.count == (isPersistent ? 0 : 1))
                 #expect(
-                    bench.logged("fired late, once for its times since \(first)").count
+                    bench.logged("fired late, once for all its times since \(first)").count
                         == (isPersistent ? 1 : 0))
             }
         }
