@@ -216,7 +216,7 @@ import Testing
             "definitions: {a: {kind: x}\n",
             "line 2: invalid YAML: did not find expected ',' or '}' (while parsing a flow mapping, line 1)"
         ),
-        ("definitions: *missing", "line 1: the alias *missing names nothing before it"),
+        ("definitions: *missing", "line 1: the alias *missing has no anchor before it"),
         (
             "queues: {}\n---\nqueues: {}",
             "line 2: a second document begins here; write only one"

@@ -82,7 +82,7 @@ import YAML
 
     @Test(arguments: [
         ("a: [1, 2", 2, "did not find expected ',' or ']'"), ("a: 1\n b: 2", 2, "mapping values are not allowed"),
-        ("a: *b", 1, "the alias *b names nothing before it"), ("&a [*a]", 1, "the alias *a names nothing before it"),
+        ("a: *b", 1, "the alias *b has no anchor before it"), ("&a [*a]", 1, "the alias *a has no anchor before it"),
         ("a: 1\nb: 2\na: 3", 3, "the name \"a\" occurs twice in one map; remove one"),
         ("a: 1\n---\nb: 2", 2, "a second document begins here; write only one"),
         ("a: b\n\u{1}", 2, "write such a character as an escape"),

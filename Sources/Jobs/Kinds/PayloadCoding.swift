@@ -44,7 +44,7 @@ enum PayloadCoding {
         case DecodingError.dataCorrupted(let context):
             "\(place(context.codingPath)) is invalid: \(context.debugDescription)"
         case EncodingError.invalidValue(_, let context):
-            "\(place(context.codingPath)) cannot be encoded: \(context.debugDescription)"
+            "\(place(context.codingPath)) is invalid: \(context.debugDescription)"
         default: String(describing: error)
         }
     }

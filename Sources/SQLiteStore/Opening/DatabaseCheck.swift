@@ -15,11 +15,11 @@ extension UncheckedContent: CustomStringConvertible {
     public var description: String {
         switch self {
         case .inUse(let path, let pid):
-            "the content of \(path) was not checked, since \(pid.map { "process \($0)" } ?? "another process") uses it"
+            "the content of \(path) was not checked, because \(pid.map { "process \($0)" } ?? "another process") is using it"
         case .unrecovered(let log):
-            "the content of the database was not checked, since a start has to recover \(log) first"
+            "the content of the database was not checked, because the next start must recover \(log) first"
         case .changed(let path):
-            "the content of \(path) could not be checked, since another process changed it meanwhile; check again"
+            "the content of \(path) could not be checked, because another process changed it during the check; check again"
         }
     }
 }

@@ -116,7 +116,7 @@ import Testing
         ),
         ("slots:", "halyard.yaml:1: slots has no value; give one, or remove the line"),
         ("slots: [1]", "halyard.yaml:1: slots takes one value, not a list"),
-        ("slots: {a: 1}", "halyard.yaml:1: slots takes one value, not keys beneath it"),
+        ("slots: {a: 1}", "halyard.yaml:1: slots takes one value, not keys under it"),
         ("slots: 0", "halyard.yaml:1: slots is \"0\"; write a whole number from 1 to 10000"),
         ("upload:\n  roots: /srv", "halyard.yaml:2: upload.roots takes a list; write [a, b] or []"),
         ("upload:\n  roots: [srv]", "halyard.yaml:2: upload.roots is \"srv\"; write a path that begins with /"),

@@ -28,7 +28,7 @@ import Testing
             let applied = try await bed.halyard("definitions", "apply", bed.folder.path + "/wrong.yaml")
             #expect(applied.status == .exited(78))
             #expect(
-                applied.errors.contains("ine 4: definition \"a\": input: `to` must not hold a user"),
+                applied.errors.contains("ine 4: definition \"a\": input: `to` must not contain a user"),
                 "\(applied.errors)")
             #expect(try await bed.ask("SELECT count(*) FROM job") == "0")
         }

@@ -24,7 +24,7 @@ import Testing
         await holder.output.first { $0 == "held" }
         let daemon = try bed.launch()
         let waiting = await bed.notifications.heard.first {
-            $0.hasPrefix("STATUS=starting; waiting for another process, a command that works on ")
+            $0.hasPrefix("STATUS=starting; waiting for another process, a command that is using ")
         }
         #expect(waiting != nil)
         #expect(access(bed.database, F_OK) != 0)
@@ -75,14 +75,14 @@ import Testing
         try bed.folder.write("no certificates\n", to: "wrong")
         let cases: [(setting: String, told: String, status: Int32)] = [
             ("socket_group=no-such-group", "socket_group: there is no group \"no-such-group\"; create it", 78),
-            ("spool.directory=\(wrong)", "spool.directory: \(wrong) is no folder", 78),
+            ("spool.directory=\(wrong)", "spool.directory: \(wrong) is not a folder", 78),
             (
                 "spool.directory=\(bed.folder.path)/none/spool",
-                "spool.directory: \(bed.folder.path)/none/spool cannot be made", 74
+                "spool.directory: \(bed.folder.path)/none/spool cannot be created", 74
             ),
             ("spool.directory=/proc/none", "spool.directory: ", 74),
             ("upload.checkpoints=/proc/none", "upload.checkpoints: ", 74),
-            ("upload.checkpoints=\(wrong)", "upload.checkpoints: \(wrong) is no folder", 78),
+            ("upload.checkpoints=\(wrong)", "upload.checkpoints: \(wrong) is not a folder", 78),
             ("network.authorities=\(wrong)", "network.authorities: \(wrong) contains no readable certificates", 78),
             ("network.authorities=\(wrong)-too", "network.authorities: \(wrong)-too cannot be read (No such file", 74),
             (
@@ -150,8 +150,8 @@ import Testing
         #expect(latin.status == .exited(0))
         #expect(mkfifo(bed.folder.path + "/pipe", 0o600) == 0)
         for (path, told) in [
-            ("/dev/null", "/dev/null is no regular file."),
-            ("\(bed.folder.path)/pipe", "/pipe is no regular file."),
+            ("/dev/null", "/dev/null is not a regular file."),
+            ("\(bed.folder.path)/pipe", "/pipe is not a regular file."),
             (bed.folder.path, "\(bed.folder.path) is a folder; use the path of a file."),
             ("\(bed.folder.path)/latin", "/latin is not UTF-8: line 2 contains the byte 0xE9; save it as UTF-8."),
         ] {
@@ -185,7 +185,7 @@ import Testing
         let before = try await ChildProcess.run("sh", ["-c", "ls -lA --time-style=full-iso \(hot); md5sum \(hot)/*"])
         let check = try bed.launch(["--check-config", "--set", "database=\(hot)/halyard.db"])
         #expect(await check.waitForEnd() == .exited(0), "\(check.errors.text)")
-        #expect(check.errors.text.contains("a start has to recover \(hot)/halyard.db-journal first"))
+        #expect(check.errors.text.contains("the next start must recover \(hot)/halyard.db-journal first"))
         let after = try await ChildProcess.run("sh", ["-c", "ls -lA --time-style=full-iso \(hot); md5sum \(hot)/*"])
         #expect(after == before)
         let start = try bed.launch(["--once", "--set", "database=\(hot)/halyard.db"])
@@ -237,7 +237,7 @@ import Testing
     func aFolderThatIsNotThereIsToldByTheCheckAndTheDaemonAlike(key: String) async throws {
         let bed = try TestBed()
         let folder = ["--set", "\(key)=\(bed.folder.path)/none"]
-        let warning = "\(key): \(bed.folder.path)/none cannot be looked at (No such file or directory)"
+        let warning = "\(key): \(bed.folder.path)/none cannot be accessed (No such file or directory)"
         let check = try bed.launch(["--check-config"] + folder)
         #expect(await check.waitForEnd() == .exited(0))
         #expect(check.output.text == "The configuration is valid, with 1 warning.")
@@ -273,7 +273,7 @@ import Testing
             "definitions:\n  a:\n    kind: upload\n    input: {to: \"http://a:b@h/\"}\n", to: "definitions.yaml")
         let hopeless = try bed.launch(["--check-config"])
         #expect(await hopeless.waitForEnd() == .exited(78))
-        #expect(hopeless.errors.text.contains("line 4: definition \"a\": input: `to` must not hold a user"))
+        #expect(hopeless.errors.text.contains("line 4: definition \"a\": input: `to` must not contain a user"))
     }
 
     /// A graph that names a definition with a problem of shape is judged once that is mended.

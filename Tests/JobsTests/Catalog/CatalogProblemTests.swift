@@ -34,7 +34,7 @@ import Testing
                 #"definition "Bad!": retry.attempts: expected 1 to 1000, found 0"#,
                 #"definition "Bad!": timeout: expected 1ms to 365d, found 0s; remove it for no limit"#,
                 #"definition "Bad!": input: unknown field "ulr"; did you mean "url"?"#,
-                #"definition "Bad!": input: the field "limit" must be a whole number, found another number"#,
+                #"definition "Bad!": input: the field "limit" must be a whole number, found another kind of number"#,
                 #"definition "Bad!": input: the field "ratio" must be a number, found a string"#,
                 #"definition "Bad!": input: the field "deep" must be true or false, found a number"#,
                 #"definition "Bad!": input: the field "headers" must be an object, found an array"#,

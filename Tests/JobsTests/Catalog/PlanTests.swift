@@ -181,10 +181,10 @@ import Testing
             Submission(.definition("fetch"), input: Fixtures.json(#"{"url":"x","limit":"5"}"#)),
             #"the field "limit" must be a whole number, found a string"#
         ),
-        (Submission(.definition("raw"), key: ""), "the key has 0 bytes; give 1 to 255"),
+        (Submission(.definition("raw"), key: ""), "the key has 0 bytes; use 1 to 255"),
         (
             Submission(.definition("raw"), key: String(repeating: "ä", count: 128)),
-            "the key has 256 bytes; give 1 to 255"
+            "the key has 256 bytes; use 1 to 255"
         ),
         (Submission(.definition("raw"), start: .after(.seconds(-1))), "the wait must be between 0s and 36500d"),
         (
@@ -214,7 +214,7 @@ import Testing
         (Submission(.jobs([], name: nil)), "the graph has no jobs; give at least one"),
         (
             Submission(.jobs([JobRequest(definition: "raw")], name: ""), key: nil),
-            "the graph's name has 0 bytes; give 1 to 255"
+            "the graph's name has 0 bytes; use 1 to 255"
         ),
         (
             Submission(.jobs([JobRequest(definition: "raw")], name: nil), input: .emptyObject),

@@ -68,7 +68,7 @@ import Testing
             #"{"initial":"soon"}"#,
             #"initial: expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found "soon""#
         ),
-        (#"{"initial":"0s"}"#, "initial: expected at least 1ms; for no wait write delay: none"),
+        (#"{"initial":"0s"}"#, "initial: expected at least 1ms; to retry without a wait, write delay: none"),
         (#"{"initial":"1m","cap":"30s"}"#, "cap: 30s is shorter than the first wait, 1m; raise it"),
         (#"{"cap":"366d"}"#, "cap: 366d is longer than 365d; shorten it"),
         (#"{"multiplier":0.5}"#, "multiplier: expected 1 to 100, found 0.5"),

@@ -218,7 +218,7 @@ import Testing
         _ = probe.loop.takeTurn()
         #expect(
             probe.after(.exchangeFailed(.commitUnknown(code: 10, message: "I/O")))
-                == "stop 1 the runner stops, end with error, ended")
+                == "stop 1 the runner is stopping, end with error, ended")
     }
 
     @Test func abandonedAttemptIsRecordedOnceAndKeepsItsSlot() {
