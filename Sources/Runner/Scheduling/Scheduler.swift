@@ -53,7 +53,7 @@ public final class Scheduler: Sendable {
     /// The wait before a time zone that could not be loaded is tried again.
     private static let lookAgainAfter = Duration.seconds(3600)
     /// The beginning of a stored problem that is removed when the time zone can be loaded.
-    private static let noTimes = "It cannot fire: "
+    private static let noTimes = "It has no times: "
 
     /// Creates a scheduler.
     ///

@@ -232,7 +232,7 @@ import Testing
                 try await bench.expectJobs(1)
                 let record = try await bench.record("lost")
                 #expect(record.nextAt == nil)
-                #expect(record.problem?.hasPrefix("It cannot fire: unknown time zone") == true)
+                #expect(record.problem?.hasPrefix("It has no times: unknown time zone") == true)
                 #expect(bench.log.all.filter { $0.message.contains("unknown time zone \"Nowhere/City\"") }.count == 1)
             }
         }
