@@ -105,6 +105,8 @@ import Testing
             let number = try await curl("/v1/jobs/one")
             #expect(number.status == 400)
             #expect(try problem(number).message.contains("\"one\" is not a job number"))
+            let escape = try await curl("/v1/queues/%+f")
+            #expect(try problem(escape).message.contains("\"%+f\""))
             let query = try await curl("/v1/jobs?sate=ready")
             #expect(query.status == 400)
             #expect(try problem(query).message.contains("did you mean \"state\"?"))

@@ -75,6 +75,8 @@ private func percentDecoded(_ text: String) -> String {
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {
         if byte == UInt8(ascii: "%"), rest.count >= 2,
+            // `UInt8(_:radix:)` accepts a sign.
+            rest.first != UInt8(ascii: "+"), rest.first != UInt8(ascii: "-"),
             let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
         {
             bytes.append(escaped)

@@ -68,5 +68,4 @@ struct Wakeups: Sendable {
     init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
     func wake() { continuation.yield() }
-    func finish() { continuation.finish() }
 }
