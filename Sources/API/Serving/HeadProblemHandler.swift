@@ -1,4 +1,5 @@
 import Control
+import Jobs
 import NIOCore
 import NIOHTTP1
 import Synchronization
