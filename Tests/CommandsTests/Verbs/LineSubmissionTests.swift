@@ -51,7 +51,7 @@ import Testing
         #expect(failure.problem.code == .unknownOutcome)
         #expect(
             failure.details == [
-                "Before line 7: 1 line enqueued. \(what), what follows was not. What has a key can be sent again as it is; look for the rest first, with: halyard list"
+                "Before line 7: 1 line enqueued. \(what); the following lines were not. Lines with a key are safe to send again; check the others first with: halyard list"
             ])
     }
 

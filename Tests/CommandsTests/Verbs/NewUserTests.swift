@@ -22,7 +22,7 @@ import Testing
         defer { lock.release() }
         let status = try await shop.run("status")
         #expect(status.output.hasPrefix("halyardd  unreachable  pid \(getpid())\n"))
-        #expect(status.output.contains("it starts, stops, or has another socket (--socket)"))
+        #expect(status.output.contains("it is starting or stopping, or it listens on another socket (--socket)"))
         let json = try await shop.run("status", "--json")
         #expect(json.output.hasPrefix("{\"state\":\"unreachable\",\"pid\":\(getpid()),"))
         let watch = try await shop.run("watch")
@@ -69,7 +69,7 @@ import Testing
             run.errors
                 == "halyard: no daemon is running; jobs shown as running were interrupted and run again when halyardd starts\n"
         )
-        if verb.first == "why" { #expect(run.output.contains("Start halyardd as it was started before")) }
+        if verb.first == "why" { #expect(run.output.contains("Start halyardd with the same --config as before")) }
     }
 
     // MARK: Why something failed
@@ -217,7 +217,7 @@ import Testing
             #expect(JSONObject(job.input ?? .emptyObject)?["file"]?.decodedString?.hasPrefix("spool:") == true)
             let none = try await shop.run("enqueue", "unfurl", "http://a/", "--copy")
             #expect(none.code == .usage)
-            #expect(none.errors.contains("it names none. Leave --copy out"))
+            #expect(none.errors.contains("the input names none. Omit --copy"))
         }
     }
 }

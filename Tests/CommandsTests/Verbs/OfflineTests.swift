@@ -37,7 +37,7 @@ import Testing
                 shop.database,
             ], in: surroundings)
         #expect(code == .inputOutput)
-        #expect(errors.text.contains("Do not enqueue again: jobs 1, 2 are kept."))
+        #expect(errors.text.contains("Do not enqueue again: jobs 1, 2 are stored."))
         #expect(try await shop.withStore { try await $0.job(JobID(2)) } != nil)
     }
 
@@ -252,8 +252,8 @@ import Testing
                 .daemon, .unavailable,
                 "but no daemon answers on DIRECTORY/halyard.sock. Name its socket with --socket."
             ),
-            (.once, .temporary, "a run of halyardd --once, which has no socket. Try again when it has ended."),
-            (.command, .temporary, "another command. Try again when it has ended."),
+            (.once, .temporary, "a run of halyardd --once, which has no socket. Try again after it ends."),
+            (.command, .temporary, "another command. Try again after it ends."),
         ] as [(LockHolder.Role, ExitCode, String)])
     func aHeldLockIsNoMystery(role: LockHolder.Role, code: ExitCode, rest: String) async throws {
         let shop = try await Workshop()

@@ -158,7 +158,8 @@ import Testing
             let accepted = try await shop.run("enqueue", "upload", unseen, "http://b/")
             #expect(accepted.code == .success)
             #expect(
-                accepted.errors.contains("there is no DIRECTORY/roots/inside.txt.later here; the daemon looks for it"))
+                accepted.errors.contains(
+                    "DIRECTORY/roots/inside.txt.later does not exist here; the daemon will look for it"))
             #expect(try await shop.run("enqueue", "upload", photo + ".none", "http://b/").code == .noInput)
             let tooLarge = try shop.file("large", String(repeating: "x", count: 2 << 20))
             #expect(try await shop.run("enqueue", "upload", tooLarge, "http://b/").code == .data)

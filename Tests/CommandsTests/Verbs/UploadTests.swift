@@ -39,7 +39,7 @@ import Testing
         let shop = try await Self.shop(files: ["a"])
         let run = try await shop.run("upload", shop.path("a"), "--to", "http://h/", "--definition", "send")
         #expect(run.code == .success)
-        #expect(run.errors.contains("the daemon will read the files itself; the file must be inside its roots"))
+        #expect(run.errors.contains("the daemon will read the files itself; they must be inside its roots"))
     }
 
     @Test func withoutAMarkTheMessageAsksForIt() async throws {
@@ -103,7 +103,7 @@ import Testing
         try await RunningDaemon.with(shop) { daemon in
             let run = try await shop.run("upload", shop.path("a"), "--to", "http://h/{path}", "--definition", "send")
             #expect(run.code == .data)
-            #expect(run.errors.contains("The file is larger than the spool takes"))
+            #expect(run.errors.contains("The file exceeds the limit of the spool"))
             #expect(
                 run.errors.hasSuffix(
                     "\n  2 files already copied into the spool; files that no job uses are deleted after a day.\n"),
