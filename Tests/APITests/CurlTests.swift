@@ -122,7 +122,7 @@ import Testing
             let most = (1...CancelRequest.maxJobs).map(String.init).joined(separator: ",")
             #expect(try await curl("--json", "{\"jobs\":[\(most)]}", "/v1/jobs/cancel").status == 200)
             let tooMany = try await curl("--json", "{\"jobs\":[\(most),1]}", "/v1/jobs/cancel")
-            #expect(tooMany.status == 400 && tooMany.body.contains("of at most 10000"), "\(tooMany.body)")
+            #expect(tooMany.status == 400 && tooMany.body.contains("the limit is 10000"), "\(tooMany.body)")
             let wrong = try await curl("/v1/jobs/cancel")
             #expect(wrong.status == 405 && wrong.body.contains("takes POST, not GET"), "\(wrong.body)")
         }

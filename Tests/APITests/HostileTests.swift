@@ -177,7 +177,7 @@ import Testing
             }
             let answer = try await peer.readToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
-            #expect(answer.contains("at most 100 header fields, 16 KiB each and 32 KiB together"), "\(answer)")
+            #expect(answer.contains("the limits are 100 header fields, 16 KiB for each and 32 KiB together"), "\(answer)")
         }
     }
 
@@ -249,7 +249,7 @@ import Testing
             let peers = try await server.leaveLargeAnswersUnread(2)
             let refused = try await curl("/v1/jobs")
             #expect(refused.status == 503)
-            #expect(try problem(refused).message.hasPrefix("Other callers are still reading large answers."))
+            #expect(try problem(refused).message.hasPrefix("Other callers are still reading large responses."))
             #expect(try await curl("/v1/queues").status == 200)
             #expect(try await peers[0].readToEnd().utf8.count > 1_600_000)
             #expect(try await curl("/v1/jobs").status == 200)

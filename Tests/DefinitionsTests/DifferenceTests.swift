@@ -80,7 +80,7 @@ import Testing
             ])
         var turned = chain
         turned.nodes.reverse()
-        #expect(lines(DefinitionChange(graphs: [turned])) == ["~ graph chain: another order"])
+        #expect(lines(DefinitionChange(graphs: [turned])) == ["~ graph chain: order changed"])
         var fewer = chain
         fewer.nodes.removeLast()
         #expect(lines(DefinitionChange(graphs: [fewer])) == ["~ graph chain: node b removed"])

@@ -139,7 +139,7 @@ import Testing
         func explains(_ error: StoreOpenError) -> Bool {
             switch (self, error) {
             case (.statement, .sqlite), (.noRoom, .noRoomToMigrate(_, 1, Migration.current, _, _)): true
-            case (.rowsLost, .sqlite(_, _, "the copy of table result has 2 rows of 3")): true
+            case (.rowsLost, .sqlite(_, _, "the copy of table result has 2 of 3 rows")): true
             case (.danglingRows, .danglingRows(_, let table, "job")):
                 ["dependency", "attempt", "result", "job_input"].contains(table)
             default: false

@@ -134,15 +134,15 @@ public struct ControlServer: Service {
             )
             .bind(socket.descriptor) { channel in
                 connections.add(channel)
-                let line = RequestLineWatch()
+                let address = AddressWatch()
                 return PeerCredentials.read(from: channel).flatMap { peer in
                     let http = http(for: peer, on: channel)
                     return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
                         let pipeline = channel.pipeline.syncOperations
                         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
                         try pipeline.addHandler(
-                            HeadProblemHandler(line, Self.headLimits), position: .after(decoder))
-                        try pipeline.addHandler(RequestLineWatch.Handler(line), position: .first)
+                            HeadProblemHandler(address, Self.headLimits), position: .after(decoder))
+                        try pipeline.addHandler(AddressWatch.Handler(address), position: .first)
                         return Accepted(channel: value, http: http)
                     }
                 }

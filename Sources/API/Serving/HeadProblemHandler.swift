@@ -4,49 +4,69 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Whether the request line of the next head has arrived.
+/// The length of the address in the request line of the next head.
 ///
-/// The HTTP decoder reports a head that is too large without saying whether the request line or a field is.
-final class RequestLineWatch: Sendable {
-    private let hasArrived = Atomic(false)
+/// The HTTP decoder reports a head that is too large without saying whether the address or a field is.
+final class AddressWatch: Sendable {
+    private struct State {
+        var bytes = 0
+        var spaces = 0
+        var isOver = false
+    }
 
-    var isComplete: Bool { hasArrived.load(ordering: .relaxed) }
+    private let state = Mutex(State())
+
+    /// The bytes of the address that have arrived.
+    var bytes: Int { state.withLock(\.bytes) }
 
     /// The bytes after this belong to the next request.
-    fileprivate func reset() { hasArrived.store(false, ordering: .relaxed) }
+    fileprivate func reset() { state.withLock { $0 = State() } }
+
+    private func look(at bytes: ByteBufferView) {
+        state.withLock { state in
+            if state.isOver { return }
+            for byte in bytes {
+                switch byte {
+                case UInt8(ascii: " ") where state.spaces == 0: state.spaces = 1
+                case UInt8(ascii: " "), UInt8(ascii: "\n"):
+                    state.isOver = true
+                    return
+                default: state.bytes += state.spaces
+                }
+            }
+        }
+    }
 
     /// Looks at the bytes before the decoder does.
     final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
-        private let watch: RequestLineWatch
+        private let watch: AddressWatch
 
-        init(_ watch: RequestLineWatch) { self.watch = watch }
+        init(_ watch: AddressWatch) { self.watch = watch }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            if !watch.isComplete, unwrapInboundIn(data).readableBytesView.contains(UInt8(ascii: "\n")) {
-                watch.hasArrived.store(true, ordering: .relaxed)
-            }
+            watch.look(at: unwrapInboundIn(data).readableBytesView)
             context.fireChannelRead(data)
         }
     }
 }
 
-/// Answers a head that the HTTP decoder refuses, in place of an answer without a reason, and ends the connection. Stands
-/// right after the decoder.
+/// Answers a head that the HTTP decoder refuses with the reason, and closes the connection. Its place is right after the
+/// decoder.
 final class HeadProblemHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let watch: RequestLineWatch
+    private let watch: AddressWatch
     private let limits: HeadLimits
     /// Requests whose answers have not ended.
     private var open = 0
     private var hasRefused = false
 
-    init(_ watch: RequestLineWatch, _ limits: HeadLimits) {
+    init(_ watch: AddressWatch, _ limits: HeadLimits) {
         self.watch = watch
         self.limits = limits
     }
@@ -73,7 +93,7 @@ final class HeadProblemHandler: ChannelDuplexHandler {
         hasRefused = true
         let problem =
             error == .headerOverflow
-            ? limits.problem(isLineComplete: watch.isComplete)
+            ? limits.problem(addressBytes: watch.bytes)
             : ControlProblem(.invalidRequest, "The request is not HTTP/1.1. Use an HTTP client such as curl.")
         let body = problem.json.bytes + [UInt8(ascii: "\n")]
         let head = HTTPResponseHead(
@@ -97,15 +117,15 @@ struct HeadLimits: Sendable {
     let bytes = 32 << 10
     let fields = 100
 
-    fileprivate func problem(isLineComplete: Bool) -> ControlProblem {
-        isLineComplete
+    fileprivate func problem(addressBytes: Int) -> ControlProblem {
+        addressBytes <= fieldBytes
             ? ControlProblem(
                 .headTooLarge,
-                "The head of the request is too large: at most \(fields) header fields, \(fieldBytes >> 10) KiB each and \(bytes >> 10) KiB together. Send fewer, or shorter ones."
+                "The head of the request is too large; the limits are \(fields) header fields, \(fieldBytes >> 10) KiB for each and \(bytes >> 10) KiB together. Send fewer or shorter fields."
             )
             : ControlProblem(
                 .addressTooLong,
-                "The address of the request has more than \(fieldBytes >> 10) KiB. Ask for less at once, or send it as the body where the verb takes one."
+                "The address of the request is longer than \(fieldBytes >> 10) KiB. Request less at once, or send it as the body if the verb accepts one."
             )
     }
 }

@@ -44,7 +44,7 @@ extension ControlProblem {
             self.init(
                 .unknownDefinition, "Revision \(id.rawValue) of a definition was just removed. Send the request again.")
         case .hiddenCharacter(let character, let field):
-            self.init(.invalidRequest, sentence("\(field) contains \(character); remove that"))
+            self.init(.invalidRequest, sentence("\(field) contains \(character); remove it"))
         case .cycle(let index):
             self.init(
                 .invalidRequest, "The dependencies form a cycle through job #\(index + 1). Remove one of its edges.")

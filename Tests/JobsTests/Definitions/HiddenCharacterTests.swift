@@ -61,6 +61,6 @@ import Testing
         }
         let change = DefinitionChange(definitions: [Definition(name: "new", kind: "fetch", summary: "a\u{1B}[2J")])
         let problems = catalog.check(change).map(\.description)
-        #expect(problems.contains { $0.hasSuffix("summary: it contains U+001B, a control character; remove that") })
+        #expect(problems.contains { $0.hasSuffix("summary: it contains U+001B, a control character; remove it") })
     }
 }

@@ -137,7 +137,7 @@ import Testing
             let second = Task { try await future.get() }
             promise = nil
             let text = await report.text()
-            precondition(text.contains("A task waits until it is cancelled for Future<Int, Failed>"), text)
+            precondition(text.contains("A task waits until it is cancelled: Future<Int, Failed>"), text)
             second.cancel()
             _ = await second.result
         }
