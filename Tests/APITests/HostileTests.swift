@@ -177,7 +177,8 @@ import Testing
             }
             let answer = try await peer.readToEnd()
             #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
-            #expect(answer.contains("the limits are 100 header fields, 16 KiB for each and 32 KiB together"), "\(answer)")
+            #expect(
+                answer.contains("the limits are 100 header fields, 16 KiB for each and 32 KiB together"), "\(answer)")
         }
     }
 

@@ -48,7 +48,9 @@ import Testing
         for (verb, process) in followers {
             // The one that follows everything has seen the second daemon go, too.
             if verb != "all" {
-                #expect(process.errors.all.filter { $0.contains("gone") }.count == 1, "\(verb): \(process.errors.text)")
+                #expect(
+                    process.errors.all.filter { $0.contains("the daemon stopped") }.count == 1,
+                    "\(verb): \(process.errors.text)")
             }
             #expect(process.errors.all.contains("halyard: the daemon is running again"), "\(verb)")
             if verb != "all" { #expect(await process.waitForEnd() == .exited(0), "\(verb): \(process.errors.text)") }
@@ -88,7 +90,7 @@ import Testing
             waiting = try bed.spawn(binary("halyard"), ["watch", "1"], environment: environment)
             await waiting?.output.first(containing: "running")
         }
-        await waiting?.errors.first(containing: "gone")
+        await waiting?.errors.first(containing: "the daemon stopped")
         let removed = try await ChildProcess.run("rm", ["-r", folder])
         #expect(removed.status == .exited(0))
         bed.server.openGate()
@@ -136,7 +138,7 @@ import Testing
         }
         for follower in followers {
             #expect(await follower.waitForEnd() == .exited(0), "\(follower.errors.text)")
-            #expect(!follower.errors.text.contains("gone"), "\(follower.errors.text)")
+            #expect(!follower.errors.text.contains("the daemon stopped"), "\(follower.errors.text)")
         }
         #expect(followers[2].output.all == ["2", "2  visit  ✓ succeeded"])
     }
@@ -174,6 +176,6 @@ import Testing
             await waiting?.output.first(containing: "succeeded")
         }
         #expect(await waiting?.waitForEnd() == .exited(4))
-        #expect(waiting?.errors.text.contains("the time ran out") == true)
+        #expect(waiting?.errors.text.contains("--timeout passed") == true)
     }
 }
