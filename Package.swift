@@ -58,7 +58,7 @@ let package = Package(
             name: "Halyard",
             targets: [
                 "OperationTypes", "Jobs", "JobStoreContract", "SQLiteStore", "Definitions", "Runner",
-                "Kinds", "Control",
+                "Kinds", "ControlProtocol", "StoreControl",
                 "Client", "Daemon",
             ]),
     ],
@@ -187,14 +187,17 @@ let package = Package(
             ], exclude: ["Enrich/Golden"]),
 
         // Control: the verbs, the socket that carries them, and the command line.
-        module("Control", ["CalendarEvents", "Jobs", "OperationTypes", "Definitions"]),
-        tests("Control", ["CalendarEvents", "Definitions", "Jobs", "OperationTypes", "Programs", "SQLiteStore"]),
+        module("ControlProtocol", ["Jobs", "OperationTypes"]),
+        tests("ControlProtocol", ["CalendarEvents", "Jobs", "OperationTypes"]),
+        // The verbs over a store: in the daemon, and in a command that holds the database's lock.
+        module("StoreControl", ["CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "OperationTypes"]),
+        tests(
+            "StoreControl",
+            ["CalendarEvents", "ControlProtocol", "Jobs", "OperationTypes", "Programs", "SQLiteStore"]),
         module(
             "API",
             [
-                "CLinux",
-                "Control",
-                "Jobs",
+                "CLinux", "ControlProtocol", "Jobs", "StoreControl",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -207,7 +210,7 @@ let package = Package(
         tests(
             "API",
             [
-                "Client", "Control", "Definitions", "Jobs", "OperationTypes", "Programs", "SQLiteStore",
+                "Client", "ControlProtocol", "Jobs", "OperationTypes", "Programs", "SQLiteStore", "StoreControl",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -216,22 +219,22 @@ let package = Package(
         module(
             "Client",
             [
-                "Control",
+                "ControlProtocol", "Jobs",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        tests("Client", ["Control", "Jobs"]),
+        tests("Client", ["ControlProtocol", "Jobs"]),
         module(
             "Commands",
             [
-                "CalendarEvents", "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
+                "CalendarEvents", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore", "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(
             "Commands",
             [
-                "API", "Client", "Control", "Jobs", "OperationTypes", "SQLiteStore",
+                "API", "Client", "ControlProtocol", "Jobs", "OperationTypes", "SQLiteStore", "StoreControl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ], exclude: ["Golden"]),
@@ -244,9 +247,8 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CCrashMark", "CalendarEvents", "Control", "Definitions", "Jobs", "Kinds", "Runner",
-                "SQLiteStore", "Systemd",
-                "YAML",
+                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "Kinds", "Runner",
+                "SQLiteStore", "StoreControl", "Systemd", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -256,7 +258,8 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "Client", "Control", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner", "SQLiteStore", "Systemd",
+                "Client", "ControlProtocol", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner", "SQLiteStore",
+                "Systemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -270,7 +273,7 @@ let package = Package(
         executable(
             "Bench",
             [
-                "CAllocationCount", "CBaseline", "Client", "Control", "Daemon", "Jobs", "Kinds", "Operations",
+                "CAllocationCount", "CBaseline", "Client", "ControlProtocol", "Daemon", "Jobs", "Kinds", "Operations",
                 "OperationsCompatibility", "OperationTypes", "Runner", "SQLite", "SQLiteStore", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
             ]),

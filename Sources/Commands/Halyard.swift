@@ -1,5 +1,5 @@
 import ArgumentParser
-import Control
+import ControlProtocol
 
 /// The command line: `halyard VERB …`.
 struct Halyard: ParsableCommand {

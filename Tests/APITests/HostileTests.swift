@@ -1,8 +1,9 @@
 import Client
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
 import SQLiteStore
+import StoreControl
 import Testing
 
 @testable import API

@@ -1,9 +1,10 @@
 import Client
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
 import Logging
 import ServiceLifecycle
+import StoreControl
 import Synchronization
 import Testing
 

@@ -1,7 +1,8 @@
 import Client
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
+import StoreControl
 import Testing
 
 @testable import API

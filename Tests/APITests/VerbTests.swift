@@ -1,7 +1,8 @@
 import Client
-import Control
+import ControlProtocol
 import Jobs
 import OperationTypes
+import StoreControl
 import Testing
 
 @testable import API

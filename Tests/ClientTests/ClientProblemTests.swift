@@ -1,5 +1,5 @@
 import Client
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
 import Testing

@@ -1,8 +1,9 @@
-import Control
+import ControlProtocol
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Jobs
+import StoreControl
 
 /// Accepts one submission as JSON, or many as JSON lines.
 struct EnqueueRoutes: Sendable {

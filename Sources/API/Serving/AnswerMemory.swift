@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Synchronization
 
 /// The memory, in bytes, that answers may occupy at the same time. One user may have at most three quarters of

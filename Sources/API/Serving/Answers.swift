@@ -1,8 +1,9 @@
-import Control
+import ControlProtocol
 import Hummingbird
 import HummingbirdCore
 import Jobs
 import NIOCore
+import StoreControl
 
 /// Produces answers whose size depends on the request. Together they use a bounded amount of memory:
 ///

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// The bytes of an answer in pieces, each produced on request.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 
 /// The limits for the callers of a server.
 public struct ServerLimits: Sendable, Hashable {

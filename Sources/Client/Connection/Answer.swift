@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// A complete response.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import NIOCore
 import NIOHTTP1
 import NIOPosix

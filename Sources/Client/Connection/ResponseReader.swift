@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 
 /// Parses one HTTP/1.1 response. It is a value without I/O: bytes go in, an answer comes out.
 ///

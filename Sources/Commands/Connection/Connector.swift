@@ -1,7 +1,8 @@
 import Client
-import Control
+import ControlProtocol
 import Glibc
 import SQLiteStore
+import StoreControl
 
 /// Opens the daemon's socket or, if no daemon runs, the database.
 struct Connector {

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 
 /// The default paths of the daemon's socket and database.
 struct DefaultPaths {

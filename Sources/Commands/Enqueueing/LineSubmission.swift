@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Enqueues one submission for each line, and prints one answer for each, in order.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 
 /// Counts the answers to many lines, and says what to do about the remaining lines when the daemon cannot
 /// continue.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Asks the daemon which files are outside its roots, which only the daemon knows.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Prints on standard error why jobs that were followed did not succeed.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Watches across restarts of the daemon. When the daemon goes away, it waits until the daemon is back and

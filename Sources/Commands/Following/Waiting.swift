@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Waits for jobs and graphs, prints how each job ended, and returns the exit code.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 
 /// Why a verb failed: the exit code for the shell, and a message for people that ends with what to do.
 struct CommandFailure: Error, Hashable {

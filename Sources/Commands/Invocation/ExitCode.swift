@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// The exit code of a command. The numbers never change: 1 to 4 say how the awaited jobs ended, and the codes

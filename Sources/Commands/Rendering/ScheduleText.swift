@@ -1,5 +1,5 @@
 import CalendarEvents
-import Control
+import ControlProtocol
 import Jobs
 
 /// Formats schedules for people.

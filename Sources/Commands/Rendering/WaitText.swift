@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Formats why a job is not running, one reason per line.

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// The verb `remove` of queues, definitions and schedules: removes the given names one after the other, and

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Client
-import Control
+import ControlProtocol
 import Glibc
 import Jobs
 

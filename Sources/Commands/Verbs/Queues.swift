@@ -1,5 +1,5 @@
 import ArgumentParser
-import Control
+import ControlProtocol
 import Jobs
 
 extension Halyard {

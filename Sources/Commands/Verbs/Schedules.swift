@@ -1,6 +1,6 @@
 import ArgumentParser
 import CalendarEvents
-import Control
+import ControlProtocol
 import Jobs
 
 extension Halyard {

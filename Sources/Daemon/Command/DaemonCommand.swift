@@ -1,6 +1,6 @@
 import ArgumentParser
 import CCrashMark
-import Control
+import ControlProtocol
 import FoundationEssentials
 import Glibc
 import Jobs

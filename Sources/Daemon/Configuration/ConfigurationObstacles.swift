@@ -1,5 +1,5 @@
 import API
-import Control
+import ControlProtocol
 import Glibc
 import Kinds
 import SQLiteStore

@@ -1,5 +1,5 @@
 import Configuration
-import Control
+import ControlProtocol
 import Glibc
 import Jobs
 import Systemd

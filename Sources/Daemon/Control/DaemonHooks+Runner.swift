@@ -1,7 +1,8 @@
-import Control
+import ControlProtocol
 import Glibc
 import Jobs
 import Runner
+import StoreControl
 
 extension DaemonHooks {
     /// Creates the hooks through which the control verbs reach the daemon.

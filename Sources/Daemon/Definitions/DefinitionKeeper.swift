@@ -1,7 +1,8 @@
-import Control
+import ControlProtocol
 import Definitions
 import Jobs
 import Logging
+import StoreControl
 import Synchronization
 
 /// Checks the stored definitions at the start, on a reload, and when they change. It stores problems by name

@@ -1,12 +1,13 @@
 import API
 import CalendarEvents
-import Control
+import ControlProtocol
 import Glibc
 import Jobs
 import Logging
 import Runner
 import SQLiteStore
 import ServiceLifecycle
+import StoreControl
 import Systemd
 
 /// The whole daemon, from the lock on its database to the last recorded attempt.

@@ -1,5 +1,5 @@
 import API
-import Control
+import ControlProtocol
 import Glibc
 import Jobs
 import Logging

@@ -1,11 +1,12 @@
 import API
 import Client
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
 import Logging
 import OperationTypes
 import SQLiteStore
+import StoreControl
 import Synchronization
 import Testing
 
@@ -178,7 +179,7 @@ extension Submission {
 final class ProgressReports: Sendable {
     fileprivate struct State {
         var latest: [JobID: OperationProgress] = [:]
-        var observers: [Int: DaemonHooks.ProgressObserver] = [:]
+        var observers: [Int: ProgressObserver] = [:]
         var next = 0
         var waiting: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
@@ -191,7 +192,7 @@ final class ProgressReports: Sendable {
 
     func latest(_ job: JobID) -> OperationProgress? { state.withLock { $0.latest[job] } }
 
-    func observe(_ observer: @escaping DaemonHooks.ProgressObserver) -> StoreObservation {
+    func observe(_ observer: @escaping ProgressObserver) -> StoreObservation {
         let (ticket, waiting) = state.withLock { state in
             state.next += 1
             state.observers[state.next] = observer

@@ -1,7 +1,8 @@
 import Client
-import Control
+import ControlProtocol
 import Jobs
 import SQLiteStore
+import StoreControl
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
-import Control
+import ControlProtocol
 import Jobs
 import SQLiteStore
+import StoreControl
 import Testing
 
 @testable import Commands

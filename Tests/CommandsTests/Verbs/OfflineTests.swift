@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
 import SQLiteStore

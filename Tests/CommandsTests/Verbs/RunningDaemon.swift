@@ -1,10 +1,11 @@
 import API
-import Control
+import ControlProtocol
 import Foundation
 import Jobs
 import Logging
 import OperationTypes
 import SQLiteStore
+import StoreControl
 import Synchronization
 
 @testable import Commands
@@ -82,7 +83,7 @@ struct RunningDaemon: Sendable {
     private final class Reports: Sendable {
         private struct State {
             var latest: [JobID: OperationProgress] = [:]
-            var observers: [Int: DaemonHooks.ProgressObserver] = [:]
+            var observers: [Int: ProgressObserver] = [:]
             var next = 0
             var waiting: [CheckedContinuation<Void, Never>] = []
         }
@@ -91,7 +92,7 @@ struct RunningDaemon: Sendable {
 
         func latest(_ job: JobID) -> OperationProgress? { state.withLock { $0.latest[job] } }
 
-        func observe(_ observer: @escaping DaemonHooks.ProgressObserver) -> StoreObservation {
+        func observe(_ observer: @escaping ProgressObserver) -> StoreObservation {
             let (id, waiting) = state.withLock { state in
                 state.next += 1
                 state.observers[state.next] = observer

@@ -1,5 +1,5 @@
 import Client
-import Control
+import ControlProtocol
 import Jobs
 import Kinds
 import Testing

@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// The edges of a graph by job, for drawing.

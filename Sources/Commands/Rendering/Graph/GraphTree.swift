@@ -1,4 +1,4 @@
-import Control
+import ControlProtocol
 import Jobs
 
 /// Prints a graph as a tree, from the jobs that run first to the jobs that wait for them.

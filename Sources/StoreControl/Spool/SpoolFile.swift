@@ -1,0 +1,75 @@
+import ControlProtocol
+import Glibc
+
+/// A file of the spool while it is being written, under a temporary name. It is used only on the spool's
+/// thread.
+final class SpoolFile: Sendable {
+    static let unfinished = ".part"
+
+    private let directory: String
+    private let name: String
+    private let descriptor: CInt
+
+    private var temporaryPath: String { "\(directory)/\(name)\(Self.unfinished)" }
+
+    init(directory: String, name: String) throws(SpoolFailure) {
+        self.directory = directory
+        self.name = name
+        let path = "\(directory)/\(name)\(Self.unfinished)"
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor < 0 { throw SpoolFailure(path: path, code: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: [UInt8]) throws(SpoolFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress! + written, bytes.count - written)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw SpoolFailure(path: temporaryPath, code: errno)
+            }
+            written += count
+        }
+    }
+
+    /// Writes the content to the disk, gives the file its final name, and makes the name durable too.
+    func publish(as name: String) throws(SpoolFailure) {
+        guard fsync(descriptor) == 0 else { throw SpoolFailure(path: temporaryPath, code: errno) }
+        let path = "\(directory)/\(name)"
+        guard rename(temporaryPath, path) == 0 else { throw SpoolFailure(path: path, code: errno) }
+        let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { if folder >= 0 { close(folder) } }
+        guard folder >= 0, fsync(folder) == 0 else {
+            let code = errno
+            unlink(path)
+            throw SpoolFailure(path: directory, code: code)
+        }
+    }
+
+    /// Removes the file before it has its final name. If the removal fails, the file is later removed as a
+    /// leftover.
+    func discard() { unlink(temporaryPath) }
+}
+
+/// A file operation of the spool that failed.
+struct SpoolFailure: Error {
+    let path: String
+    let code: CInt
+
+    var problem: ControlProblem {
+        let reason = String(cString: strerror(code))
+        switch code {
+        case ENOSPC, EDQUOT:
+            return ControlProblem(
+                .unavailable, "The disk that holds \(path) is full. Free some space, then send the file again.")
+        default:
+            return ControlProblem(
+                .storage,
+                "The spool file \(path) cannot be written: \(reason). Check the folder's owner and its disk.")
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import ControlProtocol
+import Glibc
+import Jobs
+import Synchronization
+
+/// Tracks which jobs and requests need which files of the spool (see ``SpoolUses``), and removes a file when
+/// nothing needs it any more.
+///
+/// Each start reads the same facts from the store, so a crash loses no file. If a crash prevents the removal of
+/// a file, the file is a leftover and is removed after a day.
+final class SpoolUsers: Sendable {
+    private struct State {
+        var uses = SpoolUses()
+        var observation: StoreObservation?
+    }
+
+    private let spool: Spool
+    private let store: any JobStore
+    private let state = Mutex(State())
+
+    init(spool: Spool, store: any JobStore) {
+        self.spool = spool
+        self.store = store
+        let observation = store.observe { [weak self] change in
+            switch change {
+            case .jobs(let changes): self?.follow(changes)
+            case .accepted(let jobs): self?.expect(jobs)
+            default: break
+            }
+        }
+        state.withLock { $0.observation = observation }
+    }
+
+    func keep<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, size: Int64?, now: Timestamp
+    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
+        try await removeLeftovers(now: now)
+        let file = try await spool.keep(chunks, size: size, now: now) { [self] in
+            spool.amount(of: state.withLock(\.uses.keptForRetry))
+        }
+        return Spool.prefix + file.text
+    }
+
+    var report: SpoolReport {
+        let kept = spool.amount(of: state.withLock(\.uses.keptForRetry))
+        let all = spool.amount
+        return SpoolReport(
+            files: all.files, bytes: all.bytes, maxBytes: spool.maxBytes, keptFiles: kept.files, keptBytes: kept.bytes)
+    }
+
+    // MARK: Requests
+
+    /// Keeps the files that a request names until ``release(_:isDuplicate:)``. Call it before ``problem(of:)``.
+    func hold(_ graph: NewGraph) -> [SpoolName] {
+        let files = graph.jobs.flatMap { Self.files(in: $0.input) }
+        if !files.isEmpty { state.withLock { $0.uses.begin(files) } }
+        return files
+    }
+
+    /// Releases the files of a request that is over, whether or not its jobs were accepted.
+    ///
+    /// - Parameter isDuplicate: Whether an earlier request with the same key was accepted. Its jobs have their
+    ///   own copies of the files, so these copies are not kept.
+    func release(_ files: [SpoolName], isDuplicate: Bool = false) {
+        if files.isEmpty { return }
+        remove(state.withLock { $0.uses.end(files, isDuplicate: isDuplicate) })
+    }
+
+    /// Returns a problem if a graph names a file that the spool does not have.
+    func problem(of graph: NewGraph) -> ControlProblem? {
+        for job in graph.jobs {
+            for file in Self.files(in: job.input)
+            where state.withLock({ $0.uses.isLeaving(file) }) || !spool.holds(file) {
+                return ControlProblem(
+                    .invalidInput,
+                    "The spool has no file \(Spool.prefix)\(file.text): it was removed when its job succeeded or was pruned, or after a day without a job. Send the file again."
+                )
+            }
+        }
+        return nil
+    }
+
+    // MARK: Jobs
+
+    private func follow(_ changes: [JobChange]) {
+        // Search the inputs before taking the lock.
+        let added = changes.compactMap { change -> (job: JobID, files: [SpoolName])? in
+            let files = change.state == .succeeded ? [] : Self.files(in: change.input)
+            return files.isEmpty ? nil : (change.job, files)
+        }
+        let ended = changes.lazy.filter(\.state.isFinal).map { (job: $0.job, isSuccess: $0.state == .succeeded) }
+        remove(state.withLock { $0.uses.follow(added: added, ended: ended) })
+    }
+
+    /// Keeps the files of jobs that were accepted and are not written yet.
+    private func expect(_ jobs: [UnwrittenJob]) {
+        let added = jobs.compactMap { job -> (job: JobID, files: [SpoolName])? in
+            let files = Self.files(in: job.input)
+            return files.isEmpty ? nil : (job.job, files)
+        }
+        if added.isEmpty { return }
+        remove(state.withLock { $0.uses.follow(added: added, ended: EmptyCollection()) })
+    }
+
+    /// Releases the files of pruned jobs whose numbers are in the range.
+    func releasePruned(_ numbers: Range<Int64>) async {
+        let jobs = state.withLock(\.uses.unsuccessfulJobs).filter { numbers.contains($0.rawValue) }
+        for job in jobs {
+            do throws(StoreError) {
+                guard try await store.job(job) == nil else { continue }
+            } catch {
+                // The store has stopped. The next start reads which jobs remain.
+                return
+            }
+            remove(state.withLock { $0.uses.remove(job) })
+        }
+    }
+
+    /// Reads which jobs need a file, and removes files that no job has named for a day. Call it once, when the
+    /// daemon starts and before jobs run. It reads no jobs if the spool contains no complete file.
+    func recover(now: Timestamp) async throws(ControlProblem) {
+        if try await spool.files().contains(where: { $0.print != nil }) { try await learnUses() }
+        try await removeLeftovers(now: now)
+    }
+
+    private func learnUses() async throws(ControlProblem) {
+        var position: UnwrittenPage.Position?
+        repeat {
+            let page = try await asked { [position] () throws(StoreError) in
+                try await store.unwritten(from: position)
+            }
+            expect(page.jobs)
+            position = page.next
+        } while position != nil
+        // Read the written jobs after the unwritten ones: a job that is written in between is in at least one
+        // of the two.
+        var filter = JobFilter(
+            states: Set(JobState.allCases.filter { $0 != .succeeded }), order: .oldestFirst, limit: 1000)
+        while true {
+            let page = try await asked { () throws(StoreError) in try await store.jobs(filter) }
+            for job in page {
+                let files = Self.files(in: job.input)
+                if files.isEmpty { continue }
+                state.withLock { state in
+                    state.uses.add(job.id, files)
+                    if job.state.isFinal { state.uses.keepForRetry(job.id) }
+                }
+            }
+            guard filter.mayGoOn(after: page) else { break }
+            filter.after = page.last?.id
+        }
+    }
+
+    // MARK: Removing
+
+    private func removeLeftovers(now: Timestamp) async throws(ControlProblem) {
+        let old = try await spool.files().filter { now - $0.keptAt > Spool.leftoverAge }
+        remove(state.withLock { $0.uses.leave(old) })
+    }
+
+    private func remove(_ files: [SpoolName]) {
+        for file in files {
+            spool.remove(file) { [weak self] in self?.state.withLock { $0.uses.hasLeft(file) } }
+        }
+    }
+
+    // MARK: Inputs
+
+    /// Returns the spool's files that the fields of an input name.
+    static func files(in input: JSONText?) -> [SpoolName] {
+        // Most inputs name no file, and this search avoids parsing them.
+        guard let input, input.bytes.contains(Self.mark), let object = JSONObject(input) else { return [] }
+        return object.fields.compactMap { $0.value.decodedString.flatMap(file) }
+    }
+
+    private static let mark = Array("\"\(Spool.prefix)".utf8)
+
+    static func file(_ value: String) -> SpoolName? {
+        // The name may be followed by a slash and the file's own name.
+        value.hasPrefix(Spool.prefix)
+            ? SpoolName(String(value.dropFirst(Spool.prefix.count).prefix { $0 != "/" })) : nil
+    }
+}
+
+extension [UInt8] {
+    /// Searches for the last byte of the part at the speed of `memchr`, since this runs for every accepted job.
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        withUnsafeBytes { all in
+            part.withUnsafeBytes { part in
+                guard let start = all.baseAddress, let first = part.baseAddress, let last = part.last else {
+                    return false
+                }
+                var from = part.count - 1
+                while from < all.count, let found = memchr(start + from, CInt(last), all.count - from) {
+                    let end = start.distance(to: found)
+                    if memcmp(start + (end - part.count + 1), first, part.count) == 0 { return true }
+                    from = end + 1
+                }
+                return false
+            }
+        }
+    }
+}

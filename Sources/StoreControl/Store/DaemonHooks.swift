@@ -1,0 +1,85 @@
+import ControlProtocol
+import Jobs
+import OperationTypes
+
+/// The daemon's contributions to the verbs of its ``StoreControl``: the state of running jobs, and actions that
+/// only a daemon can carry out.
+public struct DaemonHooks: Sendable {
+    /// The daemon's state and problems.
+    public struct Condition: Sendable, Hashable {
+        /// The daemon's current state.
+        public var state: StatusReport.State
+        /// The daemon's process.
+        public var pid: Int32
+        /// When the daemon started.
+        public var startedAt: Timestamp
+        /// Problems for the administrator, one sentence each.
+        public var problems: [String]
+        /// The use of the slots; nil until the daemon runs jobs.
+        public var slots: Slots?
+
+        /// Creates a condition.
+        public init(
+            state: StatusReport.State, pid: Int32, startedAt: Timestamp, problems: [String] = [], slots: Slots? = nil
+        ) {
+            self.state = state
+            self.pid = pid
+            self.startedAt = startedAt
+            self.problems = problems
+            self.slots = slots
+        }
+    }
+
+    /// The use of the daemon's slots, which limit the running jobs of all queues together.
+    public struct Slots: Sendable, Hashable {
+        /// The number of running attempts, including abandoned ones that have not returned.
+        public var used: Int
+        /// The number of slots.
+        public var limit: Int
+
+        /// Creates a value.
+        public init(used: Int, limit: Int) {
+            self.used = used
+            self.limit = limit
+        }
+    }
+
+    /// Returns the daemon's current state and problems.
+    public var condition: @Sendable () async -> Condition
+    /// Returns the last progress report of a running attempt; nil if there is none.
+    public var progress: @Sendable (JobID) -> OperationProgress?
+    /// Passes the progress of the running attempts in scope to the observer, until the observation is cancelled
+    /// or released.
+    public var observeProgress: @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation
+    /// Reads the configuration and the definitions again. An invalid configuration changes nothing.
+    public var reload: @Sendable () async throws(ControlProblem) -> Void
+    /// Checks inputs before a job is accepted or a definition is stored. Returns the first problem, for example
+    /// a file outside the roots.
+    public typealias InputCheck = @Sendable ([PlannedInput]) async -> ControlProblem?
+
+    /// Begins the check for one request; nil to check nothing. The inputs of a request share the time limit of
+    /// a check.
+    public var beginInputCheck: (@Sendable () -> InputCheck)?
+    /// The folder for files that callers send; nil to refuse them.
+    public var spool: Spool?
+
+    /// Creates hooks. Without further arguments there is no progress, a reload does nothing, and inputs are not
+    /// checked.
+    public init(
+        condition: @escaping @Sendable () async -> Condition,
+        progress: @escaping @Sendable (JobID) -> OperationProgress? = { _ in nil },
+        observeProgress: @escaping @Sendable (WatchScope, @escaping ProgressObserver) -> StoreObservation = { _, _ in
+            StoreObservation {}
+        },
+        reload: @escaping @Sendable () async throws(ControlProblem) -> Void = {},
+        beginInputCheck: (@Sendable () -> InputCheck)? = nil,
+        spool: Spool? = nil
+    ) {
+        self.condition = condition
+        self.progress = progress
+        self.observeProgress = observeProgress
+        self.reload = reload
+        self.beginInputCheck = beginInputCheck
+        self.spool = spool
+    }
+}

@@ -1,0 +1,46 @@
+import ControlProtocol
+import Jobs
+
+/// The input that a definition, or a node of a graph definition, itself contains.
+package struct OwnInput: Sendable {
+    /// The input with its kind, in the form in which a check receives it.
+    package let planned: PlannedInput
+    fileprivate let definition: String
+    fileprivate var node: (graph: String, name: String)?
+
+    /// Converts a kind's refusal of the input to a problem of its definition.
+    package func problem(_ refusal: ControlProblem) -> DefinitionProblem {
+        let text = refusal.message
+        let reason = InputProblem.refused(text.hasSuffix(".") ? String(text.dropLast()) : text)
+        guard let node else { return .init(.definition(definition), .badInput(reason)) }
+        return .init(.graph(node.graph), .badNode(node.name, .badInput(reason)))
+    }
+}
+
+extension DefinitionChange {
+    /// Returns the inputs in the change's definitions and graphs, so that their kinds can check them.
+    ///
+    /// - Parameter set: The definitions to which the change is applied.
+    package func ownInputs(over set: DefinitionSet) -> [OwnInput] {
+        var known = Dictionary(
+            set.definitions.map { ($0.definition.name, $0.definition) }, uniquingKeysWith: { _, last in last })
+        for definition in definitions { known[definition.name] = definition }
+        let own = definitions.map { definition in
+            OwnInput(
+                planned: PlannedInput(kind: definition.kind, input: definition.input, stage: .definition),
+                definition: definition.name)
+        }
+        return own
+            + graphs.flatMap { graph in
+                graph.nodes.compactMap { node -> OwnInput? in
+                    guard let definition = known[node.definition], let input = node.input.flatMap(JSONObject.init),
+                        let defaults = JSONObject(definition.input)
+                    else { return nil }
+                    return OwnInput(
+                        planned: PlannedInput(
+                            kind: definition.kind, input: defaults.overlaid(by: input).text, stage: .definition),
+                        definition: definition.name, node: (graph.name, node.name))
+                }
+            }
+    }
+}

@@ -1,0 +1,215 @@
+import ControlProtocol
+import Jobs
+
+/// Carries out every verb on a store: in the daemon or, if no daemon runs, in the process that holds the
+/// database's lock.
+public final class StoreControl: JobControl {
+    let store: any JobStore
+    let database: String
+    let version: String
+    /// Nil if no daemon runs.
+    let daemon: DaemonHooks?
+    let now: @Sendable () -> Timestamp
+    let currentCatalog: CurrentCatalog
+    let spoolUsers: SpoolUsers?
+    private let watchBudget = WatchBudget()
+    /// Held from the check of a change of definitions or queues until the change is written, so that the check
+    /// stays valid.
+    private let changing = Turns(1)
+    /// Held from the planning of very many jobs until they are written. A small request may create 100,000
+    /// jobs. Two turns limit how many jobs are planned at the same time, and how many such writes another write
+    /// may have to wait for.
+    let manyJobs = Turns(2)
+    /// Plans requests with very many jobs, so that they do not occupy the threads that serve other callers.
+    let planning = BackgroundExecutor(named: "halyard-planning")
+
+    /// Creates a control.
+    ///
+    /// - Parameters:
+    ///   - database: The path of the database, for the status.
+    ///   - version: The version of this program, for the status.
+    ///   - daemon: The daemon's contributions; nil if no daemon runs.
+    ///   - catalog: The store's catalog, if it is shared with other readers.
+    ///   - now: Returns the time of the wall clock.
+    public init(
+        store: any JobStore, database: String, version: String, daemon: DaemonHooks? = nil,
+        catalog: CurrentCatalog? = nil,
+        now: @escaping @Sendable () -> Timestamp
+    ) {
+        self.store = store
+        self.database = database
+        self.version = version
+        self.daemon = daemon
+        self.now = now
+        currentCatalog = catalog ?? CurrentCatalog(store: store)
+        spoolUsers = daemon?.spool.map { SpoolUsers(spool: $0, store: store) }
+    }
+
+    public var databasePath: String? { database }
+
+    // MARK: Jobs
+
+    public func job(_ id: JobID) async throws(ControlProblem) -> JobDetail {
+        let job = try await record(id)
+        do throws(StoreError) {
+            let dependencies = try await store.dependencies(of: id, onlyOpen: false, limit: Self.maxNeighbours)
+            let dependents = try await store.dependents(of: id, limit: Self.maxNeighbours)
+            return JobDetail(
+                job: job, result: try await store.result(of: id), attempts: try await store.attempts(of: id),
+                dependencies: dependencies.jobs, dependents: dependents,
+                progress: job.state == .running ? daemon?.progress(id) : nil)
+        } catch {
+            throw ControlProblem(error)
+        }
+    }
+
+    /// The maximum number of dependencies, and of dependents, that are shown with a job. The job's graph shows all.
+    static let maxNeighbours = 1000
+
+    public func jobs(_ filter: JobFilter) async throws(ControlProblem) -> [JobRecord] {
+        try await pages(filter).all()
+    }
+
+    public func result(_ id: JobID) async throws(ControlProblem) -> JobResult? {
+        if let result = try await asked({ () throws(StoreError) in try await store.result(of: id) }) { return result }
+        _ = try await record(id)
+        return nil
+    }
+
+    public func cancel(_ target: CancelTarget) async throws(ControlProblem) -> [CancelAnswer] {
+        do throws(StoreError) {
+            switch target {
+            case .jobs(let ids):
+                let results = try await store.cancel(ids, now: now())
+                return zip(ids, results).map { CancelAnswer(job: $0, result: $1) }
+            case .graph(let id):
+                if let results = try await store.cancel(graph: id, now: now()) {
+                    return results.sorted { $0.key < $1.key }.map { CancelAnswer(job: $0.key, result: $0.value) }
+                }
+            }
+        } catch {
+            throw ControlProblem(error)
+        }
+        if case .graph(let id) = target { throw .noGraph(id) }
+        return []
+    }
+
+    /// Deletes in small transactions, so that running jobs do not wait long.
+    public func prune(_ request: PruneRequest) async throws(ControlProblem) -> PruneAnswer {
+        var answer = PruneAnswer(deleted: 0)
+        var below: JobID?
+        repeat {
+            let step = try await asked { () throws(StoreError) in
+                try await store.prune(request, below: below, limit: Self.pruneChunk)
+            }
+            answer.deleted += step.deleted
+            answer.keptByGraph += step.keptByGraph
+            answer.keptByDependents += step.keptByDependents
+            if step.deleted > 0 {
+                await spoolUsers?.releasePruned((step.next?.rawValue ?? 0)..<(below?.rawValue ?? .max))
+            }
+            below = step.next
+        } while below != nil && !Task.isCancelled
+        return answer
+    }
+
+    private static let pruneChunk = 1000
+
+    // MARK: Graphs
+
+    public func graph(_ id: GraphID) async throws(ControlProblem) -> GraphDetail {
+        let pages = try await pages(of: id)
+        return GraphDetail(graph: pages.graph, jobs: try await pages.jobs.all(), edges: try await pages.edges.all())
+    }
+
+    public func graphs(limit: Int, before: GraphID?) async throws(ControlProblem) -> [GraphRecord] {
+        try await graphPages(limit: limit, before: before).all()
+    }
+
+    // MARK: Watching
+
+    public func watch(
+        _ scope: WatchScope
+    ) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
+        let watch = Watch(
+            scope: scope, store: store, budget: watchBudget, observeProgress: daemon?.observeProgress)
+        switch scope {
+        case .job(let id): _ = try await record(id)
+        case .graph(let id):
+            guard try await asked({ () throws(StoreError) in try await store.graph(id) }) != nil else {
+                throw .noGraph(id)
+            }
+        case .all: break
+        }
+        return AsyncThrowingStream { try await watch.next() }
+    }
+
+    // MARK: The daemon
+
+    public func status() async throws(ControlProblem) -> StatusReport {
+        let condition = await daemon?.condition()
+        do throws(StoreError) {
+            let queues = try await store.queues()
+            // The stored problems are enough here. Planning each schedule again would take long, and the status
+            // is read often.
+            let scheduleProblems = try await store.schedules().compactMap { record in
+                Self.storedProblem(of: record).map { "schedule \"\(record.schedule.name)\": \($0)" }
+            }
+            return StatusReport(
+                state: condition?.state ?? .stopped, pid: condition?.pid, version: version, database: database,
+                startedAt: condition?.startedAt, counts: try await store.counts(),
+                queues: queues, nextDueAt: try await nextDueAt(), spool: spoolUsers?.report,
+                problems: (condition?.problems ?? []) + (try await currentCatalog.read().problems.map(\.description))
+                    + scheduleProblems)
+        } catch {
+            throw ControlProblem(error)
+        }
+    }
+
+    /// Returns the next time at which a job or a schedule is due.
+    private func nextDueAt() async throws(StoreError) -> Timestamp? {
+        [try await store.nextDueAt(), try await store.nextScheduleAt()].compactMap(\.self).min()
+    }
+
+    public func reload() async throws(ControlProblem) {
+        guard let daemon else { throw .needsDaemon("Reloading") }
+        try await daemon.reload()
+    }
+
+    public func spool<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, size: Int64?
+    ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
+        guard let spoolUsers else { throw .needsDaemon("Keeping a file for a job") }
+        return try await spoolUsers.keep(chunks, size: size, now: now())
+    }
+
+    /// Reads which jobs need files of the spool, and removes files that no job has named for a day. Call it
+    /// once, before jobs run. Does nothing without a spool.
+    ///
+    /// - Throws: ``ControlProblem`` if the folder or the database cannot be read. Retrying is safe.
+    public func recoverSpool() async throws(ControlProblem) { try await spoolUsers?.recover(now: now()) }
+
+    // MARK: Shared by the verbs
+
+    func alone<Value>(
+        isolation: isolated (any Actor)? = #isolation, _ change: () async throws(ControlProblem) -> Value
+    ) async throws(ControlProblem) -> Value {
+        guard await changing.take() else { throw .endedBeforeItsTurn }
+        defer { changing.give() }
+        return try await change()
+    }
+
+    func record(_ id: JobID) async throws(ControlProblem) -> JobRecord {
+        guard let job = try await asked({ () throws(StoreError) in try await store.job(id) }) else { throw .noJob(id) }
+        return job
+    }
+}
+
+extension ControlProblem {
+    static let endedBeforeItsTurn = ControlProblem(
+        .unavailable, "The request ended before it was handled. Send it again.")
+
+    static func needsDaemon(_ verb: String) -> ControlProblem {
+        ControlProblem(.noDaemon, "\(verb) needs the daemon, but none is running. Start halyardd.")
+    }
+}
