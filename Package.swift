@@ -54,6 +54,7 @@ let package = Package(
         .executable(name: "halyard-bench", targets: ["Bench"]),
         .library(name: "Operations", targets: ["OperationTypes", "Operations", "NetworkAdapters"]),
         .library(name: "OperationsCompatibility", targets: ["OperationsCompatibility"]),
+        .library(name: "NetworkOperations", targets: ["NetworkOperations"]),
         .library(
             name: "Halyard",
             targets: [
@@ -85,9 +86,11 @@ let package = Package(
         module(
             "NetworkAdapters",
             [
-                "OperationTypes", "Operations", "Kinds",
+                "OperationTypes", "Operations",
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
+        // Operations that run kinds, which bring an HTTP client, TLS and C libraries.
+        module("NetworkOperations", ["Kinds", "Operations"]),
         // The other declarations of the published libraries, for code that was written for them.
         module("OperationsCompatibility", ["Operations", "NetworkAdapters"]),
         tests("OperationTypes", ["Signals"]),
@@ -101,7 +104,7 @@ let package = Package(
         tests(
             "NetworkAdapters",
             [
-                "Jobs", "Kinds", "Operations", "OperationsCompatibility", "OperationTypes", "Signals",
+                "Kinds", "NetworkOperations", "Operations", "OperationsCompatibility", "Signals",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

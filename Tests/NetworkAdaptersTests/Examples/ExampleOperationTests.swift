@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Kinds
 import NetworkAdapters
+import NetworkOperations
 import OpenCombine
 import Operations
 import Signals

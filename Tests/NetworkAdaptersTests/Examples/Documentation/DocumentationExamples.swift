@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NetworkAdapters
+import NetworkOperations
 import Operations
 import OperationsCompatibility
 import Testing

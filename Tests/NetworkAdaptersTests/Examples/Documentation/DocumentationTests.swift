@@ -9,7 +9,7 @@ import Testing
         }
         let root = here.deletingLastPathComponent().appendingPathComponent("../../../..").standardizedFileURL
         var examples = 0
-        for module in ["Operations", "OperationsCompatibility", "NetworkAdapters"] {
+        for module in ["Operations", "OperationsCompatibility", "NetworkAdapters", "NetworkOperations"] {
             let folder = root.appendingPathComponent("Sources/\(module)/\(module).docc")
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasSuffix(".md") {
                 for example in try self.examples(in: folder.appendingPathComponent(name)) {
