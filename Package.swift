@@ -94,8 +94,8 @@ let package = Package(
         // The other declarations of the published libraries, for code that was written for them.
         module("OperationsCompatibility", ["Operations", "NetworkAdapters"]),
         tests("OperationTypes", ["Signals"]),
-        tests("Operations", ["OperationTypes", "Signals"]),
-        tests("OperationsCompatibility", ["Operations", "NetworkAdapters", "Signals"]),
+        tests("Operations", ["Signals"]),
+        tests("OperationsCompatibility", ["Signals"]),
         .target(name: "Signals", path: "Tests/Signals", swiftSettings: settings),
         // Code in the style of the published libraries, as it was compiled with them.
         .testTarget(
@@ -120,7 +120,7 @@ let package = Package(
         // The durable model.
         module("Jobs", ["CalendarEvents", "OperationTypes"]),
         tests("Jobs", ["OperationTypes", "Programs"]),
-        module("JobStoreContract", ["CalendarEvents", "Jobs"]),
+        module("JobStoreContract", ["CalendarEvents", "Jobs", "OperationTypes"]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         module("YAML", ["CYAML"]),
         tests("YAML"),
@@ -133,7 +133,7 @@ let package = Package(
         tests("SQLite"),
         .systemLibrary(name: "CFiles"),
         .target(name: "CCrashMark"),
-        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "SQLite"]),
+        module("SQLiteStore", ["CCrashMark", "CFiles", "Jobs", "OperationTypes", "SQLite"]),
         // A program that tests run on a failing disk.
         .executableTarget(
             name: "PowerCutWriter", dependencies: ["Jobs", "SQLite", "SQLiteStore"], path: "Tests/PowerCutWriter",
@@ -159,7 +159,7 @@ let package = Package(
         tests(
             "Runner",
             [
-                "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
+                "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
@@ -183,7 +183,8 @@ let package = Package(
         tests(
             "Kinds",
             [
-                "Jobs", "Programs", .product(name: "NIOHTTP1", package: "swift-nio"),
+                "Jobs", "OperationTypes", "Programs", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -250,8 +251,9 @@ let package = Package(
         module(
             "Daemon",
             [
-                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "Kinds", "Runner",
-                "SQLiteStore", "StoreControl", "Systemd", "YAML",
+                "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "Kinds",
+                "OperationTypes",
+                "Runner", "SQLiteStore", "StoreControl", "Systemd", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -261,8 +263,8 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "Client", "ControlProtocol", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner", "SQLiteStore",
-                "Systemd",
+                "CLinux", "Client", "ControlProtocol", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner",
+                "SQLiteStore", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -276,7 +278,7 @@ let package = Package(
         executable(
             "Bench",
             [
-                "CAllocationCount", "CBaseline", "Client", "ControlProtocol", "Daemon", "Jobs", "Kinds", "Operations",
+                "CAllocationCount", "CBaseline", "Client", "ControlProtocol", "Jobs", "Kinds", "Operations",
                 "OperationsCompatibility", "OperationTypes", "Runner", "SQLite", "SQLiteStore", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
