@@ -174,7 +174,7 @@ public final class SQLiteJobStore: JobStore {
 
     public func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError) {
         let isWritten = try await write { (writer) throws(SQLiteError) in try writer.change(definitions, now: now) }
-        if !isWritten { throw .tooManySchedules }
+        if !isWritten { throw .tooManySchedules(limit: Schedule.maxCount) }
     }
 
     public func register(_ kinds: [KindDescription], now: Timestamp) async throws(StoreError) {

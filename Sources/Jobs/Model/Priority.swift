@@ -57,3 +57,18 @@ public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, Codable
         try container.encode(name)
     }
 }
+
+extension JSONFields {
+    /// Reads a priority, which is a name of ``Priority`` or its number; nil if the field is absent.
+    ///
+    /// - Throws: ``ShapeProblem`` if the value is not a priority.
+    public func priority(_ name: String) throws(ShapeProblem) -> Priority? {
+        guard let value = self[name] else { return nil }
+        if let number = value.integer, let priority = Int(exactly: number).flatMap(Priority.init(rawValue:)) {
+            return priority
+        }
+        if let text = value.decodedString, let priority = Priority(text) { return priority }
+        throw problem(
+            name, "expected very_low, low, normal, high or very_high (-2 to 2), found \(Self.found(value))")
+    }
+}

@@ -38,7 +38,7 @@ public struct JSONFields {
     /// Returns the value of a required field.
     ///
     /// - Throws: ``ShapeProblem`` if `value` is nil.
-    public func required<Value>(_ name: String, _ value: Value?) throws(ShapeProblem) -> Value {
+    public func required<Field>(_ name: String, _ value: Field?) throws(ShapeProblem) -> Field {
         guard let value else { throw problem(name, "is missing; it is required") }
         return value
     }
@@ -58,7 +58,7 @@ public struct JSONFields {
     /// Reads a string that must be one of a few words, and returns the value for that word; nil if the field is absent.
     ///
     /// - Throws: ``ShapeProblem`` if the value is not one of the words.
-    public func word<Value>(_ name: String, of words: [(String, Value)]) throws(ShapeProblem) -> Value? {
+    public func word<Choice>(_ name: String, of words: [(String, Choice)]) throws(ShapeProblem) -> Choice? {
         guard let text = try string(name) else { return nil }
         if let match = words.first(where: { $0.0 == text }) { return match.1 }
         throw problem(
@@ -109,19 +109,6 @@ public struct JSONFields {
         throw ShapeProblem(
             path: path,
             message: "expected a duration such as 250ms, 30s, 5m, 1h30m or 2d, found \(Self.found(value))")
-    }
-
-    /// Reads a priority, which is a name of ``Priority`` or its number; nil if the field is absent.
-    ///
-    /// - Throws: ``ShapeProblem`` if the value is not a priority.
-    public func priority(_ name: String) throws(ShapeProblem) -> Priority? {
-        guard let value = self[name] else { return nil }
-        if let number = value.integer, let priority = Int(exactly: number).flatMap(Priority.init(rawValue:)) {
-            return priority
-        }
-        if let text = value.decodedString, let priority = Priority(text) { return priority }
-        throw problem(
-            name, "expected very_low, low, normal, high or very_high (-2 to 2), found \(found(value))")
     }
 
     /// Reads a JSON object as text without the space between its values; nil if the field is absent.

@@ -123,7 +123,7 @@ public protocol JobStore: Sendable {
     func removeQueue(_ name: String, now: Timestamp) async throws(StoreError) -> QueueRemoval
     /// Writes definitions, schedules and queues in one transaction. Check the change with ``Catalog/check(_:)`` first.
     ///
-    /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules``. Retrying is safe.
+    /// - Throws: ``StoreError``, also ``StoreError/tooManySchedules(limit:)``. Retrying is safe.
     func change(_ definitions: DefinitionChange, now: Timestamp) async throws(StoreError)
     /// Replaces the stored descriptions of the daemon's kinds. They are shown to people, and programs without the
     /// kinds' code use them to check inputs.

@@ -21,8 +21,8 @@ public enum StoreError: Error, Sendable, Hashable {
     /// Another program wrote to the database while it was in use. The request may or may not be stored, and the store
     /// accepts no further requests.
     case overwritten(path: String)
-    /// The change would exceed ``Schedule/maxCount``.
-    case tooManySchedules
+    /// The change would exceed the limit of schedules, ``Schedule/maxCount``.
+    case tooManySchedules(limit: Int)
     /// The store was closed, or has stopped because of an error; see ``StoreChange/stopped(_:)``.
     case closed
     /// A statement failed in a way that only a defect in Halyard can cause.
@@ -62,8 +62,8 @@ extension StoreError: CustomStringConvertible {
                 : "\(path) was removed, renamed or replaced while the daemon used it, and jobs are missing without it. Put it back in its place, then start the daemon again."
         case .overwritten(let path):
             "\(path) was written to by another program while the daemon used it, and jobs may be missing. Start the daemon again: it checks the database. To put a backup in its place, stop the daemon first."
-        case .tooManySchedules:
-            "There are already \(Schedule.maxCount) schedules, the maximum. Remove or change one."
+        case .tooManySchedules(let limit):
+            "There are already \(limit) schedules, the maximum. Remove or change one."
         case .closed:
             "The store is closed. Start the daemon again."
         case .internalError(let code, let message):
