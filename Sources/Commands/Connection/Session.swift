@@ -86,7 +86,7 @@ struct Session: Sendable {
         for wait in [10, 20, 50, 100, 200, 500] {
             do {
                 let stored = try await openStored(daemonDatabase)
-                let value: Swift.Result<T, any Error>
+                let value: Result<T, any Error>
                 do {
                     value = .success(try await read(stored.control))
                 } catch {

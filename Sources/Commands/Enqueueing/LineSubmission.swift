@@ -27,7 +27,7 @@ struct LineSubmission {
             // Read and check the next lines in the meantime, unless that would block: the answers to sent lines
             // come first.
             let isReady = !rest.isEmpty || reader.isReady
-            let following = isReady ? Swift.Result { try next(from: &reader, &rest) } : nil
+            let following = isReady ? Result { try next(from: &reader, &rest) } : nil
             for (line, answer) in zip(current.lines, try await answers) {
                 // The problem does not concern this line. The daemon carried out neither this line nor the
                 // following ones.
@@ -55,7 +55,7 @@ struct LineSubmission {
     private struct Batch {
         var lines: ArraySlice<LineReader.Line>
         /// The content of each line, or the reason why it is not sent.
-        var contents: [Swift.Result<JSONText, ControlProblem>]
+        var contents: [Result<JSONText, ControlProblem>]
     }
 
     /// - Parameter rest: Lines that were read but are not in a batch yet.
@@ -94,7 +94,7 @@ struct LineSubmission {
         }
     }
 
-    private static func check(_ line: LineReader.Line) -> Swift.Result<JSONText, ControlProblem> {
+    private static func check(_ line: LineReader.Line) -> Result<JSONText, ControlProblem> {
         do {
             return .success(try JSONText(checking: line.bytes, limit: lineLimit))
         } catch {

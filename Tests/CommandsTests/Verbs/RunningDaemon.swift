@@ -42,7 +42,7 @@ struct RunningDaemon: Sendable {
         logger.logLevel = .critical
         let server = ControlServer(control: control, socket: try ControlSocket(path: shop.socket), logger: logger)
         let running = Task { try await server.run() }
-        let outcome: Swift.Result<Void, any Error>
+        let outcome: Result<Void, any Error>
         do {
             try await body(RunningDaemon(shop: shop, store: store, reports: reports, reloads: reloads))
             outcome = .success(())

@@ -3,7 +3,7 @@ import ControlProtocol
 import Jobs
 
 extension Halyard {
-    struct Result: Verb {
+    struct PrintResult: Verb {
         static let configuration = CommandConfiguration.ofDirectVerb(
             commandName: "result", abstract: "Print the result of a job.",
             discussion: """

@@ -19,7 +19,7 @@ enum DirectVerb {
         case "enqueue": Halyard.Enqueue.self
         case "upload": Halyard.Upload.self
         case "wait": Halyard.Wait.self
-        case "result": Halyard.Result.self
+        case "result": Halyard.PrintResult.self
         case "cancel": Halyard.Cancel.self
         case "retry": Halyard.Retry.self
         case "prune": Halyard.Prune.self
@@ -33,21 +33,5 @@ enum DirectVerb {
         case "names": Halyard.Names.self
         default: nil
         }
-    }
-}
-
-extension CommandConfiguration {
-    /// The configuration of a verb that ``DirectVerb`` parses.
-    ///
-    /// It names the program as the verb's parent. Otherwise the parser would treat the verb as a program and
-    /// first look for a program's options (`--generate-completion-script`), which takes longer than parsing the
-    /// verb.
-    static func ofDirectVerb(
-        commandName: String, abstract: String = "", discussion: String = "", shouldDisplay: Bool = true,
-        aliases: [String] = []
-    ) -> CommandConfiguration {
-        CommandConfiguration(
-            commandName: commandName, _superCommandName: "halyard", abstract: abstract, discussion: discussion,
-            shouldDisplay: shouldDisplay, aliases: aliases)
     }
 }

@@ -24,7 +24,7 @@ struct Halyard: ParsableCommand {
             CommandGroup(
                 name: "Jobs",
                 subcommands: [
-                    Enqueue.self, Upload.self, Wait.self, Result.self, Cancel.self, Retry.self, Prune.self,
+                    Enqueue.self, Upload.self, Wait.self, PrintResult.self, Cancel.self, Retry.self, Prune.self,
                 ]),
             CommandGroup(
                 name: "Looking", subcommands: [List.self, Show.self, Why.self, Graph.self, Watch.self, Status.self]),
