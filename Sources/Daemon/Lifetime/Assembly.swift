@@ -1,0 +1,226 @@
+import API
+import CalendarEvents
+import ControlProtocol
+import Jobs
+import Logging
+import Runner
+import SQLiteStore
+import ServiceLifecycle
+import StoreControl
+import Systemd
+import UnixSignals
+
+/// The parts of a daemon on its open store, and the connections between them.
+struct Assembly {
+    private let configuration: DaemonConfiguration
+    private let surroundings: DaemonSurroundings
+    private let store: SQLiteJobStore
+    private let kinds: [any Kind]
+    private let live: LiveConfiguration
+    private let keeper: DefinitionKeeper
+    private let runner: JobRunner
+    private let reloader: Reloader
+    /// Notices when the running daemon hangs, and when it does not end.
+    private let hang: HangGuard
+    private let ending: HangGuard
+    private let status = Wakeups()
+    private let stops = Wakeups()
+    private var services: [any Service] = []
+
+    private var logger: Logger { surroundings.logger }
+    private var notifier: Notifier { surroundings.notifier }
+
+    /// Registers the kinds and loads the definitions. Nothing runs until ``run()``.
+    ///
+    /// - Parameter entrance: Nil if the daemon runs the stored jobs once, without callers.
+    init(
+        _ configuration: DaemonConfiguration, _ surroundings: DaemonSurroundings, _ store: SQLiteJobStore,
+        after lastEnd: LastEnd, _ kinds: KindSet, _ registry: KindRegistry, _ entrance: Entrance?,
+        _ ending: HangGuard
+    ) async throws {
+        // Trapped first: a signal that arrives meanwhile waits until the services run.
+        let signals = surroundings.handlesSignals ? await SignalService.trap() : nil
+        let logger = surroundings.logger
+        let notifier = surroundings.notifier
+        self.configuration = configuration
+        self.surroundings = surroundings
+        self.store = store
+        self.kinds = kinds.kinds + surroundings.kinds
+        self.ending = ending
+        hang = HangGuard(notifier: notifier, logger: logger, onHang: surroundings.onHang)
+        live = LiveConfiguration(configuration)
+        try await store.register(registry.descriptions, now: wallClock())
+        let keeper = DefinitionKeeper(store: store, logger: logger)
+        try await keeper.seed(from: configuration.definitions)
+        try await keeper.load()
+        self.keeper = keeper
+        runner = JobRunner(
+            store: store, kinds: registry, settings: configuration.runner, after: lastEnd, logger: logger,
+            beforeEachTurn: surroundings.beforeEachTurn
+        ) { child throws(JobFailure) in
+            try await keeper.plan(child)
+        }
+        reloader = Reloader(
+            sources: surroundings.sources, live: live, kinds: kinds, runner: runner, notifier: notifier,
+            threshold: surroundings.logThreshold, logger: logger
+        ) { () throws(StoreError) in
+            try await keeper.load()
+        }
+        // They shut down in reverse order: first the schedules stop, then the runner drains, while the socket
+        // and the status still answer.
+        services += observers
+        if let signals { services.append(signalService(signals)) }
+        if let entrance {
+            let control = try await control(entrance)
+            let scheduler = try await scheduler(control)
+            services.append(server(control, entrance))
+            services.append(runnerService)
+            services.append(ScheduleService(scheduler: scheduler))
+        } else {
+            // Without schedules: they do not fire with `--once`.
+            let stops = stops
+            services.append(OnceService(store: store, runner: runner, isReady: isReady) { stops.wake() })
+            services.append(runnerService)
+        }
+    }
+
+    /// Runs the services until one fails, or until the daemon is told to stop.
+    func run() async throws {
+        var quiet = logger
+        quiet.logLevel = .critical
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map { service in
+                    // The runner may end by itself after a failure. Then the whole group shuts down, since the
+                    // other services need it.
+                    ServiceGroupConfiguration.ServiceConfiguration(
+                        service: service is RunnerService ? service : LastingService(base: service),
+                        successTerminationBehavior: .gracefullyShutdownGroup)
+                }, logger: quiet))
+        // Leaving this scope cancels and ends the task.
+        async let _: Void = Self.forward(stops, to: group)
+        try await group.run()
+    }
+
+    private static func forward(_ stops: Wakeups, to group: ServiceGroup) async {
+        for await _ in stops.stream { await group.triggerGracefulShutdown() }
+    }
+
+    // MARK: Services
+
+    /// The services that watch the store, the runner and the machine.
+    private var observers: [any Service] {
+        let runner = runner
+        var services: [any Service] = [
+            StatusService(
+                store: store, runner: runner, notifier: notifier, interval: configuration.statusInterval,
+                problems: problems, changes: status, logger: logger),
+            DefinitionService(store: store, keeper: keeper, logger: logger),
+            TakingBackService(store: store, kinds: kinds, logger: logger),
+        ]
+        if let interval = surroundings.watchdogInterval {
+            services.append(
+                WatchdogService(
+                    interval: interval, notifier: notifier, hang: hang,
+                    waitUntilReady: { await runner.waitUntilReady() },
+                    proveProgress: { await runner.proveProgress() }, whatHangs: { runner.snapshot.whatHangs }))
+        }
+        if let watched = surroundings.memoryPressure {
+            services.append(MemoryService(watched: watched, store: store, logger: logger))
+        }
+        return services
+    }
+
+    private func signalService(_ signals: UnixSignalsSequence) -> SignalService {
+        SignalService(
+            signals: signals, stop: handle.stop, hurry: handle.hurry,
+            reload: { [reloader] in
+                try? await reloader.reload()  // The reloader logs it; a signal gets no reply.
+            }, logger: logger)
+    }
+
+    private func scheduler(_ control: StoreControl) async throws -> Scheduler {
+        let status = status
+        let scheduler = Scheduler(store: store, logger: logger, zone: .local(), onChange: { status.wake() }) {
+            (schedule) throws(StoreError) in
+            try await control.work(of: schedule)
+        }
+        try await scheduler.prepare()
+        return scheduler
+    }
+
+    private func server(_ control: StoreControl, _ entrance: Entrance) -> ControlService {
+        ControlService(
+            server: ControlServer(control: control, socket: entrance.socket, logger: logger), runner: runner,
+            isReady: isReady)
+    }
+
+    private var runnerService: RunnerService {
+        let live = live
+        return RunnerService(
+            runner: runner, notifier: notifier, ending: ending, patience: surroundings.endPatience,
+            drainTimeout: { live.value.drainTimeout }, grace: { live.value.grace }, status: status, logger: logger)
+    }
+
+    // MARK: Connections
+
+    private var handle: DaemonHandle {
+        let (stops, runner) = (stops, runner)
+        return DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
+    }
+
+    private var isReady: @Sendable () -> Void {
+        let (logger, notifier, status, handle, onReady) = (logger, notifier, status, handle, surroundings.onReady)
+        return {
+            // The log comes first, so that it precedes the manager's own message in the journal.
+            logger.notice("ready", metadata: ["HALYARD_EVENT": "daemon-ready"])
+            notifier.send(.ready)
+            status.wake()
+            onReady(handle)
+        }
+    }
+
+    private var problems: @Sendable () -> [String] {
+        let (hang, ending, keeper, store) = (hang, ending, keeper, store)
+        let maxLogBytes = 8 * surroundings.store.walBytes
+        return {
+            var problems = [hang.problem, ending.problem].compactMap(\.self)
+            let refused = keeper.refused
+            if refused > 0 { problems.append("\(refused) definitions refused, see halyard definitions list") }
+            let log = store.logBytes
+            if log > maxLogBytes {
+                problems.append(
+                    "the write-ahead log has \(log >> 20) MiB because of a long read; end that read (an open sqlite3 shell?)"
+                )
+            }
+            return problems
+        }
+    }
+
+    /// Creates the control for the server. The socket already listens, so early callers wait until the server
+    /// runs.
+    private func control(_ entrance: Entrance) async throws -> StoreControl {
+        let glance = FileGlance()
+        let (live, reloader) = (live, reloader)
+        let hooks = DaemonHooks(
+            runner: runner, startedAt: wallClock(), spool: entrance.spool, problems: problems,
+            beginInputCheck: {
+                let configuration = live.value
+                let looks = glance.request()
+                return { inputs in
+                    for input in inputs {
+                        if let problem = configuration.problem(of: input) { return problem }
+                    }
+                    return await looks.first(of: inputs.filter { configuration.file(in: $0) != nil }) {
+                        configuration.problem(ofFileIn: $0)
+                    }
+                }
+            },
+            reload: { () throws(ControlProblem) in try await reloader.reload() })
+        let control = StoreControl(
+            store: store, database: store.path, version: Version.current, daemon: hooks, catalog: keeper.catalog,
+            now: { wallClock() })
+        try await control.recoverSpool()
+        return control
+    }
+}
