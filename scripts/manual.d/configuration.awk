@@ -1,6 +1,8 @@
 # config/halyard.yaml as the manual page halyard.yaml(5): each comment becomes the text of the key below it.
 function escaped(text) {
     gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text)
+    # Allows a line break after a slash: a long path may not fit on one line.
+    gsub(/\//, "/\\:", text)
     if (text ~ /^[.']/) text = "\\&" text
     return text
 }
