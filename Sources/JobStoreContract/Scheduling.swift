@@ -52,7 +52,7 @@ extension Check {
             } catch StoreError.tooManySchedules {}
             try expect(try await bench.store.schedule("more") == nil, "it was not written")
             try expect(try await !bench.store.queues().contains { $0.settings.name == "none" }, "nor what came with it")
-            // At the limit, a change may still replace one schedule with another, and change an existing schedule.
+            // A change may replace or edit schedules even if their number is at the limit.
             try await bench.store.change(
                 DefinitionChange(
                     schedules: [try bench.schedule("more"), try bench.schedule("s1", overlap: .allow)],

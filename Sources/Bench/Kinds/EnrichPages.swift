@@ -72,7 +72,7 @@ func measureEnrich() async throws -> [Row] {
     }
 }
 
-/// With 40 pages in each round, a sandbox reads its maximum of pages and is then replaced.
+/// A sandbox reads its maximum of pages in rounds of 40, and is then replaced.
 private let rounds = 25
 
 private func pagesPerSecond(of pages: [[UInt8]], in place: DocumentReader.Place) async throws -> Double {

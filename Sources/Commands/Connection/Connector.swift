@@ -6,7 +6,7 @@ import StoreControl
 
 /// Opens the daemon's socket or, if no daemon runs, the database.
 struct Connector {
-    /// What the verb will do.
+    /// The action that the verb performs.
     enum Purpose { case reading, writing }
 
     private let socket: String

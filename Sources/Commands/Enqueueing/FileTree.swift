@@ -74,7 +74,7 @@ struct FileTree {
     /// Returns the target of a given link. A caller who names a link means its target, and the daemon follows
     /// no links.
     private mutating func resolved(_ path: String) throws -> String {
-        // With a slash at the end of the name, lstat would also follow the link.
+        // lstat would also follow the link if the name ended with a slash.
         let bare = "/" + path.split(separator: "/").joined(separator: "/")
         let name = path.hasPrefix("/") ? bare : String(bare.dropFirst())
         var facts = stat()

@@ -25,7 +25,7 @@ struct Waiting: Sendable {
 
     func wait(for work: [WorkArgument], timeout: Duration?) async throws -> ExitCode {
         guard session.isDaemon else { return try await withoutDaemon(work) }
-        // With a short time limit, even finished work might miss it, so look first. If this look fails, the
+        // Look first, since even finished work might miss a short time limit. If this look fails, the
         // watch reports the same error.
         if timeout != nil, let jobs = try? await jobs(of: work), let code = try await codeOfFinal(jobs) { return code }
         let follower = Follower(session, surroundings, patience: patience)

@@ -4,7 +4,7 @@ import Jobs
 /// The verb `remove` of queues, definitions and schedules: removes the given names one after the other, and
 /// prints each.
 struct Removal {
-    /// What these verbs do if a removal is refused; part of their help.
+    /// The behaviour of these verbs if a removal is refused; part of their help.
     static let promise = """
         All names are looked up first: if one is unknown, nothing is removed. Removal then goes name by name and stops at the \
         first refusal; the message lists the names already removed.

@@ -43,7 +43,7 @@ extension Halyard {
         @OptionGroup var waiting: WaitOptions
         @OptionGroup var common: CommonOptions
 
-        /// With these protocols, the server gives each upload its own address.
+        /// The protocols with which the server gives each upload its own address.
         private static let protocolsWithOneAddress = ["tus", "resumable", "form"]
 
         func validate() throws {

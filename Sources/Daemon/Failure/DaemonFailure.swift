@@ -36,7 +36,7 @@ public struct DaemonFailure: Error, Sendable, CustomStringConvertible {
 
     /// The exit status.
     public var status: Status
-    /// What happened and what to do about it, with one line for each problem.
+    /// The problem and its remedy, with one line for each problem.
     public var reason: String
     /// The error code for the service manager's `ERRNO=`.
     public var errno: Int32

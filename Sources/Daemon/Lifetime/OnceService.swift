@@ -22,7 +22,7 @@ struct OnceService: Service {
                 if try await store.isAtRest(now: wallClock()) { stop() }
             } catch {
                 guard error.isTransient else { throw error }
-                // Nothing else may write any more, so nobody would tell that the cause is gone.
+                // There may be no further write, and so no notification that the cause has disappeared.
                 let pause = { @Sendable in try await Task.sleep(for: .seconds(1)) }
                 try? await cancelWhenGracefulShutdown(pause)  // Ends early only with the daemon.
                 changes.wake()

@@ -4,7 +4,7 @@ public struct Neighbour: Sendable, Hashable {
     public var job: JobID
     /// The name of that job's definition.
     public var definition: String
-    /// That job's name within its graph; nil if it has none.
+    /// The name of the job within its graph; nil if it has none.
     public var node: String?
     /// The state of that job when it was read.
     public var state: JobState

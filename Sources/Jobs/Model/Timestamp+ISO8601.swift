@@ -11,7 +11,7 @@ extension Timestamp {
             days -= 1
         }
         let date = CivilDay(number: days)
-        // At most a sign, nine digits of the year, and 20 more bytes.
+        // The text has at most a sign, nine digits of the year, and 20 more bytes.
         return String(unsafeUninitializedCapacity: 30) { text in
             var writer = DigitWriter(text: text)
             if !(0...9999).contains(date.year) { writer.write(date.year < 0 ? "-" : "+") }

@@ -11,7 +11,7 @@ struct UnfurlChain: Sendable {
     let context: OperationContext
     let stopwatch: Stopwatch
 
-    /// What to do after one response.
+    /// The next step after one response.
     private enum Step: Sendable {
         case follow(WebURL, via: Hop.Via)
         /// HEAD was refused, or its response proves nothing.

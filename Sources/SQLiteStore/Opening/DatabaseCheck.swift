@@ -1,7 +1,7 @@
 import Glibc
 import SQLite
 
-/// Why the content of a database could not be checked, although nothing speaks against a start.
+/// The reason why the content of a database could not be checked. It does not prevent a start.
 public enum UncheckedContent: Sendable, Hashable {
     /// A process holds the database; `pid` is nil if it is unknown.
     case inUse(path: String, pid: Int32?)
@@ -76,7 +76,7 @@ extension DatabaseLocation {
         }
     }
 
-    /// Why the file itself may not be what a start would find.
+    /// The reason why a start might find other content than this file's; nil if there is none.
     private var obstacle: UncheckedContent? {
         // Losing the error is harmless: then nobody is known to hold it, or the folder's own problem is found.
         if let holder = try? DatabaseLock.holder(ofDatabaseAt: path) { return .inUse(path: path, pid: holder.pid) }

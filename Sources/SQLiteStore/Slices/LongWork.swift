@@ -41,7 +41,7 @@ extension Writer {
 
     var hasLongWork: Bool { !memory.work.isEmpty }
 
-    /// Whether open work can go on now. Work that is set aside is only tried again later.
+    /// Whether unfinished work can continue now. Work that is set aside is retried later.
     var isWorking: Bool { memory.work.contains { aside($0) == nil } }
 
     /// The work that is set aside, for people.

@@ -1,7 +1,7 @@
 import Jobs
 import Synchronization
 
-/// The observers of commits, and the store's condition, which they are told of.
+/// The observers of commits, and the store's condition. Observers are notified when the condition changes.
 final class Observers: Sendable {
     typealias Observer = @Sendable (StoreChange) -> Void
 
@@ -17,7 +17,7 @@ final class Observers: Sendable {
 
     var condition: StoreCondition { state.withLock(\.condition) }
 
-    /// Changes the condition, and then tells the observers if it differs.
+    /// Changes the condition, and notifies the observers if it differs.
     func update(_ change: (inout StoreCondition) -> Void) {
         let hasChanged = state.withLock { state in
             let before = state.condition
