@@ -2,7 +2,7 @@
 public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line number, from 1; nil if the document is JSON.
     public var line: Int?
-    /// The path in the document, such as `definitions.upload.retry.attempts`; nil for the document as a whole.
+    /// The path in the document, such as `definitions.upload.retry.tries`; nil for the document as a whole.
     public var place: String?
     /// The fault, followed by the remedy.
     public var message: String
@@ -16,7 +16,7 @@ public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvert
         self.message = message
     }
 
-    /// One line for each problem, such as `line 12: definitions.upload.retry.attempts: expected 1 to 1000, found 0`.
+    /// One line for each problem, such as `line 12: definitions.upload.retry.tries: expected 1 to 1000, found 0`.
     public var description: String { descriptions.joined(separator: "\n") }
 
     /// The lines of ``description``, beginning with this problem.

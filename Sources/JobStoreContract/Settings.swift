@@ -9,7 +9,7 @@ extension Check {
             let definition = Definition(
                 name: "fetch", kind: "http", summary: "Fetches.", queue: "default", priority: .veryHigh,
                 retry: RetryPolicy(
-                    attempts: 7, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(90)),
+                    tries: 7, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(90)),
                     jitter: .full, failures: .codes(["a", "b"])),
                 timeout: .seconds(30), input: JSONText("{\"method\":\"GET\"}"))
             let graph = GraphDefinition(

@@ -18,7 +18,7 @@ enum Samples {
             id: JobID(id), graph: graph.map { GraphID($0) }, node: node, definition: definition, definitionRevision: 2,
             kind: definition, queue: "default", priority: priority, state: state,
             input: input.map { JSONText(trusted: Array($0.utf8)) }, attempt: hasRun ? 1 : 0,
-            tries: state.isFinal && hasRun ? 1 : 0, maxAttempts: 5, rescues: 0, pendingDependencies: pending,
+            tries: state.isFinal && hasRun ? 1 : 0, maxTries: 5, rescues: 0, pendingDependencies: pending,
             enqueuedAt: ago(180), dueAt: due, startedAt: hasRun ? ago(90) : nil,
             finishedAt: state.isFinal ? ago(60) : nil, cancelRequestedAt: nil, repeats: nil)
     }
@@ -152,7 +152,7 @@ enum Samples {
         let store = Definition(
             name: "upload", kind: "upload", queue: "slow", priority: .low,
             retry: RetryPolicy(
-                attempts: 3, delay: .list([.seconds(1), .seconds(60)]), failures: .codes(["http_status", "timed_out"])))
+                tries: 3, delay: .list([.seconds(1), .seconds(60)]), failures: .codes(["http_status", "timed_out"])))
         let saveLink = GraphDefinition(
             name: "save-link", summary: nil,
             nodes: [

@@ -56,7 +56,7 @@ import Testing
         #expect(
             lines(DefinitionChange(definitions: [new])) == [
                 "~ definition upload: summary (none) → \"Sends a file: now\", priority normal → high, "
-                    + "retry.attempts 5 → 1, retry.delay exponential → none, retry.jitter full → none, "
+                    + "retry.tries 5 → 1, retry.delay exponential → none, retry.jitter full → none, "
                     + "retry.initial 1s → (none), retry.multiplier 2 → (none), retry.cap 5m → (none), "
                     + "timeout 30s → 1m, input.to a → b, input.n.x 1 → 2"
             ])

@@ -17,7 +17,7 @@ import Testing
             queue: slow
             priority: high
             timeout: 1m30s
-            retry: {attempts: 3, delay: constant, initial: 10s, on: any}
+            retry: {tries: 3, delay: constant, initial: 10s, on: any}
             input:
               method: GET
               limit: 0x10
@@ -47,7 +47,7 @@ import Testing
             change.definitions == [
                 Definition(
                     name: "fetch", kind: "fetch", summary: "Reads a page: quickly", queue: "slow", priority: .high,
-                    retry: RetryPolicy(attempts: 3, delay: .constant(.seconds(10)), failures: .any),
+                    retry: RetryPolicy(tries: 3, delay: .constant(.seconds(10)), failures: .any),
                     timeout: .seconds(90), input: JSONText(trusted: Array(input.utf8))),
                 Definition(name: "store", kind: "store"),
             ])
@@ -134,10 +134,10 @@ import Testing
     @Test func aliasIsWrittenOut() throws {
         let text = """
             definitions:
-              a: {kind: k, retry: &patient {attempts: 9}}
+              a: {kind: k, retry: &patient {tries: 9}}
               b: {kind: k, retry: *patient}
             """
-        #expect(try DefinitionDocument.parse(text).change.definitions.map(\.retry.attempts) == [9, 9])
+        #expect(try DefinitionDocument.parse(text).change.definitions.map(\.retry.tries) == [9, 9])
     }
 
     @Test(arguments: [
@@ -169,8 +169,8 @@ import Testing
             #"line 4: definitions.a.titel: unknown field "titel"; the fields are name, kind, summary, queue, priority, retry, timeout, input"#
         ),
         (
-            "definitions:\n  a:\n    kind: x\n    retry:\n      attempts: 0",
-            "line 5: definitions.a.retry.attempts: expected 1 to 1000, found 0"
+            "definitions:\n  a:\n    kind: x\n    retry:\n      tries: 0",
+            "line 5: definitions.a.retry.tries: expected 1 to 1000, found 0"
         ),
         (
             "definitions:\n  a:\n    kind: x\n    timeout: 30",
@@ -235,7 +235,7 @@ import Testing
             definitions:
               a:
                 timeout: 30
-                retry: {attempts: 0}
+                retry: {tries: 0}
                 colour: red
               b: {kind: 5, priority: 9}
               c: {kind: x}
@@ -253,7 +253,7 @@ import Testing
             places.sorted() == [
                 "1 queue", "14 graphs.g.nodes.one.definition", "15 graphs.g.nodes.two.after.0",
                 "17 schedules.s.calendar.1", "17 schedules.s.overlap", "3 queues.a.limit", "3 queues.a.wieght",
-                "5 definitions.a.kind", "6 definitions.a.timeout", "7 definitions.a.retry.attempts",
+                "5 definitions.a.kind", "6 definitions.a.timeout", "7 definitions.a.retry.tries",
                 "8 definitions.a.colour", "9 definitions.b.kind", "9 definitions.b.priority",
             ])
     }
@@ -264,15 +264,15 @@ import Testing
               a:
                 kind: k
                 retry:
-                  attempts: 0
+                  tries: 0
                   initial: soon
                   cap: 500ms
                   jitter: some
                   on: [timed_out, 7, 8]
-              b: {kind: k, retry: {delay: often, attempts: many}}
-              c: {kind: k, retry: {delay: list, delays: [1s, x, 2s, y], attempts: 0}}
+              b: {kind: k, retry: {delay: often, tries: many}}
+              c: {kind: k, retry: {delay: list, delays: [1s, x, 2s, y], tries: 0}}
               d: {kind: k, retry: {delay: list, jitter: some}}
-              e: {kind: k, retry: {delay: none, initial: 1s, attempts: 0}}
+              e: {kind: k, retry: {delay: none, initial: 1s, tries: 0}}
             graphs:
               g:
                 nodes:
@@ -285,11 +285,11 @@ import Testing
         let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.place ?? "")" } ?? []
         #expect(
             places.sorted() == [
-                "10 definitions.b.retry.attempts", "10 definitions.b.retry.delay", "11 definitions.c.retry.attempts",
-                "11 definitions.c.retry.delays.1", "11 definitions.c.retry.delays.3", "12 definitions.d.retry.delays",
-                "12 definitions.d.retry.jitter", "13 definitions.e.retry.attempts", "13 definitions.e.retry.initial",
+                "10 definitions.b.retry.delay", "10 definitions.b.retry.tries", "11 definitions.c.retry.delays.1",
+                "11 definitions.c.retry.delays.3", "11 definitions.c.retry.tries", "12 definitions.d.retry.delays",
+                "12 definitions.d.retry.jitter", "13 definitions.e.retry.initial", "13 definitions.e.retry.tries",
                 "18 graphs.g.nodes.two.after.0", "18 graphs.g.nodes.two.after.2", "20 schedules.s.calendar.0",
-                "20 schedules.s.calendar.2", "5 definitions.a.retry.attempts", "6 definitions.a.retry.initial",
+                "20 schedules.s.calendar.2", "5 definitions.a.retry.tries", "6 definitions.a.retry.initial",
                 "8 definitions.a.retry.jitter", "9 definitions.a.retry.on.1", "9 definitions.a.retry.on.2",
             ])
     }

@@ -47,14 +47,14 @@ import Testing
                   a:
                     kind: k
                     queue: default
-                    retry: {attempts: 1, delay: none, jitter: none, on: retryable}
+                    retry: {tries: 1, delay: none, jitter: none, on: retryable}
                   fetch:
                     kind: fetch
                     summary: "Reads: a page"
                     queue: slow
                     priority: high
                     timeout: 1m30s
-                    retry: {attempts: 5, delay: exponential, initial: 1s, multiplier: 2, cap: 5m, jitter: full, on: retryable}
+                    retry: {tries: 5, delay: exponential, initial: 1s, multiplier: 2, cap: 5m, jitter: full, on: retryable}
                     input:
                       method: GET
                       headers: {a b: "no"}
@@ -109,7 +109,7 @@ import Testing
             queue: text(&random), priority: Priority.allCases.randomElement(using: &random)!,
             retry: [
                 .standard, .never,
-                RetryPolicy(attempts: 2, delay: .list([.seconds(1)]), failures: .codes(["a", "null"])),
+                RetryPolicy(tries: 2, delay: .list([.seconds(1)]), failures: .codes(["a", "null"])),
             ]
             .randomElement(using: &random)!,
             timeout: Bool.random(using: &random)

@@ -20,21 +20,21 @@ import Testing
     }
 
     @Test func stopsAfterTheLastAttempt() {
-        let policy = RetryPolicy(attempts: 2, failures: .any)
+        let policy = RetryPolicy(tries: 2, failures: .any)
         #expect(policy.decide(afterTry: 1, code: "x", isRetryable: false, random: 0) == .retry(after: .zero))
         #expect(policy.decide(afterTry: 2, code: "x", isRetryable: true, random: 0) == .stop)
     }
 
     @Test func failuresDecide() {
-        let byCode = RetryPolicy(attempts: 9, failures: .codes(["busy"]))
+        let byCode = RetryPolicy(tries: 9, failures: .codes(["busy"]))
         #expect(byCode.decide(afterTry: 1, code: "busy", isRetryable: false, random: 0) == .retry(after: .zero))
         #expect(byCode.decide(afterTry: 1, code: "gone", isRetryable: true, random: 0) == .stop)
-        let ownWord = RetryPolicy(attempts: 9)
+        let ownWord = RetryPolicy(tries: 9)
         #expect(ownWord.decide(afterTry: 1, code: "", isRetryable: false, random: 0) == .stop)
     }
 
     @Test func jitterShortensAndTheOtherSideIsHeard() {
-        let policy = RetryPolicy(attempts: 9, delay: .constant(.seconds(8)), jitter: .full)
+        let policy = RetryPolicy(tries: 9, delay: .constant(.seconds(8)), jitter: .full)
         #expect(policy.decide(afterTry: 1, code: "", isRetryable: true, random: 0.5) == .retry(after: .seconds(4)))
         #expect(
             policy.decide(afterTry: 1, code: "", isRetryable: true, retryAfter: .seconds(30), random: 0.5)
@@ -49,7 +49,7 @@ import Testing
             var description: String { "busy" }
         }
         struct Foreign: Error {}
-        let policy = RetryPolicy(attempts: 9)
+        let policy = RetryPolicy(tries: 9)
         #expect(policy.decide(afterTry: 1, failure: Busy(), random: 0) == .retry(after: .seconds(7)))
         #expect(policy.decide(afterTry: 1, failure: Foreign(), random: 0) == .retry(after: .zero))
     }

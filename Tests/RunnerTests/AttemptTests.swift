@@ -10,7 +10,7 @@ import Testing
 /// How attempts end, on a real database.
 @Suite struct AttemptTests {
     static let thrice = RetryPolicy(
-        attempts: 3, delay: .exponential(initial: .seconds(4), multiplier: 2, cap: .seconds(60)), jitter: .full)
+        tries: 3, delay: .exponential(initial: .seconds(4), multiplier: 2, cap: .seconds(60)), jitter: .full)
 
     @Test func failedTriesComeBackAfterTheirDelayAndThenEnd() async throws {
         try await RunnerHarness.withStore(
@@ -72,7 +72,7 @@ import Testing
         let gate = Gate()
         let told = Mutex<[Bool]>([])
         try await RunnerHarness.withStore(
-            [RunnerHarness.scripted(retry: RetryPolicy(attempts: 2), timeout: .seconds(30))],
+            [RunnerHarness.scripted(retry: RetryPolicy(tries: 2), timeout: .seconds(30))],
             run: { input, job throws(TestFailure) in
                 let before = job.isStoppedForGood
                 _ = await gate.wait(job)
@@ -97,7 +97,7 @@ import Testing
     @Test func attemptThatTakesTooLongIsStoppedAndTimedOut() async throws {
         let gate = Gate()
         try await RunnerHarness.withStore(
-            [RunnerHarness.scripted(retry: RetryPolicy(attempts: 2), timeout: .seconds(30))],
+            [RunnerHarness.scripted(retry: RetryPolicy(tries: 2), timeout: .seconds(30))],
             run: { input, job throws(TestFailure) in
                 _ = await gate.wait(job)
                 throw TestFailure(code: "stopped")

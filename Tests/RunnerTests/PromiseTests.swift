@@ -201,7 +201,7 @@ import Testing
     /// A retry and `--in`, each with a wait of a minute, start a minute later even if the clock is set.
     @Test(arguments: [60, 3600, 86_400, -60, -3600, -86_400])
     func p8AWaitEndsWhenItsTimeHasPassedWhateverIsDoneToTheClock(_ seconds: Int) async throws {
-        let thrice = RetryPolicy(attempts: 2, delay: .constant(.seconds(60)))
+        let thrice = RetryPolicy(tries: 2, delay: .constant(.seconds(60)))
         try await RunnerHarness.withStore(
             [RunnerHarness.scripted(retry: thrice)], run: { _, _ throws(TestFailure) in throw TestFailure() }
         ) { harness in

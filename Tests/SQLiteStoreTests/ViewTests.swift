@@ -34,7 +34,7 @@ import Testing
                 definitions: [
                     Definition(
                         name: "fetch", kind: "http", summary: "Fetches a page.", queue: "net", priority: .high,
-                        retry: RetryPolicy(attempts: 3, delay: .constant(.seconds(2))), timeout: .seconds(90),
+                        retry: RetryPolicy(tries: 3, delay: .constant(.seconds(2))), timeout: .seconds(90),
                         input: JSONText(trusted: Array("{\"method\":\"GET\"}".utf8)))
                 ],
                 graphs: [

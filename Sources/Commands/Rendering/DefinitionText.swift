@@ -99,9 +99,9 @@ enum DefinitionText {
             case .any: "any failure"
             case .codes(let codes): codes.sorted().joined(separator: ", ")
             }
-        if policy.attempts == 1 { return "never" }
+        if policy.tries == 1 { return "never" }
         let jitter = policy.jitter == .full ? ", full jitter" : ""
-        return "\(policy.attempts) attempts, \(delay)\(jitter), on \(failures)"
+        return "\(policy.tries) tries, \(delay)\(jitter), on \(failures)"
     }
 
     static func difference(_ line: DefinitionLine) -> [StyledText] {

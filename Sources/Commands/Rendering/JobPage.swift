@@ -63,7 +63,7 @@ struct JobPage {
             facts.append(("cancel asked", TimeText.both(requestedAt, now: now)))
         }
         if let finishedAt = job.finishedAt { facts.append(("finished", TimeText.both(finishedAt, now: now))) }
-        facts.append(("tries", "\(job.tries) of \(job.maxAttempts)"))
+        facts.append(("tries", "\(job.tries) of \(job.maxTries)"))
         if job.rescues > 0 { facts.append(("rescues", "\(job.rescues)")) }
         if let repeated = job.repeats { facts.append(("repeats", "job \(repeated)")) }
         if let progress = detail.progress { facts.append(("progress", ProgressText.line(progress))) }

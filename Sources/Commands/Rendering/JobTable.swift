@@ -12,7 +12,7 @@ enum JobTable {
             [
                 "\(job.id)", job.state.text, "\(job.definition)", "\(job.node ?? "")",
                 "\(job.graph.map(\.description) ?? "")", "\(job.queue)", "\(job.priority.name)",
-                "\(job.tries)/\(job.maxAttempts)", when(job, now: now),
+                "\(job.tries)/\(job.maxTries)", when(job, now: now),
             ]
         }
         return table

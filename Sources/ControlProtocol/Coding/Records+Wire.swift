@@ -10,7 +10,7 @@ extension JobRecord: WireObjectValue {
             queue: try fields.required("queue"), priority: try fields.required("priority"),
             state: try fields.required("state"), input: fields.payload("input"),
             attempt: try fields.required("attempt"), tries: try fields.required("tries"),
-            maxAttempts: try fields.required("max_attempts"), rescues: try fields.required("rescues"),
+            maxTries: try fields.required("max_tries"), rescues: try fields.required("rescues"),
             pendingDependencies: try fields.required("pending_dependencies"),
             enqueuedAt: try fields.required("enqueued_at"), dueAt: try fields.optional("due_at"),
             startedAt: try fields.optional("started_at"), finishedAt: try fields.optional("finished_at"),
@@ -30,7 +30,7 @@ extension JobRecord: WireObjectValue {
         object.add(payload: "input", input)
         object.add("attempt", attempt)
         object.add("tries", tries)
-        object.add("max_attempts", maxAttempts)
+        object.add("max_tries", maxTries)
         object.add("rescues", rescues)
         object.add("pending_dependencies", pendingDependencies)
         object.add("enqueued_at", enqueuedAt)

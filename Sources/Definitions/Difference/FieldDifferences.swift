@@ -1,6 +1,6 @@
 import Jobs
 
-/// The differences between two JSON values, field by field, such as `retry.attempts 5 → 8`.
+/// The differences between two JSON values, field by field, such as `retry.tries 5 → 8`.
 struct FieldDifferences {
     private(set) var texts: [String] = []
 

@@ -1,5 +1,5 @@
 extension DefinitionProblem.Reason {
-    /// The path of the faulty field within its subject, as in a document: `retry.attempts` is two names. Empty if the
+    /// The path of the faulty field within its subject, as in a document: `retry.tries` is two names. Empty if the
     /// subject as a whole is at fault.
     public var place: [String] {
         switch self {

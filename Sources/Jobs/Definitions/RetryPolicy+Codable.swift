@@ -1,10 +1,10 @@
 import OperationTypes
 
-/// Written as `{attempts: 5, delay: exponential, initial: 1s, multiplier: 2, cap: 5m, jitter: full, on: retryable}`.
+/// Written as `{tries: 5, delay: exponential, initial: 1s, multiplier: 2, cap: 5m, jitter: full, on: retryable}`.
 ///
 /// | field | meaning | default |
 /// | --- | --- | --- |
-/// | `attempts` | the total number of tries, 1 to 1000 | 5 |
+/// | `tries` | the total number of tries, 1 to 1000 | 5 |
 /// | `delay` | `none`, `constant`, `exponential` or `list` | `exponential` |
 /// | `initial` | the wait (`constant`), or the first wait (`exponential`) | 1s |
 /// | `multiplier` | the factor from one wait to the next (`exponential`), 1 to 100 | 2 |
@@ -21,13 +21,14 @@ extension RetryPolicy: JSONShaped {
     public init(json: JSONText, at path: [String]) throws(ShapeProblem) {
         let fields = try JSONFields(
             json, at: path,
-            known: ["attempts", "delay", "initial", "multiplier", "cap", "delays", "jitter", "on"])
+            known: ["tries", "delay", "initial", "multiplier", "cap", "delays", "jitter", "on"],
+            renamed: ["attempts": "tries"])
         let delayName =
             try fields.word("delay", of: DelayName.allCases.map { ($0.rawValue, $0) }) ?? .exponential
         let delay = try Self.readDelay(delayName, fields)
         let jitter = try fields.word("jitter", of: [("none", Jitter.none), ("full", Jitter.full)])
         self.init(
-            attempts: try fields.integer("attempts") ?? RetryPolicy.standard.attempts, delay: delay,
+            tries: try fields.integer("tries") ?? RetryPolicy.standard.tries, delay: delay,
             jitter: jitter ?? (delayName == .exponential ? .full : .none), failures: try Self.readFailures(fields))
         if let problem { throw fields.problem(problem.field, problem.message) }
     }
@@ -86,7 +87,7 @@ extension RetryPolicy: JSONShaped {
     /// The JSON that ``init(json:at:)`` parses.
     public var json: JSONText {
         var object = JSONObject()
-        object.append("attempts", JSONText(integer: attempts))
+        object.append("tries", JSONText(integer: tries))
         switch delay {
         case .none:
             object.append("delay", JSONText(string: "none"))

@@ -14,8 +14,8 @@ extension RetryPolicy {
 
     /// The first problem of the policy; nil if it can be used.
     public var problem: RetryProblem? {
-        guard (1...1000).contains(attempts) else {
-            return RetryProblem(field: "attempts", message: "expected 1 to 1000, found \(attempts)")
+        guard (1...1000).contains(tries) else {
+            return RetryProblem(field: "tries", message: "expected 1 to 1000, found \(tries)")
         }
         return delayProblem ?? failuresProblem
     }
@@ -48,7 +48,7 @@ extension RetryPolicy {
         guard case .codes(let codes) = failures else { return nil }
         guard !codes.isEmpty else {
             return RetryProblem(
-                field: "on", message: "the list is empty; to never retry a job, write attempts: 1")
+                field: "on", message: "the list is empty; to never retry a job, write tries: 1")
         }
         for code in codes.sorted() where !isFailureCode(code) {
             return RetryProblem(

@@ -23,10 +23,10 @@ public struct JobRecord: Hashable, Sendable {
     public var input: JSONText?
     /// The number of the current or last attempt; 0 before the first one.
     public var attempt: Int
-    /// The number of tries used up, out of ``maxAttempts``. Interrupted and rescued attempts use up none.
+    /// The number of tries used up, out of ``maxTries``. Interrupted and rescued attempts use up none.
     public var tries: Int
     /// The number of tries that the definition's retry policy allows.
-    public var maxAttempts: Int
+    public var maxTries: Int
     /// How often the job was returned to its queue because the daemon had died during an attempt.
     public var rescues: Int
     /// The number of dependencies that have not met their condition yet.
@@ -48,7 +48,7 @@ public struct JobRecord: Hashable, Sendable {
     public init(
         id: JobID, graph: GraphID?, node: String?, definition: String, definitionRevision: Int, kind: String,
         queue: String,
-        priority: Priority, state: JobState, input: JSONText?, attempt: Int, tries: Int, maxAttempts: Int, rescues: Int,
+        priority: Priority, state: JobState, input: JSONText?, attempt: Int, tries: Int, maxTries: Int, rescues: Int,
         pendingDependencies: Int, enqueuedAt: Timestamp, dueAt: Timestamp?, startedAt: Timestamp?,
         finishedAt: Timestamp?,
         cancelRequestedAt: Timestamp?, repeats: JobID?
@@ -65,7 +65,7 @@ public struct JobRecord: Hashable, Sendable {
         self.input = input
         self.attempt = attempt
         self.tries = tries
-        self.maxAttempts = maxAttempts
+        self.maxTries = maxTries
         self.rescues = rescues
         self.pendingDependencies = pendingDependencies
         self.enqueuedAt = enqueuedAt

@@ -9,18 +9,22 @@ public struct JSONFields {
     /// - Parameters:
     ///   - path: The path of the object in its document.
     ///   - known: All names that the object may contain.
-    /// - Throws: ``ShapeProblem`` if the value is not an object, or if it contains another name. The message suggests
-    ///   the most similar known name.
-    public init(_ json: JSONText, at path: [String], known: [String]) throws(ShapeProblem) {
+    ///   - renamed: Former names, each with its present one.
+    /// - Throws: ``ShapeProblem`` if the value is not an object, or if it contains another name. The message mentions
+    ///   the present name, or suggests the most similar known one.
+    public init(
+        _ json: JSONText, at path: [String], known: [String], renamed: [String: String] = [:]
+    ) throws(ShapeProblem) {
         self.path = path
         guard let object = JSONObject(json) else {
             throw ShapeProblem(path: path, message: "expected an object, found \(json.shape.phrase)")
         }
         self.object = object
         for (name, _) in object.fields where !known.contains(name) {
-            throw ShapeProblem(
-                path: path + [name],
-                message: NearestName.unknown("field", name, among: known, listing: "the fields are"))
+            let message =
+                renamed[name].map { "unknown field \"\(name)\"; it is now called \"\($0)\"" }
+                ?? NearestName.unknown("field", name, among: known, listing: "the fields are")
+            throw ShapeProblem(path: path + [name], message: message)
         }
     }
 

@@ -44,6 +44,6 @@ public struct ShapeProblem: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// The path and the message, such as `definitions.upload.retry.attempts: …`.
+    /// The path and the message, such as `definitions.upload.retry.tries: …`.
     public var description: String { path.isEmpty ? message : path.joined(separator: ".") + ": " + message }
 }

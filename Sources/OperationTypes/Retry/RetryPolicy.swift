@@ -4,7 +4,7 @@
 /// and receives a decision that can be stored.
 public struct RetryPolicy: Sendable, Hashable {
     /// The number of tries in all, including the first; at least 1.
-    public var attempts: Int
+    public var tries: Int
     /// The wait before the next try, before jitter.
     public var delay: Delay
     /// How the wait is randomized.
@@ -14,21 +14,21 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Creates a policy. Default: tries follow at once, without jitter, after failures that are marked as retryable.
     public init(
-        attempts: Int, delay: Delay = .none, jitter: Jitter = .none, failures: Failures = .retryable
+        tries: Int, delay: Delay = .none, jitter: Jitter = .none, failures: Failures = .retryable
     ) {
-        self.attempts = attempts
+        self.tries = tries
         self.delay = delay
         self.jitter = jitter
         self.failures = failures
     }
 
     /// A single try.
-    public static let never = RetryPolicy(attempts: 1)
+    public static let never = RetryPolicy(tries: 1)
 
     /// Five tries for failures that are marked as retryable. The waits begin at 1 s and double up to 5 min, with full
     /// jitter.
     public static let standard = RetryPolicy(
-        attempts: 5, delay: .exponential(initial: .seconds(1), multiplier: 2, cap: .seconds(300)),
+        tries: 5, delay: .exponential(initial: .seconds(1), multiplier: 2, cap: .seconds(300)),
         jitter: .full)
 
     /// The wait before the next try.
@@ -67,16 +67,16 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Decides what follows a failed try.
     ///
     /// - Parameters:
-    ///   - attempt: The number of the failed try, from 1.
+    ///   - number: The number of the failed try, from 1.
     ///   - code: The stable code of the failure.
     ///   - isRetryable: Whether the failure is marked as retryable.
     ///   - retryAfter: The wait that the other side requested. The decided wait is never shorter.
     ///   - random: A number drawn evenly from `0..<1`, which the jitter uses.
     public func decide(
-        afterTry attempt: Int, code: String, isRetryable: Bool, retryAfter: Duration? = nil,
+        afterTry number: Int, code: String, isRetryable: Bool, retryAfter: Duration? = nil,
         random: Double
     ) -> Decision {
-        guard attempt < attempts else { return .stop }
+        guard number < tries else { return .stop }
         let isWorthIt =
             switch failures {
             case .retryable: isRetryable
@@ -84,15 +84,15 @@ public struct RetryPolicy: Sendable, Hashable {
             case .codes(let codes): codes.contains(code)
             }
         guard isWorthIt else { return .stop }
-        var wait = delay.duration(afterTry: attempt)
+        var wait = delay.duration(afterTry: number)
         if jitter == .full { wait = wait * random }
         return .retry(after: max(wait, retryAfter ?? .zero))
     }
 }
 
 extension RetryPolicy.Delay {
-    /// The full delay after the failed try number `attempt` (from 1), before jitter.
-    public func duration(afterTry attempt: Int) -> Duration {
+    /// The full delay after the failed try `number` (from 1), before jitter.
+    public func duration(afterTry number: Int) -> Duration {
         switch self {
         case .none:
             return .zero
@@ -100,14 +100,14 @@ extension RetryPolicy.Delay {
             return delay
         case .exponential(let initial, let multiplier, let cap):
             var delay = initial
-            for _ in 1..<max(attempt, 1) {
+            for _ in 1..<max(number, 1) {
                 // The loop may stop after the first value above the cap. A Duration overflows after 2^127 attoseconds.
                 if delay >= cap || delay <= .zero || multiplier == 1 { break }
                 delay = delay * multiplier
             }
             return min(delay, cap)
         case .list(let delays):
-            return delays.isEmpty ? .zero : delays[min(attempt, delays.count) - 1]
+            return delays.isEmpty ? .zero : delays[min(number, delays.count) - 1]
         }
     }
 }
@@ -117,13 +117,13 @@ extension RetryPolicy {
     /// empty code.
     ///
     /// - Parameters:
-    ///   - attempt: The number of the failed try, from 1.
+    ///   - number: The number of the failed try, from 1.
     ///   - failure: The failure of the try.
     ///   - random: A number drawn evenly from `0..<1`, which the jitter uses.
-    public func decide(afterTry attempt: Int, failure: any Error, random: Double) -> Decision {
+    public func decide(afterTry number: Int, failure: any Error, random: Double) -> Decision {
         let known = failure as? any OperationFailure
         return decide(
-            afterTry: attempt, code: known?.code ?? "", isRetryable: known?.isRetryable ?? true,
+            afterTry: number, code: known?.code ?? "", isRetryable: known?.isRetryable ?? true,
             retryAfter: known?.retryAfter, random: random)
     }
 }

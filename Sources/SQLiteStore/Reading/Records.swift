@@ -14,7 +14,7 @@ extension Reader {
             state: JobState(rawValue: Int(records.job.integer(7))) ?? .blocked,
             input: withInput ? records.job.json(8) : nil,
             attempt: Int(records.job.integer(9)), tries: Int(records.job.integer(10)),
-            maxAttempts: Int(records.job.integer(11)),
+            maxTries: Int(records.job.integer(11)),
             rescues: Int(records.job.integer(12)), pendingDependencies: Int(records.job.integer(13)),
             enqueuedAt: Timestamp(milliseconds: records.job.integer(14)), dueAt: records.job.timestamp(15),
             startedAt: records.job.timestamp(16), finishedAt: records.job.timestamp(17),

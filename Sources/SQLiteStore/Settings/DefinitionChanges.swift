@@ -79,7 +79,7 @@ extension Writer {
         try settings.insertDefinition.bind(4, definition.queue)
         settings.insertDefinition.bind(5, definition.priority.rawValue)
         try settings.insertDefinition.bind(6, text: definition.retry.json.bytes)
-        settings.insertDefinition.bind(7, definition.retry.attempts)
+        settings.insertDefinition.bind(7, definition.retry.tries)
         settings.insertDefinition.bind(8, definition.timeout?.milliseconds)
         try settings.insertDefinition.bind(9, text: definition.input.bytes)
         settings.insertDefinition.bind(10, now.milliseconds)

@@ -12,13 +12,13 @@ enum Samples {
 
     static let job = JobRecord(
         id: JobID(7), graph: GraphID(3), node: "fetch", definition: "unfurl", definitionRevision: 2, kind: "unfurl",
-        queue: "net", priority: .veryHigh, state: .scheduled, input: payload, attempt: 2, tries: 1, maxAttempts: 5,
+        queue: "net", priority: .veryHigh, state: .scheduled, input: payload, attempt: 2, tries: 1, maxTries: 5,
         rescues: 1, pendingDependencies: 0, enqueuedAt: moment, dueAt: moment + .seconds(1),
         startedAt: moment + .seconds(2), finishedAt: moment + .seconds(3), cancelRequestedAt: moment + .seconds(4),
         repeats: JobID(1))
     static let leanJob = JobRecord(
         id: JobID(8), graph: nil, node: nil, definition: "d", definitionRevision: 1, kind: "k", queue: "default",
-        priority: .low, state: .ready, input: nil, attempt: 0, tries: 0, maxAttempts: 1, rescues: 0,
+        priority: .low, state: .ready, input: nil, attempt: 0, tries: 0, maxTries: 1, rescues: 0,
         pendingDependencies: 0, enqueuedAt: moment, dueAt: nil, startedAt: nil, finishedAt: nil,
         cancelRequestedAt: nil, repeats: nil)
     static let failure = JobFailure(code: "timed_out", message: "It took \"too\" long.\n", detail: payload)
@@ -44,7 +44,7 @@ enum Samples {
     static let definition = Definition(
         name: "unfurl", kind: "unfurl", summary: "Follows.", queue: "net", priority: .high,
         retry: RetryPolicy(
-            attempts: 3, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(60)),
+            tries: 3, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(60)),
             jitter: .full, failures: .codes(["b", "a"])),
         timeout: .milliseconds(1500), input: payload.compact)
     static let graphDefinition = GraphDefinition(

@@ -21,7 +21,7 @@ struct FullDiskTests {
         try bed.configure("unfurl: {hop_timeout: 10m, timeout: 20m}")
         // Filling the log may take longer than a silent server is waited for.
         let retried = TestBed.definitions.replacingOccurrences(
-            of: "attempts: 2, delay: constant, initial: 1h", with: "attempts: 20, delay: constant, initial: 1s")
+            of: "tries: 2, delay: constant, initial: 1h", with: "tries: 20, delay: constant, initial: 1s")
         try bed.folder.write(retried, to: "definitions.yaml")
     }
 

@@ -8,9 +8,9 @@ import Testing
         queues:
           network: {limit: 8}
         definitions:
-          visit: {kind: unfurl, queue: network, retry: {attempts: 1}}
-          send: {kind: upload, queue: network, retry: {attempts: 1}}
-          describe: {kind: enrich, queue: network, retry: {attempts: 1}}
+          visit: {kind: unfurl, queue: network, retry: {tries: 1}}
+          send: {kind: upload, queue: network, retry: {tries: 1}}
+          describe: {kind: enrich, queue: network, retry: {tries: 1}}
         """
 
     @Test(.timeLimit(.minutes(2)), arguments: ["000", "001", "042", "098", "099"])

@@ -13,7 +13,7 @@ import Testing
             """
             definitions:
               visit: {kind: unfurl, input: {read_page: false}}
-              again: {kind: unfurl, retry: {attempts: 2, delay: constant, initial: 3s}, input: {read_page: false}}
+              again: {kind: unfurl, retry: {tries: 2, delay: constant, initial: 3s}, input: {read_page: false}}
             schedules:
               tick: {calendar: '*:*:*', definition: visit, overlap: allow, input: {url: '\(bed.server.site)/page/tick'}}
             """, to: "definitions.yaml")

@@ -63,7 +63,7 @@ struct UploadResumeTests {
         try bed.folder.write(
             """
             definitions:
-              patient: {kind: upload, retry: {attempts: 3, delay: constant, initial: 1h}}
+              patient: {kind: upload, retry: {tries: 3, delay: constant, initial: 1h}}
             """, to: "definitions.yaml")
         try bed.configure("upload: {roots: [\(bed.folder.path)], chunk_size: 1MiB}", allow: ["127.0.0.1:\(port)"])
         try await bed.withDaemon { _ in

@@ -21,12 +21,12 @@ final class TestBed: Sendable {
           visit:
             kind: unfurl
             queue: network
-            retry: {attempts: 2, delay: constant, initial: 1h}
+            retry: {tries: 2, delay: constant, initial: 1h}
             input: {read_page: false}
           send:
             kind: upload
             queue: network
-            retry: {attempts: 1}
+            retry: {tries: 1}
         graphs:
           visit-twice:
             parameters: {url: first.url, then: second.url}

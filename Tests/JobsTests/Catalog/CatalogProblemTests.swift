@@ -24,14 +24,14 @@ import Testing
 
     @Test func everyProblemOfADefinitionIsTold() {
         let bad = Definition(
-            name: "Bad!", kind: "fetch", queue: "slwo", retry: RetryPolicy(attempts: 0), timeout: .zero,
+            name: "Bad!", kind: "fetch", queue: "slwo", retry: RetryPolicy(tries: 0), timeout: .zero,
             input: Fixtures.json(
                 #"{"ulr":"x","limit":1.5,"ratio":"a","deep":0,"headers":[],"tags":{},"method":"PUT","url":7}"#))
         #expect(
             problems(bad) == [
                 #"definition "Bad!": the name is not allowed; use a-z, 0-9, ".", "_" and "-", beginning with a letter or a digit, at most 64 bytes"#,
                 #"definition "Bad!": unknown queue "slwo"; did you mean "slow"?"#,
-                #"definition "Bad!": retry.attempts: expected 1 to 1000, found 0"#,
+                #"definition "Bad!": retry.tries: expected 1 to 1000, found 0"#,
                 #"definition "Bad!": timeout: expected 1ms to 365d, found 0s; remove it for no limit"#,
                 #"definition "Bad!": input: unknown field "ulr"; did you mean "url"?"#,
                 #"definition "Bad!": input: the field "limit" must be a whole number, found another kind of number"#,

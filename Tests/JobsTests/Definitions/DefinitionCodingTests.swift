@@ -55,7 +55,7 @@ import Testing
             "priority: expected very_low, low, normal, high or very_high (-2 to 2), found 3"
         ),
         (#"{"name":"x","kind":"x","input":[1]}"#, "input: expected an object, found an array"),
-        (#"{"name":"x","kind":"x","retry":{"attempts":0}}"#, "retry.attempts: expected 1 to 1000, found 0"),
+        (#"{"name":"x","kind":"x","retry":{"tries":0}}"#, "retry.tries: expected 1 to 1000, found 0"),
         (#"{"name":"x","kind":"x","retry":5}"#, "retry: expected an object, found a number"),
     ])
     func badDefinitionIsRefused(text: String, message: String) {

@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct RetryPolicyCodingTests {
     private static let policies: [RetryPolicy] = [
-        .standard, .never, RetryPolicy(attempts: 1000, delay: .constant(.milliseconds(1500)), failures: .any),
+        .standard, .never, RetryPolicy(tries: 1000, delay: .constant(.milliseconds(1500)), failures: .any),
         RetryPolicy(
-            attempts: 3, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(5400)),
+            tries: 3, delay: .exponential(initial: .milliseconds(250), multiplier: 1.5, cap: .seconds(5400)),
             failures: .codes(["timed_out", "http_503"])),
-        RetryPolicy(attempts: 4, delay: .list([.zero, .seconds(10), .seconds(86_400)]), jitter: .full),
+        RetryPolicy(tries: 4, delay: .list([.zero, .seconds(10), .seconds(86_400)]), jitter: .full),
     ]
 
     @Test(arguments: policies) func policySurvivesItsJSON(policy: RetryPolicy) throws {
@@ -20,22 +20,22 @@ import Testing
     @Test func formIsThatOfTheDocument() {
         #expect(
             RetryPolicy.standard.json.string
-                == #"{"attempts":5,"delay":"exponential","initial":"1s","multiplier":2,"cap":"5m","jitter":"full","on":"retryable"}"#
+                == #"{"tries":5,"delay":"exponential","initial":"1s","multiplier":2,"cap":"5m","jitter":"full","on":"retryable"}"#
         )
         #expect(
-            RetryPolicy(attempts: 2, delay: .list([.seconds(90)]), failures: .codes(["b", "a"])).json.string
-                == #"{"attempts":2,"delay":"list","delays":["1m30s"],"jitter":"none","on":["a","b"]}"#)
+            RetryPolicy(tries: 2, delay: .list([.seconds(90)]), failures: .codes(["b", "a"])).json.string
+                == #"{"tries":2,"delay":"list","delays":["1m30s"],"jitter":"none","on":["a","b"]}"#)
     }
 
     @Test(arguments: [
         ("{}", RetryPolicy.standard),
-        (#"{"attempts":1}"#, RetryPolicy(attempts: 1, delay: RetryPolicy.standard.delay, jitter: .full)),
-        (#"{"delay":"none"}"#, RetryPolicy(attempts: 5)),
-        (#"{"delay":"constant","initial":"10s"}"#, RetryPolicy(attempts: 5, delay: .constant(.seconds(10)))),
+        (#"{"tries":1}"#, RetryPolicy(tries: 1, delay: RetryPolicy.standard.delay, jitter: .full)),
+        (#"{"delay":"none"}"#, RetryPolicy(tries: 5)),
+        (#"{"delay":"constant","initial":"10s"}"#, RetryPolicy(tries: 5, delay: .constant(.seconds(10)))),
         (
             #"{"initial":"10m"}"#,
             RetryPolicy(
-                attempts: 5, delay: .exponential(initial: .seconds(600), multiplier: 2, cap: .seconds(600)),
+                tries: 5, delay: .exponential(initial: .seconds(600), multiplier: 2, cap: .seconds(600)),
                 jitter: .full)
         ),
     ])
@@ -45,15 +45,16 @@ import Testing
 
     @Test(arguments: [
         (#"[]"#, "expected an object, found an array"),
-        (#"{"atempts":3}"#, #"atempts: unknown field "atempts"; did you mean "attempts"?"#),
+        (#"{"attempts":3}"#, #"attempts: unknown field "attempts"; it is now called "tries""#),
+        (#"{"trise":3}"#, #"trise: unknown field "trise"; did you mean "tries"?"#),
         (
             #"{"backoff":3}"#,
-            #"backoff: unknown field "backoff"; the fields are attempts, delay, initial, multiplier, cap, delays, jitter, on"#
+            #"backoff: unknown field "backoff"; the fields are tries, delay, initial, multiplier, cap, delays, jitter, on"#
         ),
-        (#"{"attempts":0}"#, "attempts: expected 1 to 1000, found 0"),
-        (#"{"attempts":1001}"#, "attempts: expected 1 to 1000, found 1001"),
-        (#"{"attempts":2.5}"#, "attempts: expected a whole number, found 2.5"),
-        (#"{"attempts":"5"}"#, #"attempts: expected a whole number, found "5""#),
+        (#"{"tries":0}"#, "tries: expected 1 to 1000, found 0"),
+        (#"{"tries":1001}"#, "tries: expected 1 to 1000, found 1001"),
+        (#"{"tries":2.5}"#, "tries: expected a whole number, found 2.5"),
+        (#"{"tries":"5"}"#, #"tries: expected a whole number, found "5""#),
         (#"{"delay":"exponentail"}"#, #"delay: unknown value "exponentail"; did you mean "exponential"?"#),
         (#"{"delay":"linear"}"#, #"delay: unknown value "linear"; use one of none, constant, exponential, list"#),
         (#"{"delay":5}"#, "delay: expected a string, found 5; put it in quotes"),
@@ -85,7 +86,7 @@ import Testing
         (#"{"delays":["1s"]}"#, "delays: is allowed only with delay: list, not with delay: exponential; remove it"),
         (#"{"jitter":"some"}"#, #"jitter: unknown value "some"; use one of none, full"#),
         (#"{"on":"retriable"}"#, #"on: unknown value "retriable"; did you mean "retryable"?"#),
-        (#"{"on":[]}"#, "on: the list is empty; to never retry a job, write attempts: 1"),
+        (#"{"on":[]}"#, "on: the list is empty; to never retry a job, write tries: 1"),
         (#"{"on":["Bad Code"]}"#, #"on: "Bad Code" is not a failure code; write one such as timed_out"#),
         (#"{"on":[1]}"#, "on.0: expected a failure code such as timed_out, found 1"),
         (#"{"on":{}}"#, "on: expected retryable, any or a list of failure codes, found an object"),
@@ -97,10 +98,10 @@ import Testing
 
     @Test func policyMadeInSwiftIsCheckedToo() {
         #expect(
-            RetryPolicy(attempts: 2, delay: .exponential(initial: .seconds(1), multiplier: .nan, cap: .seconds(2)))
+            RetryPolicy(tries: 2, delay: .exponential(initial: .seconds(1), multiplier: .nan, cap: .seconds(2)))
                 .problem?.field == "multiplier")
-        #expect(RetryPolicy(attempts: 2, delay: .constant(.seconds(-1))).problem?.field == "initial")
-        #expect(RetryPolicy(attempts: 2, delay: .list([.seconds(-1)])).problem?.field == "delays")
+        #expect(RetryPolicy(tries: 2, delay: .constant(.seconds(-1))).problem?.field == "initial")
+        #expect(RetryPolicy(tries: 2, delay: .list([.seconds(-1)])).problem?.field == "delays")
         #expect(RetryPolicy.standard.problem == nil)
     }
 }

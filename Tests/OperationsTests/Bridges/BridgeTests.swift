@@ -172,10 +172,10 @@ enum Style: CaseIterable {
             if context.attempt < 3 { throw .failed(context.attempt) }
             return context.attempt
         }
-        #expect(try await flaky.retrying(RetryPolicy(attempts: 3, failures: .any)).value(()) == 3)
+        #expect(try await flaky.retrying(RetryPolicy(tries: 3, failures: .any)).value(()) == 3)
         #expect(attempts.withLock { $0 } == [1, 2, 3])
         await #expect(throws: WorkError.failed(2)) {
-            try await flaky.retrying(RetryPolicy(attempts: 2, failures: .any)).value(())
+            try await flaky.retrying(RetryPolicy(tries: 2, failures: .any)).value(())
         }
     }
 

@@ -133,7 +133,7 @@ import Testing
         let clock = ManualClock()
         let attempts = Shared(0)
         let policy = RetryPolicy(
-            attempts: 3, delay: .exponential(initial: .seconds(10), multiplier: 2, cap: .seconds(60)), failures: .any)
+            tries: 3, delay: .exponential(initial: .seconds(10), multiplier: 2, cap: .seconds(60)), failures: .any)
         let future = F.retry(policy, clock: clock) {
             attempts.value += 1
             return F(error: Failed(attempts.value))

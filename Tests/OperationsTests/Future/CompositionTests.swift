@@ -148,7 +148,7 @@ import Testing
     @Test func policyDecidesWithJitterAndCancellationEndsTheWait() async {
         let source = CancellationTokenSource()
         let draws = Mutex(0)
-        let policy = RetryPolicy(attempts: 9, delay: .constant(.seconds(3600)), jitter: .full, failures: .any)
+        let policy = RetryPolicy(tries: 9, delay: .constant(.seconds(3600)), jitter: .full, failures: .any)
         let draw = { @Sendable in
             draws.withLock { $0 += 1 }
             return 1.0

@@ -216,7 +216,7 @@ import Testing
         #expect(Future.zip([later(.success(1)), later(.success(2))]).wait() == .success([1, 2]))
         #expect(Future.reduce(0, [later(.success(1)), later(.success(2))], +).wait() == .success(3))
         #expect(
-            Future.retry(RetryPolicy(attempts: 2, failures: .any)) { later(.failure(Failed(1))) }.wait()
+            Future.retry(RetryPolicy(tries: 2, failures: .any)) { later(.failure(Failed(1))) }.wait()
                 == .failure(Failed(1)))
         #expect(later(.success(1)).observe(on: DispatchQueue.main).wait() == .success(1))
     }

@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test func abandonedAttemptIsRecordedOnceAndKeepsItsSlot() {
-        let one = LoopProbe.attempt(1, timeout: .seconds(3), retry: RetryPolicy(attempts: 2))
+        let one = LoopProbe.attempt(1, timeout: .seconds(3), retry: RetryPolicy(tries: 2))
         var probe = LoopProbe()
         probe.turn(claimed: [one])
         probe.now += .seconds(3)

@@ -134,7 +134,7 @@ private struct LoopModel {
         let claimed = ready.prefix(count).map {
             LoopProbe.attempt(
                 $0.job, attempt: $0.attempt, timeout: .seconds(2),
-                retry: RetryPolicy(attempts: 3, delay: .constant(.seconds(1))))
+                retry: RetryPolicy(tries: 3, delay: .constant(.seconds(1))))
         }
         ready.removeFirst(count)
         running.formUnion(claimed.map(\.lease))

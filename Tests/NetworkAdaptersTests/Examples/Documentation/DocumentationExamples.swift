@@ -39,7 +39,7 @@ func count(_ name: String, _ completion: @escaping @Sendable (Result<Int, ShoutE
 
         let patient = Shout().retrying(
             RetryPolicy(
-                attempts: 3, delay: .exponential(initial: .milliseconds(50), multiplier: 2, cap: .seconds(1)),
+                tries: 3, delay: .exponential(initial: .milliseconds(50), multiplier: 2, cap: .seconds(1)),
                 jitter: .full, failures: .any))
         let answer = try await patient.value("ahoy")
         #expect(answer == "AHOY!")
@@ -125,7 +125,7 @@ func count(_ name: String, _ completion: @escaping @Sendable (Result<Int, ShoutE
         _ = try await winner.get()
 
         let clock = ManualClock()
-        let policy = RetryPolicy(attempts: 2, delay: .constant(.seconds(60)), failures: .any)
+        let policy = RetryPolicy(tries: 2, delay: .constant(.seconds(60)), failures: .any)
         let retried = Future<String, ShoutError>.retry(policy, clock: clock) { Shout().future("") }
         await clock.sleepers(1)
         clock.advance(by: .seconds(60))
