@@ -3,7 +3,7 @@ import Logging
 import OperationTypes
 import Synchronization
 
-/// Runs the jobs of one store until it is told to stop.
+/// Runs the jobs of one store until it is asked to stop.
 ///
 /// A single claim loop communicates with the store. In one transaction, it records the attempts that have ended and
 /// claims jobs that can run. It sleeps when there is nothing to record and nothing to claim, and wakes when the store
@@ -23,15 +23,14 @@ public final class JobRunner: Sendable {
     let wallClock: any AlarmClock<Timestamp>
     let uptimeClock: any AlarmClock<Duration>
     let report: AttemptReport
-    private let story: JobStory
-    private let maxRescues: Int
-    private let lastEnd: LastEnd
+    let maxRescues: Int
+    let lastEnd: LastEnd
+    private let log: JobLog
+    private let conditionLog: StoreConditionLog
     private let random: @Sendable () -> Double
-    private let beforeEachTurn: (@Sendable () async -> Void)?
+    private let beforeEachExchange: (@Sendable () async -> Void)?
     private let core: Mutex<Core>
-    private let alarms = Mutex(Alarms())
-    /// The condition of the store that was last logged.
-    private let logged = Mutex(StoreCondition())
+    private let alarms = LoopAlarms()
     private let abandonedNote = Mutex(())
     private let ready = Signal()
     private let ended = Signal()
@@ -41,19 +40,10 @@ public final class JobRunner: Sendable {
         var loop: ClaimLoop
         /// The claim loop's task while it has nothing to do.
         var parked: CheckedContinuation<Void, Never>?
-        var armed = Moments()
+        var armed = LoopAlarms.Moments()
         var failure: StoreError?
-    }
 
-    private struct Moments: Equatable {
-        var wall: Timestamp?
-        var uptime: Duration?
-    }
-
-    private struct Alarms {
-        var wall: (any Alarm<Timestamp>)?
-        var uptime: (any Alarm<Duration>)?
-        var set = Moments()
+        var alarms: LoopAlarms.Moments { .init(wall: loop.wallAlarmAt, uptime: loop.uptimeAlarmAt) }
     }
 
     /// Creates a runner, which does nothing before ``run()``.
@@ -61,7 +51,7 @@ public final class JobRunner: Sendable {
     /// - Parameters:
     ///   - lastEnd: How the last process that ran jobs of this store ended.
     ///   - random: Returns uniform random numbers in `0..<1`, for the jitter of retries.
-    ///   - beforeEachTurn: Awaited by the claim loop before each exchange, so that tests can delay it.
+    ///   - beforeEachExchange: Awaited by the claim loop before each exchange, so that tests can delay it.
     ///   - planChild: Plans the jobs that running jobs enqueue.
     public init(
         store: any JobStore, kinds: KindRegistry, settings: RunnerSettings = RunnerSettings(),
@@ -69,7 +59,7 @@ public final class JobRunner: Sendable {
         wallClock: any AlarmClock<Timestamp> = SystemWallClock(),
         uptimeClock: any AlarmClock<Duration> = SystemUptimeClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        beforeEachTurn: (@Sendable () async -> Void)? = nil,
+        beforeEachExchange: (@Sendable () async -> Void)? = nil,
         planChild: @escaping ChildPlanner
     ) {
         self.store = store
@@ -78,18 +68,19 @@ public final class JobRunner: Sendable {
         self.wallClock = wallClock
         self.uptimeClock = uptimeClock
         self.random = random
-        self.beforeEachTurn = beforeEachTurn
+        self.beforeEachExchange = beforeEachExchange
         maxRescues = settings.maxRescues
         self.lastEnd = lastEnd
         report = AttemptReport(logger: logger)
-        story = JobStory(logger: logger)
+        log = JobLog(logger: logger)
+        conditionLog = StoreConditionLog(logger: logger)
         core = Mutex(Core(loop: ClaimLoop(settings: settings)))
     }
 
     // MARK: Running
 
-    /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``hurry()`` is complete. Cancelling the
-    /// task has the same effect as ``hurry()``. Call it only once.
+    /// Rescues orphans, then claims and runs jobs until ``drain(limit:)`` or ``interrupt()`` is complete. Cancelling the
+    /// task has the same effect as ``interrupt()``. Call it only once.
     ///
     /// When it returns, the ends of all attempts have been recorded. If it throws, the running jobs are orphans, which
     /// the next start rescues.
@@ -100,19 +91,19 @@ public final class JobRunner: Sendable {
         defer { finish() }
         let observation = store.observe { [weak self] change in self?.observe(change) }
         defer { observation.cancel() }
-        noteCondition()
+        conditionLog.note { store.condition }
         try openAlarms()
-        defer { alarms.withLock { $0 = Alarms() } }
+        defer { alarms.close() }
         try await rescueOrphans()
         // The task is awaited below. It is not a child task, so cancelling the caller interrupts the attempts but does
         // not prevent their ends from being recorded. It has a higher priority than the operations, so that they
         // neither take its thread nor delay its proof of progress. It can therefore also record the first ends while
         // the other attempts still run.
-        let loop = Task(priority: .high) { try await turnUntilEnded() }
+        let loop = Task(priority: .high) { try await exchangeUntilEnded() }
         try await withTaskCancellationHandler {
             try await loop.value
         } onCancel: {
-            hurry()
+            interrupt()
         }
     }
 
@@ -122,52 +113,16 @@ public final class JobRunner: Sendable {
         events.finish()
     }
 
-    private func rescueOrphans() async throws(StoreError) {
-        let rescued = try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: wallClock.now)
-        for job in rescued.failed {
-            let title = try await title(of: job)
-            report.logger.error(
-                "\(title): failed: the process crashed too often while only this job was running",
-                metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-crashed"])
-        }
-        for job in rescued.returned + rescued.cancelled {
-            let title = try await title(of: job)
-            report.logger.info(
-                "\(title): rescued: it was running when the last process ended",
-                metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "job-rescued"])
-        }
-        if !rescued.onTrial.isEmpty {
-            report.logger.notice(
-                "\(JobTitle(rescued.onTrial)): running during several consecutive crashes; runs first, a few jobs at a time, while others wait",
-                metadata: ["HALYARD_COUNT": "\(rescued.onTrial.count)", "HALYARD_EVENT": "jobs-on-trial"])
-        }
-        let count = rescued.returned.count + rescued.cancelled.count
-        if count > 0 {
-            report.logger.notice(
-                "rescued \(count == 1 ? "1 job that was" : "\(count) jobs that were") running when the last process ended",
-                metadata: ["HALYARD_COUNT": "\(count)", "HALYARD_EVENT": "jobs-rescued"])
-        }
-    }
-
-    private func title(of job: JobID) async throws(StoreError) -> JobTitle {
-        JobTitle(job, definition: try await store.job(job)?.definition)
-    }
-
-    private func turnUntilEnded() async throws {
-        var definitions: [DefinitionID: PreparedDefinition] = [:]
+    private func exchangeUntilEnded() async throws {
+        var definitions = PreparedDefinitions()
         let now: @Sendable () -> Timestamp = { [wallClock] in wallClock.now }
-        while await waitForTurn() {
-            await beforeEachTurn?()
-            guard let turn = core.withLock({ $0.loop.takeTurn() }) else { continue }
+        while await waitForExchange() {
+            await beforeEachExchange?()
+            guard let batch = core.withLock({ $0.loop.beginExchange() }) else { continue }
             let startedAt = uptimeClock.now
             let answer: Exchange
             do throws(StoreError) {
-                let ends = turn.ends.map {
-                    AttemptEnd(
-                        lease: $0.attempt.lease, ending: $0.ending, connections: $0.attempt.connections.json,
-                        prepared: $0.prepared)
-                }
-                answer = try await store.exchange(ends, claim: turn.claim, now: wallClock.now)
+                answer = try await store.exchange(batch.ends.map(\.end), claim: batch.claim, now: wallClock.now)
             } catch {
                 handle(.exchangeFailed(error))
                 continue
@@ -176,7 +131,7 @@ public final class JobRunner: Sendable {
             claimed.reserveCapacity(answer.claimed.count)
             do throws(StoreError) {
                 for job in answer.claimed {
-                    let definition = try await prepared(job.definition, in: &definitions)
+                    let definition = try await definitions.prepare(job.definition, from: store, kinds)
                     claimed.append(
                         RunningAttempt(job: job, definition: definition, connections: ConnectionLog(now: now)))
                 }
@@ -187,74 +142,20 @@ public final class JobRunner: Sendable {
             handle(.exchanged(answer, claimed))
             ready.fire(true)
             report.exchanged(in: uptimeClock.now - startedAt)
-            for (ended, result) in zip(turn.ends, answer.finished) where result == .recorded(.succeeded) {
+            for (ended, result) in zip(batch.ends, answer.finished) where result == .recorded(.succeeded) {
                 ended.attempt.definition.kind?.didSucceed(ended.attempt.lease.job)
             }
-            report.ended(turn.ends, answer.finished)
+            report.ended(batch.ends, answer.finished)
         }
         if let failure = core.withLock(\.failure) { throw failure }
     }
 
-    /// Logs how the store's condition differs from the one that was last logged.
-    private func noteCondition() {
-        let (before, now) = logged.withLock { logged in
-            // Read under the lock, so that an older condition never follows a newer one.
-            let (before, now) = (logged, store.condition)
-            logged = now
-            return (before, now)
-        }
-        logProblem(before: before.problem, now: now.problem)
-        logStuck(before: before.stuck, now: now.stuck)
-    }
-
-    /// Logs once that writes fail, and once that they succeed again.
-    private func logProblem(before: StoreError?, now: StoreError?) {
-        guard (before == nil) != (now == nil) else { return }
-        if let error = now {
-            report.logger.error(
-                "the database cannot be written now; trying again: \(error)",
-                metadata: ["HALYARD_EVENT": "writes-failed", "HALYARD_ERROR": "\(error)"])
-        } else {
-            report.logger.notice("the database can be written again", metadata: ["HALYARD_EVENT": "writes-resumed"])
-        }
-    }
-
-    /// Logs once when a request cannot be completed, and once when this is over.
-    private func logStuck(before: [StuckRequest], now: [StuckRequest]) {
-        for request in now where !before.contains(request) {
-            report.logger.error(
-                "\(request.subject); trying again at growing intervals: \(request.reason)",
-                metadata: ["HALYARD_EVENT": "request-stuck", "HALYARD_ERROR": "\(request.reason)"])
-        }
-        for request in before where !now.contains(where: { $0.subject == request.subject }) {
-            report.logger.notice(
-                "\(request.subject): resolved", metadata: ["HALYARD_EVENT": "request-resumed"])
-        }
-    }
-
-    /// Prepares a revision. A revision never changes, so it is read only once.
-    private func prepared(
-        _ id: DefinitionID, in cache: inout [DefinitionID: PreparedDefinition]
-    ) async throws(StoreError) -> PreparedDefinition {
-        if let known = cache[id] { return known }
-        guard let stored = try await store.definition(id) else {
-            throw .damaged(
-                message: "a job refers to revision \(id.rawValue) of a definition, but that revision does not exist")
-        }
-        let definition = PreparedDefinition(
-            stored.definition, kind: kinds[stored.definition.kind], unreadable: stored.unreadable)
-        // Revisions that are no longer used must not accumulate in a process that runs for years.
-        if cache.count >= 10_000 { cache = [:] }
-        cache[id] = definition
-        return definition
-    }
-
     /// Waits until an exchange is wanted; returns false if the loop has ended. The caller takes the batch only after
     /// this returns, so that the batch includes attempts that end before this task gets a thread.
-    private func waitForTurn() async -> Bool {
+    private func waitForExchange() async -> Bool {
         await withCheckedContinuation { task in
             let isWanted = core.withLock { core in
-                if core.loop.wantsTurn || core.loop.hasEnded { return true }
+                if core.loop.wantsExchange || core.loop.hasEnded { return true }
                 core.parked = task
                 return false
             }
@@ -270,10 +171,10 @@ public final class JobRunner: Sendable {
         let (actions, task, areAlarmsStale) = core.withLock { core in
             let actions = core.loop.handle(event, now: now)
             for case .end(let failure) in actions { core.failure = failure }
-            let wanted = Moments(wall: core.loop.wallAlarmAt, uptime: core.loop.uptimeAlarmAt)
+            let wanted = core.alarms
             let areStale = wanted != core.armed
             core.armed = wanted
-            let isAwake = core.loop.wantsTurn || core.loop.hasEnded
+            let isAwake = core.loop.wantsExchange || core.loop.hasEnded
             return (actions, isAwake ? core.parked.take() : nil, areStale)
         }
         for action in actions { perform(action) }
@@ -303,7 +204,7 @@ public final class JobRunner: Sendable {
         }
     }
 
-    private func prepare(_ ended: ClaimLoop.EndedAttempt) {
+    private func prepare(_ ended: EndedAttempt) {
         // Nothing awaits this task: it ends with an event that the claim loop waits for.
         Task(priority: .medium) {
             var ended = ended
@@ -320,7 +221,7 @@ public final class JobRunner: Sendable {
     }
 
     private func start(_ attempt: RunningAttempt) {
-        story.started(attempt)
+        log.started(attempt)
         // Nothing awaits this task: it ends with an event that the claim loop waits for. After the grace period the
         // loop stops waiting, which would be impossible for a child task of run().
         let task = Task(priority: .medium) {
@@ -336,51 +237,41 @@ public final class JobRunner: Sendable {
         case .queues: handle(.wake)
         // Jobs keep the revision that they were enqueued with. Accepted jobs are reported again when they are written.
         case .definitions, .schedules, .accepted: break
-        case .condition: noteCondition()
+        case .condition: conditionLog.note { store.condition }
         case .stopped(let error): handle(.storeFailed(error))
         case .jobs(let changes):
             for event in ClaimLoop.Event.events(of: changes) { handle(event) }
             events.publish(changes)
-            story.changed(changes)
+            log.changed(changes)
         }
     }
 
     // MARK: Alarms
 
     private func openAlarms() throws {
-        let wall = try wallClock.alarm { [weak self] in
-            guard let self else { return }
-            alarms.withLock { $0.set.wall = nil }
-            handle(.wallAlarm(wallClock.now))
-            setAlarms()
-        }
-        let uptime = try uptimeClock.alarm { [weak self] in
-            guard let self else { return }
-            alarms.withLock { $0.set.uptime = nil }
-            handle(.uptimeAlarm(random: random()))
-            setAlarms()
-        }
-        alarms.withLock { $0 = Alarms(wall: wall, uptime: uptime) }
+        try alarms.open(
+            wallClock, uptimeClock,
+            onWall: { [weak self] in
+                guard let self else { return }
+                handle(.wallAlarm(wallClock.now))
+                setAlarms()
+            },
+            onUptime: { [weak self] in
+                guard let self else { return }
+                handle(.uptimeAlarm(random: random()))
+                setAlarms()
+            })
     }
 
-    /// Sets the alarms to the times that the loop wants. It reads the times while holding the alarms' lock, so that the
-    /// last caller sets the current ones.
-    private func setAlarms() {
-        alarms.withLock { alarms in
-            let wanted = core.withLock { Moments(wall: $0.loop.wallAlarmAt, uptime: $0.loop.uptimeAlarmAt) }
-            if wanted.wall != alarms.set.wall { alarms.wall?.set(wanted.wall) }
-            if wanted.uptime != alarms.set.uptime { alarms.uptime?.set(wanted.uptime) }
-            alarms.set = wanted
-        }
-    }
+    private func setAlarms() { alarms.set { core.withLock(\.alarms) } }
 }
 
 // MARK: What others ask of it
 
 extension JobRunner {
-    /// Waits for the first turn of the claim loop.
+    /// Waits for the first exchange of the claim loop.
     ///
-    /// - Returns: True after the first turn; false if the runner ended before that.
+    /// - Returns: True after the first exchange; false if the runner ended before that.
     public func waitUntilReady() async -> Bool { await ready.wait() }
 
     /// Stops claiming jobs, waits for running attempts, and interrupts them after `limit`. Interrupted jobs are ready
@@ -392,7 +283,7 @@ extension JobRunner {
     }
 
     /// Interrupts all running attempts now, and returns immediately.
-    public func hurry() { handle(.interrupt) }
+    public func interrupt() { handle(.interrupt) }
 
     /// Changes the settings with immediate effect. If there are fewer slots, running attempts still continue to their
     /// ends. ``RunnerSettings/maxRescues`` applies only when the runner starts.
@@ -413,12 +304,12 @@ extension JobRunner {
         core.withLock { $0.loop.attempt(of: job) }?.latestProgress
     }
 
-    /// Proves that the claim loop makes progress: returns true after the loop has turned and the store has answered a
-    /// request made after this call. If either hangs, it does not return until the calling task is cancelled.
+    /// Proves that the claim loop makes progress: returns true after the store has answered an
+    /// exchange that began after this call. If either hangs, it does not return until the calling task is cancelled.
     ///
     /// An answer such as "busy" or "disk full" also proves progress; ``snapshot`` contains the error.
     ///
-    /// - Returns: False if the runner has ended, if the calling task was cancelled, or if attempts that were given up
+    /// - Returns: False if the runner has ended, if the calling task was cancelled, or if abandoned attempts
     ///   occupy every slot (``RunnerSettings/grace``).
     public func proveProgress() async -> Bool {
         let proof = Signal()

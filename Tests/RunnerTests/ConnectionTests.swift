@@ -64,7 +64,7 @@ import Testing
                 try await harness.wait(runner, for: givenUp)
                 // Still under way when its end was recorded.
                 #expect(try await connections(harness, givenUp).map(\.failure) == [nil])
-                runner.hurry()
+                runner.interrupt()
                 await runner.drain(limit: .seconds(60))
                 #expect(try await connections(harness, interrupted).map(\.origin) == ["4"])
                 gate.open()

@@ -146,7 +146,7 @@ import Testing
             let job = try await harness.enqueue(harness.job())
             try await harness.running { runner in
                 _ = await gate.arrived()
-                runner.hurry()
+                runner.interrupt()
                 await runner.drain(limit: .seconds(3600))
             }
             let record = try #require(try await harness.store.job(job))
@@ -231,14 +231,14 @@ import Testing
             try await harness.running { runner in
                 try await harness.wait(runner, for: try await harness.enqueue([harness.job(), harness.job()]))
                 #expect(await runner.proveProgress())
-                let turns = harness.turns.withLock { $0 }
+                let exchanges = harness.exchanges.withLock { $0 }
                 #expect(harness.wall.armed == [])
                 #expect(harness.uptime.armed == [])
                 harness.wall.advance(by: .seconds(86_400))
                 harness.uptime.advance(by: .seconds(86_400))
-                // The proof's own turn is the only one.
+                // The proof's own exchange is the only one.
                 #expect(await runner.proveProgress())
-                #expect(harness.turns.withLock { $0 } == turns + 1)
+                #expect(harness.exchanges.withLock { $0 } == exchanges + 1)
             }
         }
     }
@@ -247,7 +247,7 @@ import Testing
         try await RunnerHarness.withStore { harness in
             try await harness.running { runner in
                 #expect(await runner.proveProgress())
-                let turns = harness.turns.withLock { $0 }
+                let exchanges = harness.exchanges.withLock { $0 }
                 let late = harness.wall.now + .seconds(7200)
                 let soon = harness.wall.now + .seconds(3600)
                 try await harness.enqueue(harness.job(dueAt: late))
@@ -255,7 +255,7 @@ import Testing
                 let job = try await harness.enqueue(harness.job(dueAt: soon))
                 #expect(harness.wall.armed == [soon])
                 harness.wall.advance(by: .seconds(3599))
-                #expect(harness.turns.withLock { $0 } == turns)
+                #expect(harness.exchanges.withLock { $0 } == exchanges)
                 harness.wall.advance(by: .seconds(1))
                 try await harness.wait(runner, for: job)
                 #expect(await runner.proveProgress())

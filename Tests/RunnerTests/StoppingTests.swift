@@ -53,7 +53,7 @@ import Testing
             let job = try await harness.enqueue(harness.job())
             try await harness.running { runner in
                 _ = await gate.arrived()
-                runner.hurry()
+                runner.interrupt()
                 harness.uptime.advance(by: .seconds(5))
                 await runner.drain(limit: .seconds(60))
             }
@@ -80,7 +80,7 @@ import Testing
         try await RunnerHarness.withStore { harness in
             let job = try await harness.enqueue(harness.job())
             let runner = harness.runner()
-            runner.hurry()
+            runner.interrupt()
             try await runner.run()
             #expect(await runner.waitUntilReady() == false)
             #expect(await runner.proveProgress() == false)
@@ -92,7 +92,7 @@ import Testing
         let freeze = Mutex<Signal?>(nil)
         let frozen = Signal()
         try await RunnerHarness.withStore { harness in
-            let runner = harness.runner(beforeEachTurn: {
+            let runner = harness.runner(beforeEachExchange: {
                 guard let signal = freeze.withLock({ $0 }) else { return }
                 frozen.fire(true)
                 _ = await signal.wait()

@@ -56,7 +56,7 @@ struct Assembly {
         self.keeper = keeper
         runner = JobRunner(
             store: store, kinds: registry, settings: configuration.runner, after: lastEnd, logger: logger,
-            beforeEachTurn: surroundings.beforeEachTurn
+            beforeEachExchange: surroundings.beforeEachExchange
         ) { child throws(JobFailure) in
             try await keeper.plan(child)
         }
@@ -72,10 +72,10 @@ struct Assembly {
         if let signals { services.append(signalService(signals)) }
         if let entrance {
             let control = try await control(entrance)
-            let scheduler = try await scheduler(control)
+            let schedules = try await scheduleRunner(control)
             services.append(server(control, entrance))
             services.append(runnerService)
-            services.append(ScheduleService(scheduler: scheduler))
+            services.append(ScheduleService(runner: schedules))
         } else {
             // Without schedules: they do not fire with `--once`.
             let stops = stops
@@ -133,20 +133,20 @@ struct Assembly {
 
     private func signalService(_ signals: UnixSignalsSequence) -> SignalService {
         SignalService(
-            signals: signals, stop: handle.stop, hurry: handle.hurry,
+            signals: signals, stop: handle.stop, interrupt: handle.interrupt,
             reload: { [reloader] in
                 try? await reloader.reload()  // The reloader logs it; a signal gets no reply.
             }, logger: logger)
     }
 
-    private func scheduler(_ control: StoreControl) async throws -> Scheduler {
+    private func scheduleRunner(_ control: StoreControl) async throws -> ScheduleRunner {
         let status = status
-        let scheduler = Scheduler(store: store, logger: logger, zone: .local(), onChange: { status.wake() }) {
+        let runner = ScheduleRunner(store: store, logger: logger, zone: .local(), onChange: { status.wake() }) {
             (schedule) throws(StoreError) in
             try await control.work(of: schedule)
         }
-        try await scheduler.prepare()
-        return scheduler
+        try await runner.prepare()
+        return runner
     }
 
     private func server(_ control: StoreControl, _ entrance: Entrance) -> ControlService {
@@ -166,7 +166,7 @@ struct Assembly {
 
     private var handle: DaemonHandle {
         let (stops, runner) = (stops, runner)
-        return DaemonHandle(stop: { stops.wake() }, hurry: { runner.hurry() })
+        return DaemonHandle(stop: { stops.wake() }, interrupt: { runner.interrupt() })
     }
 
     private var isReady: @Sendable () -> Void {

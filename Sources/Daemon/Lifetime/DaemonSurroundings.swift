@@ -34,8 +34,8 @@ public struct DaemonSurroundings: Sendable {
     public var endPatience: Duration = .seconds(30)
     /// Called when a part of the daemon hangs, after the daemon has asked the service manager to end the process.
     public var onHang: @Sendable (DaemonFailure) -> Void = { _ in }
-    /// Awaited by the claim loop before each turn, for tests that delay it.
-    public var beforeEachTurn: (@Sendable () async -> Void)?
+    /// Awaited by the claim loop before each exchange, for tests that delay it.
+    public var beforeEachExchange: (@Sendable () async -> Void)?
     /// Called when the daemon is ready, with a handle that can stop it.
     public var onReady: @Sendable (DaemonHandle) -> Void = { _ in }
 
@@ -48,5 +48,5 @@ public struct DaemonHandle: Sendable {
     /// Stops claiming jobs, drains, and ends the daemon. It returns at once.
     public let stop: @Sendable () -> Void
     /// Interrupts the running jobs.
-    public let hurry: @Sendable () -> Void
+    public let interrupt: @Sendable () -> Void
 }

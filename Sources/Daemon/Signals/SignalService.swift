@@ -7,7 +7,7 @@ struct SignalService: Service {
     /// Trapped before the daemon reports ready. Signals wait in this sequence until the service runs.
     let signals: UnixSignalsSequence
     let stop: @Sendable () -> Void
-    let hurry: @Sendable () -> Void
+    let interrupt: @Sendable () -> Void
     let reload: @Sendable () async -> Void
     let logger: Logger
 
@@ -22,7 +22,7 @@ struct SignalService: Service {
                 await reload()
             } else if isStopping {
                 logger.notice("second \(signal): interrupting running jobs")
-                hurry()
+                interrupt()
             } else {
                 isStopping = true
                 stop()

@@ -14,7 +14,7 @@ enum AttemptResult: Sendable {
     }
 }
 
-/// The reason why an attempt was told to stop.
+/// The reason why an attempt was asked to stop.
 enum StopReason: Sendable, Hashable {
     case timedOut(after: Duration)
     case cancelled
@@ -32,7 +32,7 @@ enum StopReason: Sendable, Hashable {
 extension AttemptEnd.Ending {
     /// Decides what to record.
     ///
-    /// A value counts even if the operation was told to stop, because the work is done. An error after a request to
+    /// A value counts even if the operation was asked to stop, because the work is done. An error after a request to
     /// stop counts as the response to that request, not as a failure of the operation.
     ///
     /// - Parameters:

@@ -19,7 +19,7 @@ final class RunningAttempt: Sendable {
 
     private struct Progress {
         var latest: OperationProgress?
-        var toldAt: Duration?
+        var sentAt: Duration?
         var isOver = false
     }
 
@@ -44,7 +44,7 @@ final class RunningAttempt: Sendable {
         if isStopped { started.cancel() }
     }
 
-    /// Whether the attempt was told to stop and its job will not run again. Only the first reason to stop counts.
+    /// Whether the attempt was asked to stop and its job will not run again. Only the first reason to stop counts.
     var isStoppedForGood: Bool {
         guard case .stopped(let reason) = task.withLock(\.self) else { return false }
         return switch reason {
@@ -54,7 +54,7 @@ final class RunningAttempt: Sendable {
         }
     }
 
-    /// Whether the job fails permanently if this attempt fails with this code. If the attempt was told to stop, only
+    /// Whether the job fails permanently if this attempt fails with this code. If the attempt was asked to stop, only
     /// the reason for stopping decides.
     func wouldEnd(with code: String, isRetryable: Bool) -> Bool {
         if case .stopped = task.withLock(\.self) { return isStoppedForGood }
@@ -86,8 +86,8 @@ final class RunningAttempt: Sendable {
         progress.withLock { progress in
             if progress.isOver { return false }
             progress.latest = report
-            if let toldAt = progress.toldAt, now - toldAt < Self.progressInterval { return false }
-            progress.toldAt = now
+            if let sentAt = progress.sentAt, now - sentAt < Self.progressInterval { return false }
+            progress.sentAt = now
             return true
         }
     }

@@ -4,73 +4,20 @@ import Jobs
 /// without a clock and without I/O.
 ///
 /// - I1: At most one exchange is in flight. Ends and requests during an exchange wait for the next one (group commit).
-/// - I2: There are never more running attempts than slots; attempts that were given up count as running.
+/// - I2: There are never more running attempts than slots; abandoned attempts count as running.
 /// - I3: Every claimed job has exactly one end, which is sent until the store has answered it.
 /// - I4: An exchange needs a reason: an end to record, a free slot and a job that may be ready, a clock that was set,
 ///   or a request for proof of progress.
 /// - I5: A wake-up during an exchange is not lost; it leads to the next one.
 /// - I6: After draining begins, nothing is claimed or started.
-/// - I7: Only the first reason to stop an attempt counts, and the attempt is told once.
+/// - I7: Only the first reason to stop an attempt counts, and it is sent once.
 /// - I8: One exchange records at most ``maxWeight`` ends and rows of their children. An end with more children is not
 ///   sent until the store has prepared them; meanwhile it keeps its slot.
 struct ClaimLoop {
-    enum Event {
-        /// Work may be ready: a job became ready, or a queue was changed.
-        case wake
-        /// A job is scheduled for this moment.
-        case due(Timestamp)
-        case wallAlarm(Timestamp)
-        case uptimeAlarm(random: Double)
-        /// The answer to the current turn, with an attempt for each claimed job.
-        case exchanged(Exchange, [RunningAttempt])
-        case exchangeFailed(StoreError)
-        /// The store failed in a way that only a restart can fix.
-        case storeFailed(StoreError)
-        case attemptEnded(RunningAttempt, AttemptResult, random: Double)
-        /// The store has prepared the children of an end. If it could not, the exchange stores them itself.
-        case prepared(EndedAttempt)
-        case cancelRequested(JobID)
-        case proofWanted(Signal)
-        case settings(RunnerSettings)
-        case drain(limit: Duration)
-        case interrupt
-    }
-
-    enum Action {
-        case start(RunningAttempt)
-        case stop(RunningAttempt, StopReason)
-        /// The attempt did not stop in time. Its end is recorded without waiting for it.
-        case abandon(RunningAttempt, StopReason)
-        /// The operation of an attempt that was given up has returned.
-        case dropLateEnd(RunningAttempt)
-        /// Asks the store to prepare the children of this end; ``Event/prepared(_:)`` follows.
-        case prepare(EndedAttempt)
-        /// Answers requests for proof of progress. True if the store has answered since they were made; false if the
-        /// loop has ended or no slot is left.
-        case prove([Signal], Bool)
-        /// The last action. Contains an error if ends could not be recorded.
-        case end(StoreError?)
-    }
-
-    /// The content of one exchange with the store.
-    struct Turn {
+    /// What one exchange sends to the store.
+    struct Batch {
         var ends: [EndedAttempt]
         var claim: ClaimRequest?
-    }
-
-    struct EndedAttempt {
-        var attempt: RunningAttempt
-        var ending: AttemptEnd.Ending
-        /// The time from the attempt's start to its end; zero if it never started.
-        var took: Duration
-        /// The wait until the next try; nil if there is none.
-        var wait: Duration?
-        var prepared: PreparedChildren?
-
-        /// The amount of data that the exchange writes for this end.
-        fileprivate var weight: Int {
-            prepared == nil ? ending.children.reduce(1) { $0 + $1.weight } : 1
-        }
     }
 
     /// The maximum weight of one exchange. A larger number of rows is written in several transactions.
@@ -85,7 +32,7 @@ struct ClaimLoop {
     }
 
     private struct InFlight {
-        var turn: Turn
+        var batch: Batch
         var proofs: [Signal]
         var earliestDue: Timestamp?
         var cancelled: Set<JobID> = []
@@ -94,14 +41,14 @@ struct ClaimLoop {
     private enum Phase {
         case running
         case draining(until: Duration)
-        case interrupting(giveUpAt: Duration)
+        case interrupting(until: Duration)
         case ended
     }
 
     private var settings: RunnerSettings
     private var phase = Phase.running
     private var attempts: [Lease: Running] = [:]
-    /// The number of attempts that were given up while their code still runs.
+    /// The number of abandoned attempts whose code still runs.
     private(set) var abandonedCount = 0
     private var ends: [EndedAttempt] = []
     /// The number of ends whose children the store is preparing.
@@ -112,7 +59,7 @@ struct ClaimLoop {
     private var dueAt: Timestamp?
     private var deadlines = Deadlines()
     private var backoff = Backoff()
-    private(set) var hasTurned = false
+    private(set) var hasExchanged = false
 
     init(settings: RunnerSettings) { self.settings = settings }
 }
@@ -135,7 +82,7 @@ extension ClaimLoop {
     private var freeSlots: Int { max(0, settings.slots - attempts.count - preparing) }
 
     /// Whether an exchange should begin now (I1, I4).
-    var wantsTurn: Bool {
+    var wantsExchange: Bool {
         if hasEnded || inFlight != nil { return false }
         if !proofs.isEmpty { return true }
         if backoff.retryAt != nil { return false }
@@ -143,18 +90,18 @@ extension ClaimLoop {
     }
 
     /// Begins an exchange, whose answer must follow as an event. Nil if no exchange is wanted.
-    mutating func takeTurn() -> Turn? {
-        guard wantsTurn else { return nil }
-        var turn = Turn(ends: takeEnds(), claim: nil)
+    mutating func beginExchange() -> Batch? {
+        guard wantsExchange else { return nil }
+        var batch = Batch(ends: takeEnds(), claim: nil)
         // Every end frees a slot and may bring a queue below its limit, so an exchange also claims.
         if isRunning, freeSlots > 0 {
-            turn.claim = ClaimRequest(slots: freeSlots, ageing: settings.ageing)
+            batch.claim = ClaimRequest(slots: freeSlots, ageing: settings.ageing)
             mayClaim = false
         }
-        inFlight = InFlight(turn: turn, proofs: proofs)
+        inFlight = InFlight(batch: batch, proofs: proofs)
         proofs = []
         backoff.retryAt = nil
-        return turn
+        return batch
     }
 
     /// The ends for one exchange (I8): at least one if there are any.
@@ -185,14 +132,14 @@ extension ClaimLoop {
     func snapshot(now: Duration) -> RunnerSnapshot {
         let phase: RunnerSnapshot.Phase =
             switch self.phase {
-            case .running: hasTurned ? .running : .starting
+            case .running: hasExchanged ? .running : .starting
             case .draining(let until): .draining(left: max(until - now, .zero))
             case .interrupting: .interrupting
             case .ended: .ended
             }
         return RunnerSnapshot(
             phase: phase, running: attempts.count - abandonedCount, abandoned: abandonedCount, slots: settings.slots,
-            unrecorded: ends.count + preparing + (inFlight?.turn.ends.count ?? 0), awaitsStore: inFlight != nil)
+            unrecorded: ends.count + preparing + (inFlight?.batch.ends.count ?? 0), awaitsStore: inFlight != nil)
     }
 
     func attempt(of job: JobID) -> RunningAttempt? {
@@ -278,16 +225,16 @@ extension ClaimLoop {
     ) {
         guard let done = inFlight else { preconditionFailure("I1: an answer arrived without an exchange") }
         inFlight = nil
-        hasTurned = true
+        hasExchanged = true
         backoff = Backoff()
-        // If attempts that were given up occupy all slots, a turn proves no progress, because nothing can be claimed
-        // any more.
+        // If abandoned attempts occupy all slots, an exchange proves no progress, because nothing can be claimed any
+        // more.
         let isStuck = abandonedCount >= settings.slots && isRunning
         if !done.proofs.isEmpty { actions.append(.prove(done.proofs, !isStuck)) }
         dueAt = [answer.nextDueAt, done.earliestDue].compactMap(\.self).min()
-        if let asked = done.turn.claim?.slots, claimed.count == asked { mayClaim = true }
+        if let slots = done.batch.claim?.slots, claimed.count == slots { mayClaim = true }
         for attempt in claimed {
-            // A claimed job is not started if it was cancelled, or the runner was told to stop, during the exchange
+            // A claimed job is not started if it was cancelled, or the runner began to stop, during the exchange
             // (I6).
             if done.cancelled.contains(attempt.lease.job) {
                 ends.append(EndedAttempt(attempt: attempt, ending: .cancelled, took: .zero))
@@ -314,12 +261,11 @@ extension ClaimLoop {
         guard let failed = inFlight else { preconditionFailure("I1: an answer arrived without an exchange") }
         guard error.isTransient else { return fail(error, &actions) }
         inFlight = nil
-        ends = failed.turn.ends + ends
-        if failed.turn.claim != nil { mayClaim = true }
-        // This proves progress: the loop turned and the store answered, although with an error, which the snapshot
-        // shows.
+        ends = failed.batch.ends + ends
+        if failed.batch.claim != nil { mayClaim = true }
+        // This proves progress: the store answered, although with an error, which the snapshot shows.
         if !failed.proofs.isEmpty { actions.append(.prove(failed.proofs, true)) }
-        if case .interrupting(let giveUpAt) = phase, giveUpAt <= now { return fail(error, &actions) }
+        if case .interrupting(let until) = phase, until <= now { return fail(error, &actions) }
         backoff.failed(now: now)
     }
 
@@ -356,8 +302,7 @@ extension ClaimLoop {
         let attempt = running.attempt
         let ending = AttemptEnd.Ending(
             result, stop: running.stop, of: attempt.definition.definition, tries: attempt.job.tries, random: random)
-        var ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
-        if case .retry(_, _, let wait) = ending { ended.wait = wait }
+        let ended = EndedAttempt(attempt: attempt, ending: ending, took: now - running.startedAt)
         guard ended.weight > Self.maxWeight else { return ends.append(ended) }
         preparing += 1
         actions.append(.prepare(ended))
@@ -368,7 +313,7 @@ extension ClaimLoop {
         for lease in attempts.keys where lease.job == job { stop(lease, .cancelled, now, &actions) }
     }
 
-    /// Tells an attempt to stop, once (I7).
+    /// Asks an attempt to stop, once (I7).
     private mutating func stop(_ lease: Lease, _ reason: StopReason, _ now: Duration, _ actions: inout [Action]) {
         guard let running = attempts[lease], running.stop == nil else { return }
         attempts[lease]?.stop = reason
@@ -401,7 +346,7 @@ extension ClaimLoop {
         case .interrupting, .ended: return
         }
         // The operations get one grace period, and a store that cannot record their ends gets another.
-        phase = .interrupting(giveUpAt: now + settings.grace * 2)
+        phase = .interrupting(until: now + settings.grace * 2)
         for lease in runningLeases { stop(lease, .interrupted, now, &actions) }
     }
 
@@ -411,16 +356,5 @@ extension ClaimLoop {
         phase = .ended
         if !proofs.isEmpty { actions.append(.prove(proofs, true)) }
         actions.append(.end(nil))
-    }
-}
-
-/// The wait before the next exchange after the store could not answer: 100 ms, doubling up to 5 s.
-private struct Backoff {
-    var retryAt: Duration?
-    private var wait = Duration.milliseconds(100)
-
-    mutating func failed(now: Duration) {
-        retryAt = now + wait
-        wait = min(wait * 2, .seconds(5))
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Live events of jobs: durable changes and reports of progress.
 ///
 /// Events are not stored. A subscriber receives only events after its subscription, and a subscriber that reads too
-/// slowly is told how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
+/// slowly learns how many it missed. Read the store after subscribing, and again after ``JobEvent/missed(_:)``.
 public final class JobEvents: Sendable {
     /// The jobs whose events a subscriber receives.
     public enum Scope: Sendable, Hashable {
@@ -18,12 +18,21 @@ public final class JobEvents: Sendable {
     }
 
     private struct State {
-        var all: [ObjectIdentifier: JobEventBuffer] = [:]
-        var jobs: [JobID: [ObjectIdentifier: JobEventBuffer]] = [:]
-        var graphs: [GraphID: [ObjectIdentifier: JobEventBuffer]] = [:]
+        var buffers: [Scope: [ObjectIdentifier: JobEventBuffer]] = [:]
         var hasFinished = false
 
-        var isEmpty: Bool { all.isEmpty && jobs.isEmpty && graphs.isEmpty }
+        /// Appending resumes a reader's task while the lock is held. This is safe because the task is only queued and
+        /// does not run here.
+        func send(_ event: JobEvent, of job: JobID, in graph: GraphID?) {
+            if buffers.isEmpty { return }
+            append(event, to: .all)
+            append(event, to: .job(job))
+            if let graph { append(event, to: .graph(graph)) }
+        }
+
+        private func append(_ event: JobEvent, to scope: Scope) {
+            if let subscribed = buffers[scope] { for buffer in subscribed.values { buffer.append(event) } }
+        }
     }
 
     private let state = Mutex(State())
@@ -38,13 +47,8 @@ public final class JobEvents: Sendable {
     public func subscribe(_ scope: Scope, capacity: Int = 1024) -> JobEventSequence {
         let buffer = JobEventBuffer(capacity: capacity)
         let isOver = state.withLock { state in
-            if state.hasFinished { return true }
-            switch scope {
-            case .all: state.all[ObjectIdentifier(buffer)] = buffer
-            case .job(let job): state.jobs[job, default: [:]][ObjectIdentifier(buffer)] = buffer
-            case .graph(let graph): state.graphs[graph, default: [:]][ObjectIdentifier(buffer)] = buffer
-            }
-            return false
+            if !state.hasFinished { state.buffers[scope, default: [:]][ObjectIdentifier(buffer)] = buffer }
+            return state.hasFinished
         }
         if isOver { buffer.finish() }
         return JobEventSequence(
@@ -54,50 +58,27 @@ public final class JobEvents: Sendable {
     /// Sends durable changes to the subscribers.
     public func publish(_ changes: [JobChange]) {
         state.withLock { state in
-            if state.isEmpty { return }
-            for change in changes { Self.tell(.changed(change), of: change.job, in: change.graph, state) }
+            for change in changes { state.send(.changed(change), of: change.job, in: change.graph) }
         }
     }
 
     func publish(_ progress: OperationProgress, of job: JobID, in graph: GraphID?) {
-        state.withLock { state in
-            if state.isEmpty { return }
-            Self.tell(.progress(job, progress), of: job, in: graph, state)
-        }
+        state.withLock { $0.send(.progress(job, progress), of: job, in: graph) }
     }
 
     /// Ends every sequence after the events that it still contains.
     func finish() {
         let buffers = state.withLock { state in
-            defer {
-                state = State()
-                state.hasFinished = true
-            }
-            return state.all.values + (Array(state.jobs.values) + state.graphs.values).flatMap(\.values)
+            defer { state = State(hasFinished: true) }
+            return state.buffers.values.flatMap(\.values)
         }
         for buffer in buffers { buffer.finish() }
     }
 
-    /// Appending resumes a reader's task while the lock is held. This is safe because the task is only queued and does
-    /// not run here.
-    private static func tell(_ event: JobEvent, of job: JobID, in graph: GraphID?, _ state: State) {
-        for buffer in state.all.values { buffer.append(event) }
-        if let buffers = state.jobs[job] { for buffer in buffers.values { buffer.append(event) } }
-        if let graph, let buffers = state.graphs[graph] { for buffer in buffers.values { buffer.append(event) } }
-    }
-
     private func remove(_ buffer: JobEventBuffer, from scope: Scope) {
-        let id = ObjectIdentifier(buffer)
         state.withLock { state in
-            switch scope {
-            case .all: state.all[id] = nil
-            case .job(let job):
-                state.jobs[job]?[id] = nil
-                if state.jobs[job]?.isEmpty == true { state.jobs[job] = nil }
-            case .graph(let graph):
-                state.graphs[graph]?[id] = nil
-                if state.graphs[graph]?.isEmpty == true { state.graphs[graph] = nil }
-            }
+            state.buffers[scope]?[ObjectIdentifier(buffer)] = nil
+            if state.buffers[scope]?.isEmpty == true { state.buffers[scope] = nil }
         }
     }
 }

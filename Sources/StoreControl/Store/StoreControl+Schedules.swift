@@ -29,7 +29,7 @@ extension StoreControl {
         let local = Zone.local()
         return records.map { record in
             var completed = record
-            // Only the scheduler uses this value.
+            // Only the runner of schedules uses this value.
             completed.sinceLast = .zero
             completed.problem =
                 record.unreadable == nil

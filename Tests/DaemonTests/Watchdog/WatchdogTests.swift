@@ -23,7 +23,7 @@ import Testing
             configuration.definitions = nil
             surroundings.notifier = Notifier(bed.notifications.address)
             surroundings.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            surroundings.beforeEachTurn = { [barrier] in await barrier.pass() }
+            surroundings.beforeEachExchange = { [barrier] in await barrier.pass() }
         }
 
         /// Whatever happens, the loop is let go and the daemon has ended afterwards.

@@ -29,14 +29,14 @@ private struct LoopModel {
     /// Operations that have started and not returned.
     var operations: [RunningAttempt] = []
     /// Ends with very many children.
-    var preparing: [ClaimLoop.EndedAttempt] = []
+    var preparing: [EndedAttempt] = []
     var stopped: Set<Lease> = []
     var slots = 4
-    var inFlight: ClaimLoop.Turn?
+    var inFlight: ClaimLoop.Batch?
     var unproved = 0
     var isDraining = false
     var hasEnded = false
-    /// Every slot is held by an attempt that was given up.
+    /// Every slot is held by an abandoned attempt.
     var isStuck: Bool {
         let snapshot = loop.snapshot(now: now)
         return snapshot.abandoned >= snapshot.slots
@@ -106,19 +106,19 @@ private struct LoopModel {
     }
 
     mutating func beginExchange() {
-        guard let turn = loop.takeTurn() else { return }
+        guard let batch = loop.beginExchange() else { return }
         check(inFlight == nil, "I1: two exchanges")
-        check(!isDraining || turn.claim == nil, "I6: claims while draining")
-        let unprepared = turn.ends.filter { $0.prepared == nil }.flatMap(\.ending.children)
+        check(!isDraining || batch.claim == nil, "I6: claims while draining")
+        let unprepared = batch.ends.filter { $0.prepared == nil }.flatMap(\.ending.children)
         check(unprepared.reduce(0) { $0 + $1.jobs.count } <= 2000, "I8: very many children in one exchange")
-        inFlight = turn
+        inFlight = batch
     }
 
     mutating func answer(fails: Bool) {
-        guard let turn = inFlight else { return }
+        guard let batch = inFlight else { return }
         inFlight = nil
         if fails { return send(.exchangeFailed(.busy(waitedMilliseconds: 1))) }
-        for end in turn.ends {
+        for end in batch.ends {
             let lease = end.attempt.lease
             check(running.remove(lease) != nil, "I3: \(lease) ended twice")
             switch end.ending {
@@ -130,7 +130,7 @@ private struct LoopModel {
         let wall = wall
         ready += scheduled.filter { $0.at <= wall }.map { ($0.job, $0.attempt) }
         scheduled.removeAll { $0.at <= wall }
-        let count = min(turn.claim?.slots ?? 0, ready.count)
+        let count = min(batch.claim?.slots ?? 0, ready.count)
         let claimed = ready.prefix(count).map {
             LoopProbe.attempt(
                 $0.job, attempt: $0.attempt, timeout: .seconds(2),

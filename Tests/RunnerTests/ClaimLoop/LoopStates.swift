@@ -38,24 +38,24 @@ struct LoopProbe {
 
     /// Begins the exchange that is wanted and answers it.
     @discardableResult
-    mutating func turn(claimed: [RunningAttempt] = [], nextDueAt: Timestamp? = nil) -> [String] {
-        _ = loop.takeTurn()
+    mutating func exchange(claimed: [RunningAttempt] = [], nextDueAt: Timestamp? = nil) -> [String] {
+        _ = loop.beginExchange()
         return send(Self.exchange(claimed: claimed, nextDueAt: nextDueAt))
     }
 
-    /// The actions, then what the loop wants: `turn(2 ends, claim 1)`, `wall +5000`, `uptime +30`.
+    /// The actions, then what the loop wants: `exchange(2 ends, claim 1)`, `wall +5000`, `uptime +30`.
     mutating func after(_ event: ClaimLoop.Event) -> String {
         var words = send(event)
         if loop.hasEnded { return (words + ["ended"]).joined(separator: ", ") }
         if let wall = loop.wallAlarmAt { words.append("wall +\(wall.milliseconds - Self.wall.milliseconds)") }
         if let uptime = loop.uptimeAlarmAt { words.append("uptime +\((uptime - now).human)") }
-        if let turn = loop.takeTurn() { words.append(Self.describe(turn)) }
+        if let batch = loop.beginExchange() { words.append(Self.describe(batch)) }
         return words.isEmpty ? "-" : words.joined(separator: ", ")
     }
 
-    static func describe(_ turn: ClaimLoop.Turn) -> String {
-        let ends = turn.ends.map { "\($0.attempt.lease.job) \(describe($0.ending))" }
-        return "turn(\((ends + (turn.claim.map { ["claim \($0.slots)"] } ?? [])).joined(separator: ", ")))"
+    static func describe(_ batch: ClaimLoop.Batch) -> String {
+        let ends = batch.ends.map { "\($0.attempt.lease.job) \(describe($0.ending))" }
+        return "exchange(\((ends + (batch.claim.map { ["claim \($0.slots)"] } ?? [])).joined(separator: ", ")))"
     }
 
     static func describe(_ ending: AttemptEnd.Ending) -> String {
@@ -90,29 +90,29 @@ enum LoopState: String, CaseIterable {
         var probe = LoopProbe()
         switch self {
         case .fresh: break
-        case .idle: probe.turn(nextDueAt: LoopProbe.wall + .seconds(5))
-        case .inFlight: _ = probe.loop.takeTurn()
-        case .running: probe.turn(claimed: [one])
-        case .full: probe.turn(claimed: [one, two])
+        case .idle: probe.exchange(nextDueAt: LoopProbe.wall + .seconds(5))
+        case .inFlight: _ = probe.loop.beginExchange()
+        case .running: probe.exchange(claimed: [one])
+        case .full: probe.exchange(claimed: [one, two])
         case .stopping:
-            probe.turn(claimed: [one])
+            probe.exchange(claimed: [one])
             probe.send(.cancelRequested(one.lease.job))
         case .abandoned:
-            probe.turn(claimed: [one])
+            probe.exchange(claimed: [one])
             probe.send(.cancelRequested(one.lease.job))
             probe.now += .seconds(5)
             probe.send(.uptimeAlarm(random: 0.5))
-            probe.turn()
+            probe.exchange()
         case .backingOff:
-            probe.turn(claimed: [one, two])
+            probe.exchange(claimed: [one, two])
             probe.send(LoopProbe.ended(two))
-            _ = probe.loop.takeTurn()
+            _ = probe.loop.beginExchange()
             probe.send(.exchangeFailed(.busy(waitedMilliseconds: 1)))
         case .draining:
-            probe.turn(claimed: [one])
+            probe.exchange(claimed: [one])
             probe.send(.drain(limit: .seconds(10)))
         case .interrupting:
-            probe.turn(claimed: [one])
+            probe.exchange(claimed: [one])
             probe.send(.interrupt)
         case .ended: probe.send(.interrupt)
         }

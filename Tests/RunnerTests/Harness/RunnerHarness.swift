@@ -15,7 +15,7 @@ final class RunnerHarness: Sendable {
     let wall = ManualClock(Timestamp(milliseconds: 1_700_000_000_000))
     let uptime = ManualClock(Duration.seconds(1000))
     let log = LogRecorder()
-    let turns = Mutex(0)
+    let exchanges = Mutex(0)
     private let kinds: KindRegistry
     private let definitions: [String: DefinitionID]
 
@@ -97,15 +97,15 @@ final class RunnerHarness: Sendable {
 
     func runner(
         settings: RunnerSettings = RunnerSettings(), random: Double = 0.5,
-        beforeEachTurn: (@Sendable () async -> Void)? = nil
+        beforeEachExchange: (@Sendable () async -> Void)? = nil
     ) -> JobRunner {
         JobRunner(
             store: store, kinds: kinds, settings: settings,
             logger: Logger(label: "test") { [log] _ in log.handler() },
             wallClock: wall, uptimeClock: uptime, random: { random },
-            beforeEachTurn: { [weak self] in
-                self?.turns.withLock { $0 += 1 }
-                await beforeEachTurn?()
+            beforeEachExchange: { [weak self] in
+                self?.exchanges.withLock { $0 += 1 }
+                await beforeEachExchange?()
             },
             planChild: { [definitions] child throws(JobFailure) in
                 guard let id = definitions[child.definition] else {
@@ -125,12 +125,12 @@ final class RunnerHarness: Sendable {
             do {
                 let isReady = await runner.waitUntilReady()
                 let value = try await use(runner)
-                runner.hurry()
+                runner.interrupt()
                 try await group.waitForAll()
                 #expect(isReady)
                 return value
             } catch {
-                runner.hurry()
+                runner.interrupt()
                 throw error
             }
         }

@@ -7,11 +7,11 @@ import Logging
 ///
 /// If many jobs end together, they share one entry, so that they cost the store's thread and the journal little. The
 /// entry has one `HALYARD_JOB` field per job.
-struct JobStory: Sendable {
+struct JobLog: Sendable {
     /// The maximum number of jobs in one entry. The journal accepts at most 1,024 fields.
     static let jobsInEntry = 500
     /// The maximum number of jobs ending together that still get separate entries.
-    static let alone = 3
+    static let maxSeparate = 3
 
     private let logger: Logger
 
@@ -47,7 +47,9 @@ struct JobStory: Sendable {
             }
         }
         for (ending, changes) in ends {
-            for piece in changes.pieces(of: changes.count > Self.alone ? Self.jobsInEntry : 1) { tell(ending, piece) }
+            for piece in changes.pieces(of: changes.count > Self.maxSeparate ? Self.jobsInEntry : 1) {
+                logEnd(ending, piece)
+            }
         }
     }
 
@@ -58,7 +60,7 @@ struct JobStory: Sendable {
             metadata: AttemptReport.metadata(of: attempt).merging(["HALYARD_EVENT": "attempt-started"]) { $1 })
     }
 
-    private func tell(_ ending: Ending, _ changes: ArraySlice<JobChange>) {
+    private func logEnd(_ ending: Ending, _ changes: ArraySlice<JobChange>) {
         let jobs = JobTitle(changes.map(\.job))
         switch ending {
         case .cancelled:

@@ -7,23 +7,27 @@ extension JobRunner {
     func result(of attempt: RunningAttempt) async -> AttemptResult {
         let definition = attempt.definition
         if let reason = definition.unreadable {
-            let message =
+            return .failed(
+                JobFailure.Code.badDefinition,
                 "the definition \(definition.definition.name) of this job is unreadable (\(reason)); apply the definition again, then retry the job"
-            return .threw(
-                FailedTry(JobFailure(code: JobFailure.Code.badDefinition, message: message), isRetryable: false))
+            )
         }
         guard let kind = definition.kind else {
-            let message =
-                "this daemon has no kind \(definition.definition.kind); use a daemon that has it, then retry the job"
-            return .threw(
-                FailedTry(JobFailure(code: JobFailure.Code.unknownKind, message: message), isRetryable: false))
+            return .failed(
+                JobFailure.Code.unknownKind,
+                "this daemon has no kind \(definition.definition.kind); use a daemon that has it, then retry the job")
         }
         var payload = JobPayload(defaults: definition.defaults, explicit: attempt.job.input)
         if attempt.job.hasDependencies, let wanted = kind.wantedOutputs(among: kinds) {
             do throws(StoreError) {
                 let outputs = try await store.outputs(
                     ofDependenciesOf: attempt.lease.job, wanted, maxBytes: WantedOutputs.maxBytes)
-                guard case .found(let found) = outputs else { return .threw(.inputTooLarge) }
+                guard case .found(let found) = outputs else {
+                    return .failed(
+                        JobFailure.Code.inputTooLarge,
+                        "the results of its dependencies have more than \(WantedOutputs.maxBytes) bytes together; let the dependencies write files and return their paths"
+                    )
+                }
                 payload.dependencies = found
             } catch {
                 if !error.isTransient { handle(.storeFailed(error)) }
@@ -47,11 +51,10 @@ extension JobRunner {
         case .failure(let failed): return .threw(failed)
         case .success(let output):
             guard output.bytes.count <= JSONText.maxBytes else {
-                let message =
+                return .failed(
+                    JobFailure.Code.resultTooLarge,
                     "the result has \(output.bytes.count) bytes; the limit is \(JSONText.maxBytes). Put large output into a file and return its path."
-                return .threw(
-                    FailedTry(
-                        JobFailure(code: JobFailure.Code.resultTooLarge, message: message), isRetryable: false))
+                )
             }
             do throws(JobFailure) {
                 var graphs: [NewGraph] = []
@@ -64,14 +67,11 @@ extension JobRunner {
     }
 }
 
-extension FailedTry {
-    fileprivate static let inputTooLarge = FailedTry(
-        JobFailure(
-            code: JobFailure.Code.inputTooLarge,
-            message:
-                "the results of its dependencies have more than \(WantedOutputs.maxBytes) bytes together; let the dependencies write files and return their paths"
-        ),
-        isRetryable: false)
+extension AttemptResult {
+    /// A failure that another try cannot fix.
+    fileprivate static func failed(_ code: String, _ message: String) -> AttemptResult {
+        .threw(FailedTry(JobFailure(code: code, message: message), isRetryable: false))
+    }
 }
 
 /// The jobs that an operation asks to enqueue together with its success, in order.

@@ -8,8 +8,8 @@ public struct RunnerSettings: Sendable, Hashable {
     /// The number of crashes in which a job may have been the only running one. After more, it fails with `crashed`.
     public var maxRescues: Int
     /// The time that an attempt has to stop after a timeout, a cancellation or an interrupt. After that, the runner
-    /// gives it up and records its end without waiting for it. The attempt keeps its slot until it returns, and its
-    /// result is dropped.
+    /// abandons it: it records the attempt's end without waiting for the operation, which keeps its slot until it
+    /// returns, and whose result is dropped.
     public var grace: Duration
 
     /// Creates settings. Defaults: 256 slots, ageing after five minutes, three rescues, and five seconds to stop.

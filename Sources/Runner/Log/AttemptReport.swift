@@ -19,8 +19,8 @@ struct AttemptReport: Sendable {
     func exchanged(in duration: Duration) { exchange.recordNanoseconds(duration.nanoseconds) }
 
     /// Logs and counts the ended attempts of one transaction, after it was committed.
-    func ended(_ ends: [ClaimLoop.EndedAttempt], _ results: [FinishResult]) {
-        var successes: [ClaimLoop.EndedAttempt] = []
+    func ended(_ ends: [EndedAttempt], _ results: [FinishResult]) {
+        var successes: [EndedAttempt] = []
         for (ended, result) in zip(ends, results) {
             duration.recordNanoseconds(ended.took.nanoseconds)
             if case .succeeded = ended.ending, result == .recorded(.succeeded) {
@@ -30,14 +30,14 @@ struct AttemptReport: Sendable {
                 self.ended(ended, result)
             }
         }
-        tell(successes)
+        logSuccesses(successes)
     }
 
     /// Logs jobs that succeeded. If many succeed together, they share one entry per definition, because an entry for
     /// each job reduced the throughput by a fifth.
-    private func tell(_ successes: [ClaimLoop.EndedAttempt]) {
+    private func logSuccesses(_ successes: [EndedAttempt]) {
         guard logger.logLevel <= .info, !successes.isEmpty else { return }
-        if successes.count <= JobStory.alone {
+        if successes.count <= JobLog.maxSeparate {
             for ended in successes {
                 let attempt = ended.attempt.lease.attempt
                 log(
@@ -47,7 +47,7 @@ struct AttemptReport: Sendable {
             return
         }
         for (definition, group) in Dictionary(grouping: successes, by: \.attempt.definition.definition.name) {
-            for piece in group.pieces(of: JobStory.jobsInEntry) {
+            for piece in group.pieces(of: JobLog.jobsInEntry) {
                 let jobs = piece.map(\.attempt.lease.job)
                 logger.info(
                     "\(JobTitle(jobs, definition: definition)): succeeded",
@@ -61,7 +61,7 @@ struct AttemptReport: Sendable {
         }
     }
 
-    private func ended(_ ended: ClaimLoop.EndedAttempt, _ result: FinishResult) {
+    private func ended(_ ended: EndedAttempt, _ result: FinishResult) {
         let attempt = ended.attempt.lease.attempt
         if result == .leaseLost {
             leaseLost.increment()
@@ -116,12 +116,12 @@ struct AttemptReport: Sendable {
 
     func returnedLate(_ attempt: RunningAttempt) {
         logger.notice(
-            "\(JobTitle(attempt)): its operation returned after its attempt was given up",
+            "\(JobTitle(attempt)): its operation returned after its attempt was abandoned",
             metadata: Self.metadata(of: attempt))
     }
 
     private func log(
-        _ level: Logger.Level, _ message: @autoclosure () -> String, _ ended: ClaimLoop.EndedAttempt, event: String,
+        _ level: Logger.Level, _ message: @autoclosure () -> String, _ ended: EndedAttempt, event: String,
         outcome: String, _ failure: JobFailure? = nil
     ) {
         // Building the metadata takes longer than everything else the runner does for an attempt.

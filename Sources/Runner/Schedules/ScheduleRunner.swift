@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It sleeps until the next time, and wakes when a schedule changes or the clock is set (P10). The store ensures that a
 /// schedule fires only once for each time; see `JobStore.fire(_:now:)`. ``ScheduleRule`` calculates the next time.
-public final class Scheduler: Sendable {
+public final class ScheduleRunner: Sendable {
     /// Plans the work of a schedule with the current definitions.
     public typealias Planner = @Sendable (Schedule) async throws(StoreError) -> ScheduledWork
 
@@ -55,12 +55,12 @@ public final class Scheduler: Sendable {
     /// The beginning of a stored problem that is removed when the time zone can be loaded.
     private static let noTimes = "It has no times: "
 
-    /// Creates a scheduler.
+    /// Creates a runner of schedules.
     ///
     /// - Parameters:
     ///   - zone: The time zone for expressions that do not name one.
     ///   - clock: The wall clock.
-    ///   - onChange: Called after each turn that may have fired or planned times, once the alarm is set for the next
+    ///   - onChange: Called after each round that may have fired or planned times, once the alarm is set for the next
     ///     one.
     ///   - work: Plans the work of a schedule whose time has come.
     public init(
@@ -98,7 +98,7 @@ public final class Scheduler: Sendable {
         var problem: StoreError?
         for await _ in bell {
             do throws(StoreError) {
-                let next = try await turn()
+                let next = try await fireDue()
                 if problem != nil { logger.notice("schedules fire again") }
                 problem = nil
                 set(alarm, next)
@@ -124,8 +124,8 @@ public final class Scheduler: Sendable {
     private func alarmRang() {
         let now = clock.now
         state.withLock { state in
-            // An early ring means that the clock was set (S4). So does a ring during a turn, when the alarm is not set:
-            // that turn may have used the clock's old time for its plan.
+            // An early ring means that the clock was set (S4). So does a ring during a round, when the alarm is not set:
+            // that round may have used the clock's old time for its plan.
             if state.armedAt.map({ now < $0 }) ?? true { state.isStale = true }
             state.armedAt = nil
         }
@@ -137,11 +137,11 @@ public final class Scheduler: Sendable {
         alarm.set(moment)
     }
 
-    // MARK: One turn
+    // MARK: One round
 
     /// Fires the schedules that are due. Returns the next time to wake up; nil if there is none or the task is
     /// cancelled.
-    private func turn() async throws(StoreError) -> Timestamp? {
+    private func fireDue() async throws(StoreError) -> Timestamp? {
         // Checks for cancellation each time, because new times may come as fast as schedules fire.
         while !Task.isCancelled {
             if takeStale() { try await planAll(.running) }
@@ -211,7 +211,7 @@ public final class Scheduler: Sendable {
     private func read(_ record: ScheduleRecord) -> Reading {
         let name = record.schedule.name
         if let reason = record.unreadable {
-            tell(reason, record)
+            logTrouble(reason, record)
             return .unreadable
         }
         if let known = state.withLock({ $0.rules[name] }), known.schedule == record.schedule {
@@ -228,7 +228,7 @@ public final class Scheduler: Sendable {
             return .times(rule)
         } catch {
             let reason = "\(error)"
-            tell(reason, record)
+            logTrouble(reason, record)
             let again = clock.now + Self.lookAgainAfter
             state.withLock { state in state.lookAgainAt = min(state.lookAgainAt ?? again, again) }
             return .noZone(problem: "\(Self.noTimes)\(reason).")
@@ -236,7 +236,7 @@ public final class Scheduler: Sendable {
     }
 
     /// Logs a reason once, not every time the schedule is read.
-    private func tell(_ reason: String, _ record: ScheduleRecord) {
+    private func logTrouble(_ reason: String, _ record: ScheduleRecord) {
         let name = record.schedule.name
         let known = state.withLock { state in state.troubles.updateValue(reason, forKey: name) }
         if known != reason { log(.error, "refused: it cannot fire: \(reason)", record, "schedule-refused", [:]) }
@@ -278,9 +278,9 @@ public final class Scheduler: Sendable {
             let last = graph.map { "graph \($0)" } ?? "job \(job)"
             let name = record.schedule.name
             // Logged once for each job, not every minute.
-            let told = state.withLock { $0.busy.updateValue(job, forKey: name) }
+            let logged = state.withLock { $0.busy.updateValue(job, forKey: name) }
             log(
-                told == job ? .debug : .info,
+                logged == job ? .debug : .info,
                 "skips its times until \(last), which it enqueued last, is final", record,
                 "schedule-skipped", ["HALYARD_TIME": "\(time.iso8601)"])
         case .refused(let reason):

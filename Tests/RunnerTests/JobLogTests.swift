@@ -4,7 +4,7 @@ import Testing
 
 @testable import Runner
 
-@Suite struct JobStoryTests {
+@Suite struct JobLogTests {
     private func changes(_ count: Int, _ state: JobState, _ cause: JobChange.Cause) -> [JobChange] {
         (1...count).map {
             JobChange(
@@ -13,18 +13,18 @@ import Testing
         }
     }
 
-    private func story(_ recorder: LogRecorder, _ level: Logger.Level = .info) -> JobStory {
+    private func log(_ recorder: LogRecorder, _ level: Logger.Level = .info) -> JobLog {
         var logger = Logger(label: "test") { _ in recorder.handler() }
         logger.logLevel = level
-        return JobStory(logger: logger)
+        return JobLog(logger: logger)
     }
 
     /// Every ended job can be found by its number, however many end at once.
     @Test(arguments: [(JobState.skipped, JobChange.Cause.dependency(JobID(9000))), (.cancelled, .cancelled)])
     func theEndOfEveryJobIsTold(state: JobState, cause: JobChange.Cause) {
-        for count in [1, JobStory.alone, JobStory.alone + 1, JobStory.jobsInEntry + 1, 2000] {
+        for count in [1, JobLog.maxSeparate, JobLog.maxSeparate + 1, JobLog.jobsInEntry + 1, 2000] {
             let recorder = LogRecorder()
-            story(recorder).changed(changes(count, state, cause))
+            log(recorder).changed(changes(count, state, cause))
             let entries = recorder.all
             let told = entries.flatMap { entry -> [String] in
                 switch entry.metadata["HALYARD_JOB"] {
@@ -34,7 +34,7 @@ import Testing
                 }
             }
             #expect(Set(told).count == count && told.count == count)
-            #expect(entries.count == (count <= JobStory.alone ? count : (count + 499) / 500))
+            #expect(entries.count == (count <= JobLog.maxSeparate ? count : (count + 499) / 500))
             #expect(entries.allSatisfy { $0.metadata["HALYARD_GRAPH"] == "7" && $0.level == .info })
             #expect(entries.allSatisfy { !"\($0)".contains("secret") })
         }
@@ -42,8 +42,8 @@ import Testing
 
     @Test func theTextNamesTheJobs() {
         let recorder = LogRecorder()
-        story(recorder).changed(changes(5, .skipped, .dependency(JobID(42))))
-        story(recorder).changed(changes(1, .cancelled, .cancelled))
+        log(recorder).changed(changes(5, .skipped, .dependency(JobID(42))))
+        log(recorder).changed(changes(1, .cancelled, .cancelled))
         #expect(
             recorder.all.map(\.message) == [
                 "jobs 1-5: skipped: the dependency, job 42, did not succeed", "job 1: cancelled before running",
@@ -67,7 +67,7 @@ import Testing
 
     @Test func whatAttemptsDoIsNotToldTwice() {
         let recorder = LogRecorder()
-        story(recorder, .debug).changed(
+        log(recorder, .debug).changed(
             [JobState.ready, .scheduled, .running, .succeeded, .failed].map {
                 JobChange(job: JobID(1), graph: nil, state: $0, attempt: 1)
             })
@@ -76,9 +76,9 @@ import Testing
 
     @Test func enqueuesAreLoggedAtDebug() {
         let recorder = LogRecorder()
-        story(recorder).changed(changes(3, .ready, .accepted))
+        log(recorder).changed(changes(3, .ready, .accepted))
         #expect(recorder.all.isEmpty)
-        story(recorder, .debug).changed(changes(3, .ready, .accepted))
+        log(recorder, .debug).changed(changes(3, .ready, .accepted))
         #expect(recorder.all.map(\.message).first == "job 1: enqueued; it is ready")
         #expect(recorder.all.count == 3 && recorder.all.allSatisfy { $0.level == .debug })
     }

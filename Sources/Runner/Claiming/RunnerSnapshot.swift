@@ -4,13 +4,13 @@ import Jobs
 public struct RunnerSnapshot: Sendable, Hashable {
     /// The stages of a runner's life, in order.
     public enum Phase: Sendable, Hashable {
-        /// The claim loop has not completed its first turn.
+        /// The claim loop has not completed its first exchange.
         case starting
         /// The runner claims and runs jobs.
         case running
         /// The runner claims no more jobs. Running attempts are interrupted after `left`.
         case draining(left: Duration)
-        /// Running attempts have been told to stop.
+        /// Running attempts have been asked to stop.
         case interrupting
         /// The claim loop has ended.
         case ended
@@ -20,7 +20,7 @@ public struct RunnerSnapshot: Sendable, Hashable {
     public var phase: Phase
     /// The number of running attempts.
     public var running: Int
-    /// The number of attempts that were given up but have not returned. Each still occupies a slot.
+    /// The number of abandoned attempts whose operations have not returned. Each still occupies a slot.
     public var abandoned: Int
     /// The number of slots, from ``RunnerSettings/slots``.
     public var slots: Int

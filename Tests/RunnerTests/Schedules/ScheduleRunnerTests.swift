@@ -8,14 +8,14 @@ import Testing
 @testable import Runner
 
 /// On a real database, with a clock that the test moves.
-@Suite struct SchedulerTests {
+@Suite struct ScheduleRunnerTests {
     @Test func aTimeFiresOnceAndTheNextOneIsAwaited() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 #expect(bench.clock.armed == [bench.minute(1)])
                 for minute in 1...3 {
                     bench.clock.advance(to: bench.minute(minute))
-                    await turns.next()
+                    await rounds.next()
                     try await bench.expectJobs(minute)
                     #expect(bench.clock.armed == [bench.minute(minute + 1)])
                 }
@@ -28,9 +28,9 @@ import Testing
 
     @Test func aLongSleepIsMadeUpForByOne() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 bench.clock.jump(to: bench.minute(600) + .seconds(7))
-                await turns.next()
+                await rounds.next()
                 try await bench.expectJobs(1)
                 #expect(bench.clock.armed == [bench.minute(601)])
             }
@@ -40,17 +40,17 @@ import Testing
     @Test(arguments: [60, 3600, 86_400, 31_536_000])
     func aClockThatIsSetBackFreezesNothing(_ seconds: Int) async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 bench.clock.advance(to: bench.minute(1))
-                await turns.next()
+                await rounds.next()
                 let now = bench.minute(1) + .seconds(-seconds)
                 bench.clock.jump(to: now)
-                await turns.next()
+                await rounds.next()
                 // It continues with the new clock's minutes.
                 for minute in 1...3 {
                     #expect(bench.clock.armed == [now + .seconds(60 * minute)])
                     bench.clock.advance(to: now + .seconds(60 * minute))
-                    await turns.next()
+                    await rounds.next()
                     try await bench.expectJobs(minute + 1)
                 }
             }
@@ -60,13 +60,13 @@ import Testing
     @Test(arguments: [60, 3600, 36_000])
     func aClockThatIsSetBackDoesNotRepeatTheDay(_ seconds: Int) async throws {
         try await Bench.with([schedule("daily", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 let midnight = try #require(bench.clock.armed.first)
                 bench.clock.advance(to: midnight)
-                await turns.next()
+                await rounds.next()
                 try await bench.expectJobs(1)
                 bench.clock.jump(to: midnight + .seconds(-seconds))
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [midnight + .seconds(86_400)])
             }
             // A restart does not fire it either.
@@ -77,18 +77,18 @@ import Testing
         }
     }
 
-    /// The turn that runs meanwhile plans the next time with the clock before.
+    /// The round that runs meanwhile plans the next time with the clock before.
     @Test func aClockThatIsSetBackDuringATurnFreezesNothing() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 let now = bench.minute(-1440)
                 bench.whilePlanning.withLock { $0 = { bench.clock.jump(to: now) } }
                 bench.clock.advance(to: bench.minute(1))
-                await turns.next()
-                await turns.next()
+                await rounds.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [now + .seconds(60)])
                 bench.clock.advance(to: now + .seconds(60))
-                await turns.next()
+                await rounds.next()
                 try await bench.expectJobs(2)
             }
         }
@@ -96,18 +96,18 @@ import Testing
 
     @Test func aClockThatIsSetBackAndCorrectedRepeatsNothing() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 bench.clock.advance(to: bench.minute(1))
-                await turns.next()
+                await rounds.next()
                 bench.clock.jump(to: bench.minute(-525_600))
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [bench.minute(-525_599)])
                 bench.clock.jump(to: bench.minute(1) + .seconds(30))
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [bench.minute(2)])
                 try await bench.expectJobs(1)
                 bench.clock.advance(to: bench.minute(2))
-                await turns.next()
+                await rounds.next()
                 try await bench.expectJobs(2)
             }
         }
@@ -115,13 +115,13 @@ import Testing
 
     @Test func timesThatNeverEndFireOnceASecond() async throws {
         try await Bench.with([schedule("*:*:0/0.000001", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 bench.clock.advance(to: bench.minute(1))
-                await turns.next()
+                await rounds.next()
                 let next = bench.minute(1) + .milliseconds(1)
                 #expect(bench.clock.armed == [next])
                 bench.clock.advance(to: next)
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [next + .seconds(1)])
                 try await bench.expectJobs(2)
             }
@@ -130,12 +130,12 @@ import Testing
 
     @Test func aSuccessorOfTheSameNameHasItsOwnTimes() async throws {
         try await Bench.with([schedule("hourly", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 #expect(bench.clock.armed == [bench.minute(60)])
                 var change = DefinitionChange(schedules: [try schedule("*:0/5", overlap: .allow)])
                 change.scheduleRemovals = ["it"]
                 try await bench.store.change(change, now: bench.clock.now)
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [bench.minute(5)])
             }
         }
@@ -143,18 +143,18 @@ import Testing
 
     @Test func aChangeIsHeardAtOnce() async throws {
         try await Bench.with([schedule("hourly", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 #expect(bench.clock.armed == [bench.minute(60)])
                 try await bench.store.change(
                     DefinitionChange(schedules: [schedule("*:0/5", overlap: .allow)]), now: bench.clock.now)
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [bench.minute(5)])
                 _ = try await bench.store.setPaused(true, schedule: "it", now: bench.clock.now)
-                await turns.next()
+                await rounds.next()
                 #expect(bench.clock.armed == [])
                 bench.clock.advance(to: bench.minute(6))
                 _ = try await bench.store.setPaused(false, schedule: "it", now: bench.clock.now)
-                await turns.next()
+                await rounds.next()
                 // What came while it was paused is not made up for.
                 #expect(bench.clock.armed == [bench.minute(10)])
                 try await bench.expectJobs(0)
@@ -185,10 +185,10 @@ import Testing
     @Test func whatIsRefusedMovesOnAndIsToldOnce() async throws {
         try await Bench.with([schedule("minutely", overlap: .allow)]) { bench in
             bench.refusal.withLock { $0 = "There is no such definition." }
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 for minute in 1...2 {
                     bench.clock.advance(to: bench.minute(minute))
-                    await turns.next()
+                    await rounds.next()
                 }
                 let record = try await bench.record()
                 #expect(record.problem == "There is no such definition.")
@@ -197,7 +197,7 @@ import Testing
                 #expect(levels == [.error, .debug])
                 bench.refusal.withLock { $0 = nil }
                 bench.clock.advance(to: bench.minute(3))
-                await turns.next()
+                await rounds.next()
                 let mended = try await bench.record()
                 #expect(mended.problem == nil)
             }
@@ -206,10 +206,10 @@ import Testing
 
     @Test func timesAreLeftOutWhileTheLastJobIsOpenWhichIsToldOnce() async throws {
         try await Bench.with([schedule("minutely")]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 for minute in 1...4 {
                     bench.clock.advance(to: bench.minute(minute))
-                    await turns.next()
+                    await rounds.next()
                 }
                 try await bench.expectJobs(1)
                 let record = try await bench.record()
@@ -226,9 +226,9 @@ import Testing
         let lost = Schedule(
             name: "lost", calendar: [try CalendarExpression("daily Nowhere/City")], definition: "scripted")
         try await Bench.with([lost, schedule("minutely", overlap: .allow)]) { bench in
-            try await bench.scheduling { turns in
+            try await bench.scheduling { rounds in
                 bench.clock.advance(to: bench.minute(1))
-                await turns.next()
+                await rounds.next()
                 try await bench.expectJobs(1)
                 let record = try await bench.record("lost")
                 #expect(record.nextAt == nil)
@@ -247,11 +247,11 @@ private func schedule(
         isPersistent: isPersistent, overlap: overlap)
 }
 
-/// A database with schedules, and a scheduler for it.
+/// A database with schedules, and a schedule runner for it.
 private final class Bench: Sendable {
     let harness: RunnerHarness
     let refusal = Mutex<String?>(nil)
-    /// Called once, in the middle of a turn.
+    /// Called once, in the middle of a round.
     let whilePlanning = Mutex<(@Sendable () -> Void)?>(nil)
     private let start: Timestamp
 
@@ -293,10 +293,10 @@ private final class Bench: Sendable {
         }.map(\.metadata)
     }
 
-    /// Runs a scheduler beside `use`, from the end of its first turn on.
-    func scheduling(_ use: (Turns) async throws -> Void) async throws {
+    /// Runs a schedule runner next to `use`, which starts after its first round.
+    func scheduling(_ use: (Rounds) async throws -> Void) async throws {
         let (stream, told) = AsyncStream.makeStream(of: Void.self)
-        let scheduler = Scheduler(
+        let runner = ScheduleRunner(
             store: store, logger: Logger(label: "test") { [log] _ in log.handler() }, zone: .utc, clock: clock,
             onChange: { told.yield() }
         ) { [self] schedule throws(StoreError) in
@@ -305,19 +305,19 @@ private final class Bench: Sendable {
             guard let job = try? harness.job(schedule.definition) else { return .refused("no such definition") }
             return .enqueue(NewGraph(isGraph: false, jobs: [job]))
         }
-        try await scheduler.prepare()
-        let turns = Turns(stream)
+        try await runner.prepare()
+        let rounds = Rounds(stream)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await scheduler.run() }
-            await turns.next()
-            try await use(turns)
+            group.addTask { try await runner.run() }
+            await rounds.next()
+            try await use(rounds)
             group.cancelAll()
         }
     }
 }
 
-/// Waits for one turn of the scheduler after another.
-private final class Turns {
+/// Waits for one round of the runner after another.
+private final class Rounds {
     private var iterator: AsyncStream<Void>.Iterator
 
     init(_ stream: AsyncStream<Void>) { iterator = stream.makeAsyncIterator() }

@@ -1,0 +1,68 @@
+import Jobs
+
+extension ClaimLoop {
+    enum Event {
+        /// Work may be ready: a job became ready, or a queue was changed.
+        case wake
+        /// A job is scheduled for this moment.
+        case due(Timestamp)
+        case wallAlarm(Timestamp)
+        case uptimeAlarm(random: Double)
+        /// The answer to the current exchange, with an attempt for each claimed job.
+        case exchanged(Exchange, [RunningAttempt])
+        case exchangeFailed(StoreError)
+        /// The store failed in a way that only a restart can fix.
+        case storeFailed(StoreError)
+        case attemptEnded(RunningAttempt, AttemptResult, random: Double)
+        /// The store has prepared the children of an end. If it could not, the exchange stores them itself.
+        case prepared(EndedAttempt)
+        case cancelRequested(JobID)
+        case proofWanted(Signal)
+        case settings(RunnerSettings)
+        case drain(limit: Duration)
+        case interrupt
+    }
+
+    enum Action {
+        case start(RunningAttempt)
+        case stop(RunningAttempt, StopReason)
+        /// The attempt did not stop in time. Its end is recorded without waiting for it.
+        case abandon(RunningAttempt, StopReason)
+        /// The operation of an abandoned attempt has returned.
+        case dropLateEnd(RunningAttempt)
+        /// Asks the store to prepare the children of this end; ``Event/prepared(_:)`` follows.
+        case prepare(EndedAttempt)
+        /// Answers requests for proof of progress. True if the store has answered since they were made; false if the
+        /// loop has ended or no slot is left.
+        case prove([Signal], Bool)
+        /// The last action. Contains an error if ends could not be recorded.
+        case end(StoreError?)
+    }
+}
+
+extension ClaimLoop.Event {
+    /// Derives the loop's events from the changes of one commit: whether jobs became ready, the next due time, and the
+    /// running jobs to cancel.
+    static func events(of changes: [JobChange]) -> [ClaimLoop.Event] {
+        var events: [ClaimLoop.Event] = []
+        var ready: Set<JobID> = []
+        var due: Timestamp?
+        for change in changes {
+            if change.isCancelRequest {
+                events.append(.cancelRequested(change.job))
+                continue
+            }
+            switch change.state {
+            case .ready: ready.insert(change.job)
+            // The job was claimed by our own exchange in the same commit.
+            case .running where !ready.isEmpty: ready.remove(change.job)
+            case .scheduled:
+                if let dueAt = change.dueAt { due = min(due ?? dueAt, dueAt) }
+            default: break
+            }
+        }
+        if let due { events.append(.due(due)) }
+        if !ready.isEmpty { events.append(.wake) }
+        return events
+    }
+}

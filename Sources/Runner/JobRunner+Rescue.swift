@@ -1,0 +1,36 @@
+import Jobs
+import Logging
+
+extension JobRunner {
+    /// Rescues the jobs that the last process left running, and logs what became of them.
+    func rescueOrphans() async throws(StoreError) {
+        let rescued = try await store.rescueOrphans(maxRescues: maxRescues, after: lastEnd, now: wallClock.now)
+        for job in rescued.failed {
+            try await log(
+                .error, job, "failed: the process crashed too often while only this job was running",
+                event: "job-crashed")
+        }
+        for job in rescued.returned + rescued.cancelled {
+            try await log(.info, job, "rescued: it was running when the last process ended", event: "job-rescued")
+        }
+        if !rescued.onTrial.isEmpty {
+            report.logger.notice(
+                "\(JobTitle(rescued.onTrial)): running during several consecutive crashes; runs first, a few jobs at a time, while others wait",
+                metadata: ["HALYARD_COUNT": "\(rescued.onTrial.count)", "HALYARD_EVENT": "jobs-on-trial"])
+        }
+        let count = rescued.returned.count + rescued.cancelled.count
+        if count > 0 {
+            report.logger.notice(
+                "rescued \(count == 1 ? "1 job that was" : "\(count) jobs that were") running when the last process ended",
+                metadata: ["HALYARD_COUNT": "\(count)", "HALYARD_EVENT": "jobs-rescued"])
+        }
+    }
+
+    private func log(
+        _ level: Logger.Level, _ job: JobID, _ message: String, event: String
+    ) async throws(StoreError) {
+        let title = JobTitle(job, definition: try await store.job(job)?.definition)
+        report.logger.log(
+            level: level, "\(title): \(message)", metadata: ["HALYARD_JOB": "\(job)", "HALYARD_EVENT": "\(event)"])
+    }
+}
