@@ -56,6 +56,14 @@ import Testing
         close(living.descriptor)
     }
 
+    @Test func aSocketThatCannotGetItsNameLeavesNoFile() throws {
+        let path = directory + "/a.sock"
+        #expect(throws: SocketProblem.system(path: path, call: "rename", code: EISDIR)) {
+            try ControlSocket(path: path, mode: 0o660, backlog: 1, whenBound: { mkdir(path, 0o700) })
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["a.sock"])
+    }
+
     @Test func badPathsAreToldApart() throws {
         #expect(throws: SocketProblem.system(path: "/nonexistent/a.sock", call: "bind", code: ENOENT)) {
             try ControlSocket(path: "/nonexistent/a.sock")

@@ -25,6 +25,11 @@ public struct ControlSocket: Sendable {
     /// - Throws: ``SocketProblem``, for example if another daemon listens on the path. Nothing was changed at
     ///   the path.
     public init(path: String, mode: mode_t = 0o660, backlog: CInt = 256) throws(SocketProblem) {
+        try self.init(path: path, mode: mode, backlog: backlog, whenBound: {})
+    }
+
+    /// - Parameter whenBound: Called when the socket has its temporary name; tests change the path there.
+    init(path: String, mode: mode_t, backlog: CInt, whenBound: () -> Void) throws(SocketProblem) {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | Self.closeOnExec | Self.nonBlocking, 0)
         guard descriptor >= 0 else { throw .system(path: path, call: "socket", code: errno) }
         do throws(SocketProblem) {
@@ -34,11 +39,14 @@ public struct ControlSocket: Sendable {
             let temporary = path + ".new"
             unlink(temporary)
             try Self.bind(descriptor, temporary, mode: mode, shownPath: path)
-            guard listen(descriptor, backlog) == 0 else {
-                throw SocketProblem.system(path: path, call: "listen", code: errno)
-            }
-            guard rename(temporary, path) == 0 else {
-                throw SocketProblem.system(path: path, call: "rename", code: errno)
+            whenBound()
+            for (call, result) in [
+                ("chmod", { chmod(temporary, mode) }), ("listen", { listen(descriptor, backlog) }),
+                ("rename", { rename(temporary, path) }),
+            ] as [(String, () -> CInt)] where result() != 0 {
+                let code = errno
+                unlink(temporary)
+                throw SocketProblem.system(path: path, call: call, code: code)
             }
         } catch {
             Glibc.close(descriptor)
@@ -69,11 +77,10 @@ public struct ControlSocket: Sendable {
         _ descriptor: CInt, _ path: String, mode: mode_t, shownPath: String
     ) throws(SocketProblem) {
         // Linux gives the file the descriptor's mode without the bits of the umask. Changing the umask would
-        // affect all threads. So the file is never more open than `mode`, and has exactly `mode` after chmod.
+        // affect all threads. So the file is never more open than `mode`; the caller's chmod gives it exactly `mode`.
         guard fchmod(descriptor, mode) == 0 else { throw .system(path: shownPath, call: "fchmod", code: errno) }
         let result = try withAddress(path, shownPath: shownPath) { Glibc.bind(descriptor, $0, $1) }
         guard result == 0 else { throw .system(path: shownPath, call: "bind", code: errno) }
-        guard chmod(path, mode) == 0 else { throw .system(path: shownPath, call: "chmod", code: errno) }
     }
 
     /// Refuses a path on which a daemon listens, or which is not a socket.

@@ -16,6 +16,9 @@ actor Reloader {
     private let threshold: LogThreshold
     private let loadDefinitions: @Sendable () async throws(StoreError) -> Void
     private let logger: Logger
+    /// The numbers of the last reload that read the file, and of the one whose file is in force.
+    private var lastNumber = 0
+    private var appliedNumber = 0
 
     init(
         sources: ConfigurationSources?, live: LiveConfiguration, kinds: KindSet, runner: JobRunner, notifier: Notifier,
@@ -39,14 +42,19 @@ actor Reloader {
         defer { notifier.send(.ready) }
         do throws(ControlProblem) {
             // A bad file is refused before anything changes.
-            _ = try read()
+            let next = try read()
+            lastNumber += 1
+            let number = lastNumber
             do throws(StoreError) {
                 try await loadDefinitions()
             } catch {
                 throw ControlProblem(.storage, error.description)
             }
-            // Read the file again, since another reload may have applied a newer one in the meantime.
-            take(try read())
+            // Another reload may have applied a newer file in the meantime.
+            if number > appliedNumber {
+                appliedNumber = number
+                apply(next)
+            }
             logger.notice("reloaded", metadata: ["HALYARD_EVENT": "reloaded"])
         } catch {
             logger.error(
@@ -86,7 +94,7 @@ actor Reloader {
         return next
     }
 
-    private func take(_ configuration: DaemonConfiguration) {
+    private func apply(_ configuration: DaemonConfiguration) {
         let old = live.value
         configuration.logWarnings(to: logger)
         live.value = configuration
