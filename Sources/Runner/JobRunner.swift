@@ -32,8 +32,8 @@ public final class JobRunner: Sendable {
     private let core: Mutex<Core>
     private let alarms = LoopAlarms()
     private let abandonedNote = Mutex(())
-    private let ready = Signal()
-    private let ended = Signal()
+    private let ready = Latch<Bool>()
+    private let ended = Latch<Bool>()
 
     /// The state shared by the claim loop's task and the threads that send it events.
     private struct Core {
@@ -108,8 +108,8 @@ public final class JobRunner: Sendable {
     }
 
     private func finish() {
-        ready.fire(false)
-        ended.fire(true)
+        ready.open(with: false)
+        ended.open(with: true)
         events.finish()
     }
 
@@ -140,7 +140,7 @@ public final class JobRunner: Sendable {
                 continue
             }
             handle(.exchanged(answer, claimed))
-            ready.fire(true)
+            ready.open(with: true)
             report.exchanged(in: uptimeClock.now - startedAt)
             for (ended, result) in zip(batch.ends, answer.finished) where result == .recorded(.succeeded) {
                 ended.attempt.definition.kind?.didSucceed(ended.attempt.lease.job)
@@ -198,7 +198,7 @@ public final class JobRunner: Sendable {
             noteAbandoned()
             report.returnedLate(attempt)
         case .prepare(let ended): prepare(ended)
-        case .prove(let proofs, let isProof): for proof in proofs { proof.fire(isProof) }
+        case .prove(let proofs, let isProof): for proof in proofs { proof.open(with: isProof) }
         // The claim loop's task checks for the end by itself.
         case .end: break
         }
@@ -272,14 +272,14 @@ extension JobRunner {
     /// Waits for the first exchange of the claim loop.
     ///
     /// - Returns: True after the first exchange; false if the runner ended before that.
-    public func waitUntilReady() async -> Bool { await ready.wait() }
+    public func waitUntilReady() async -> Bool { await ready.uncancellableWait() }
 
     /// Stops claiming jobs, waits for running attempts, and interrupts them after `limit`. Interrupted jobs are ready
     /// again, and no try is used up (P7). This method returns shortly before ``run()``, which throws if there was an
     /// error.
     public func drain(limit: Duration) async {
         handle(.drain(limit: limit))
-        _ = await ended.wait()
+        await ended.uncancellableWait()
     }
 
     /// Interrupts all running attempts now, and returns immediately.
@@ -312,12 +312,8 @@ extension JobRunner {
     /// - Returns: False if the runner has ended, if the calling task was cancelled, or if abandoned attempts
     ///   occupy every slot (``RunnerSettings/grace``).
     public func proveProgress() async -> Bool {
-        let proof = Signal()
-        return await withTaskCancellationHandler {
-            handle(.proofWanted(proof))
-            return await proof.wait()
-        } onCancel: {
-            proof.fire(false)
-        }
+        let proof = Latch<Bool>()
+        handle(.proofWanted(proof))
+        return await proof.wait() ?? false
     }
 }

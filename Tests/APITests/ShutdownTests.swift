@@ -3,6 +3,7 @@ import ControlProtocol
 import Foundation
 import Jobs
 import Logging
+import OperationTypes
 import ServiceLifecycle
 import StoreControl
 import Synchronization
@@ -112,7 +113,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { callers in
                 for _ in 1...8 {
                     callers.addTask {
-                        while !isOver.isFired {
+                        while !isOver.isOpen {
                             let peer = try RawPeer(path)
                             try peer.send("GET /v1/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
                             let answer = try await peer.readToEnd()
@@ -131,7 +132,7 @@ import Testing
                     await group.triggerGracefulShutdown()
                     try await running.value
                 }
-                isOver.fire()
+                isOver.open()
                 // Serves the last callers of each task.
                 let last = ControlServer(
                     control: server.control, socket: ControlSocket(passed: dup(passed.descriptor)), logger: logger)
@@ -213,12 +214,12 @@ import Testing
         }
         control.readingResult = { id throws(ControlProblem) in
             let result = try await server.control.result(id)
-            hasAsked.fire()
+            hasAsked.open()
             return result
         }
         control.listingGraphs = { limit, before throws(ControlProblem) in
             let graphs = try await server.control.graphs(limit: limit, before: before)
-            hasAsked.fire()
+            hasAsked.open()
             return graphs
         }
         return control

@@ -89,25 +89,25 @@ import Testing
     }
 
     @Test func frozenClaimLoopProvesNothing() async throws {
-        let freeze = Mutex<Signal?>(nil)
-        let frozen = Signal()
+        let freeze = Mutex<Latch<Bool>?>(nil)
+        let frozen = Latch<Bool>()
         try await RunnerHarness.withStore { harness in
             let runner = harness.runner(beforeEachExchange: {
                 guard let signal = freeze.withLock({ $0 }) else { return }
-                frozen.fire(true)
-                _ = await signal.wait()
+                frozen.open(with: true)
+                await signal.uncancellableWait()
             })
             try await harness.running(runner) { runner in
                 #expect(await runner.proveProgress())
-                let thaw = Signal()
+                let thaw = Latch<Bool>()
                 freeze.withLock { $0 = thaw }
                 let proof = Task { await runner.proveProgress() }
-                _ = await frozen.wait()
+                await frozen.uncancellableWait()
                 // The watchdog gives up waiting.
                 proof.cancel()
                 #expect(await proof.value == false)
                 freeze.withLock { $0 = nil }
-                thaw.fire(true)
+                thaw.open(with: true)
                 #expect(await runner.proveProgress())
             }
         }

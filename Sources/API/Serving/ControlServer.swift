@@ -7,6 +7,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import OperationTypes
 import ServiceLifecycle
 import Synchronization
 
@@ -154,17 +155,17 @@ public struct ControlServer: Service {
     private func http(for peer: PeerCredentials, on channel: any Channel) -> HTTP1Channel {
         let closed = StopSignal()
         let over = StopSignal()
-        channel.closeFuture.whenComplete { _ in closed.fire() }
+        channel.closeFuture.whenComplete { _ in closed.open() }
         let refusal = connections.admit(channel, for: peer.uid) ? nil : limits.tooManyConnections(of: peer)
         return HTTP1Channel(
             responder: { request, writer, channel in
                 // After a refused body, do not carry out further requests.
-                if over.isFired { return channel.close(promise: nil) }
+                if over.isOpen { return channel.close(promise: nil) }
                 connections.beginRequest(channel)
                 defer { connections.endRequest(channel) }
                 let goesOn = try await responder.respond(
                     to: request, from: peer, closed: closed, refusal: refusal, writer: writer, channel: channel)
-                if !goesOn { over.fire() }
+                if !goesOn { over.open() }
             },
             configuration: HTTP1Channel.Configuration(
                 additionalChannelHandlers: [StallHandler(limits: limits)],
@@ -187,12 +188,12 @@ public struct ControlServer: Service {
             }
         } catch {
             // A listener that a stop closes may throw an error.
-            if !stop.isFired { logger.error("the control socket no longer accepts: \(error)") }
+            if !stop.isOpen { logger.error("the control socket no longer accepts: \(error)") }
         }
     }
 
     private func end(_ listener: any Channel) {
-        stop.fire()
+        stop.open()
         let loop = listener.eventLoop
         gate.close(listener) {
             listener.close(promise: nil)

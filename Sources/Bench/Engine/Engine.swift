@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Logging
+import OperationTypes
 import Runner
 import SQLiteStore
 import Synchronization
@@ -74,16 +75,12 @@ final class StartTimes: Sendable {
 
 /// Waits until a given number of jobs in a store have become final.
 final class FinalCount: Sendable {
-    private struct State {
-        var missing: Int
-        var waiter: CheckedContinuation<Void, Never>?
-    }
-
-    private let state: Mutex<State>
+    private let missing: Atomic<Int>
+    private let over = Latch<Void>()
     private let observation = Mutex<StoreObservation?>(nil)
 
     init(_ count: Int, in store: SQLiteJobStore) {
-        state = Mutex(State(missing: count))
+        missing = Atomic(count)
         let observed = store.observe { [weak self] change in
             guard case .jobs(let changes) = change else { return }
             self?.subtract(changes.count { $0.state.isFinal })
@@ -92,22 +89,8 @@ final class FinalCount: Sendable {
     }
 
     private func subtract(_ count: Int) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.missing -= count
-            guard state.missing <= 0 else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
+        if missing.subtract(count, ordering: .acquiringAndReleasing).newValue <= 0 { over.open() }
     }
 
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.missing > 0 { state.waiter = continuation }
-                return state.missing <= 0
-            }
-            if isOver { continuation.resume() }
-        }
-    }
+    func wait() async { await over.wait() }
 }

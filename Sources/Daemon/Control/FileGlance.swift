@@ -1,6 +1,7 @@
 import ControlProtocol
 import Dispatch
 import Jobs
+import OperationTypes
 import Synchronization
 
 /// Checks the files that inputs name, within a time limit, so that a disk on an unresponsive server does not delay
@@ -61,52 +62,34 @@ final class FileGlance: Sendable {
             return looks.count == 1 ? .next : .later
         }
         if turn == .never { return nil }
-        return await withCheckedContinuation { continuation in
-            let answer = Answer(continuation)
-            queue.async { [self] in
-                var found = Found()
-                if answer.begin() {
-                    looks.withLock { $0.begunAt = .now }
-                    for element in elements where found.problem == nil && ContinuousClock.now - now < patience {
-                        found.problem = look(element)
-                    }
+        let waiter = Waiter<Found>()
+        let hasBegun = Atomic(false)
+        queue.async { [self] in
+            var found = Found()
+            hasBegun.store(true, ordering: .sequentiallyConsistent)
+            // Otherwise the caller no longer waits.
+            if !waiter.isOver {
+                looks.withLock { $0.begunAt = .now }
+                for element in elements where found.problem == nil && ContinuousClock.now - now < patience {
+                    found.problem = look(element)
                 }
-                looks.withLock { looks in
-                    looks.begunAt = nil
-                    looks.count -= 1
-                }
-                answer.give(found)
             }
-            DispatchQueue.global().asyncAfter(deadline: .now() + patience.interval) { answer.give(nil) }
-            guard turn == .later else { return }
-            DispatchQueue.global().asyncAfter(deadline: .now() + turnPatience.interval) { answer.giveUnlessBegun() }
+            looks.withLock { looks in
+                looks.begunAt = nil
+                looks.count -= 1
+            }
+            waiter.end(with: found)
         }
+        DispatchQueue.global().asyncAfter(deadline: .now() + patience.interval) { waiter.end(with: nil) }
+        if turn == .later {
+            DispatchQueue.global().asyncAfter(deadline: .now() + turnPatience.interval) {
+                if !hasBegun.load(ordering: .sequentiallyConsistent) { waiter.end(with: nil) }
+            }
+        }
+        return await waiter.uncancellableOutcome()
     }
 
     private struct Found { var problem: ControlProblem? }
-
-    /// Resumes the waiting caller at most once.
-    private final class Answer: Sendable {
-        private let continuation: Mutex<(waiting: CheckedContinuation<Found?, Never>?, hasBegun: Bool)>
-
-        init(_ continuation: CheckedContinuation<Found?, Never>) {
-            self.continuation = Mutex((continuation, false))
-        }
-
-        /// - Returns: False if the caller no longer waits.
-        func begin() -> Bool {
-            continuation.withLock { state in
-                state.hasBegun = true
-                return state.waiting != nil
-            }
-        }
-
-        func give(_ found: Found?) { continuation.withLock { $0.waiting.take() }?.resume(returning: found) }
-
-        func giveUnlessBegun() {
-            continuation.withLock { $0.hasBegun ? nil : $0.waiting.take() }?.resume(returning: nil)
-        }
-    }
 }
 
 extension Duration {

@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 
 extension ClaimLoop {
     enum Event {
@@ -17,7 +18,7 @@ extension ClaimLoop {
         /// The store has prepared the children of an end. If it could not, the exchange stores them itself.
         case prepared(EndedAttempt)
         case cancelRequested(JobID)
-        case proofWanted(Signal)
+        case proofWanted(Latch<Bool>)
         case settings(RunnerSettings)
         case drain(limit: Duration)
         case interrupt
@@ -34,7 +35,7 @@ extension ClaimLoop {
         case prepare(EndedAttempt)
         /// Answers requests for proof of progress. True if the store has answered since they were made; false if the
         /// loop has ended or no slot is left.
-        case prove([Signal], Bool)
+        case prove([Latch<Bool>], Bool)
         /// The last action. Contains an error if ends could not be recorded.
         case end(StoreError?)
     }

@@ -1,4 +1,5 @@
 import Jobs
+import OperationTypes
 
 /// Decides when the runner exchanges with the store, and how it acts on the answers. It turns events into actions,
 /// without a clock and without I/O.
@@ -33,7 +34,7 @@ struct ClaimLoop {
 
     private struct InFlight {
         var batch: Batch
-        var proofs: [Signal]
+        var proofs: [Latch<Bool>]
         var earliestDue: Timestamp?
         var cancelled: Set<JobID> = []
     }
@@ -53,7 +54,7 @@ struct ClaimLoop {
     private var ends: [EndedAttempt] = []
     /// The number of ends whose children the store is preparing.
     private var preparing = 0
-    private var proofs: [Signal] = []
+    private var proofs: [Latch<Bool>] = []
     private var inFlight: InFlight?
     private var mayClaim = true
     private var dueAt: Timestamp?

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import Jobs
-import Synchronization
+import OperationTypes
 
 extension DatabaseLock {
     /// Acquires the lock. If a command holds it, waits for the command to end, up to the limit and without polling.
@@ -25,51 +25,22 @@ extension DatabaseLock {
             if holder.isLivingDaemon { throw refusal }
             onWait(holder)
         }
-        let waiting = Waiting()
+        let waiter = Waiter<Result<DatabaseLock, StoreOpenError>>()
         // The kernel wakes this thread when the lock is free. A lock acquired after the limit is released by its
         // deinit.
         try startThread(named: "halyard-lock") {
             do throws(StoreOpenError) {
-                waiting.end(.success(try take(forDatabaseAt: path, blocking: true)))
+                waiter.end(with: .success(try take(forDatabaseAt: path, blocking: true)))
             } catch {
-                waiting.end(.failure(error))
+                waiter.end(with: .failure(error))
             }
         }
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit.milliseconds))) {
-            waiting.end(.failure(refusal))
+            waiter.end(with: .failure(refusal))
         }
         // The role is written only now. Otherwise a lock acquired after the limit would look like a running daemon.
-        let lock = try await waiting.outcome().get()
+        let lock = try await (waiter.uncancellableOutcome() ?? .failure(refusal)).get()
         lock.tell(role)
         return lock
-    }
-
-    private final class Waiting: Sendable {
-        private struct State {
-            var outcome: Result<DatabaseLock, StoreOpenError>?
-            var waiter: UnsafeContinuation<Result<DatabaseLock, StoreOpenError>, Never>?
-        }
-
-        private let state = Mutex(State())
-
-        /// Sets the outcome. Later calls have no effect.
-        func end(_ outcome: Result<DatabaseLock, StoreOpenError>) {
-            let waiter = state.withLock { state -> UnsafeContinuation<Result<DatabaseLock, StoreOpenError>, Never>? in
-                if state.outcome != nil { return nil }
-                state.outcome = outcome
-                return state.waiter.take()
-            }
-            waiter?.resume(returning: outcome)
-        }
-
-        func outcome() async -> Result<DatabaseLock, StoreOpenError> {
-            await withUnsafeContinuation { waiter in
-                let outcome = state.withLock { state in
-                    if state.outcome == nil { state.waiter = waiter }
-                    return state.outcome
-                }
-                if let outcome { waiter.resume(returning: outcome) }
-            }
-        }
     }
 }

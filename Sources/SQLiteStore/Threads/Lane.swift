@@ -1,10 +1,11 @@
 import Jobs
+import OperationTypes
 import SQLite
 
 /// A thread that carries out requests in order and owns a resource. No other thread uses the resource.
 final class Lane<Resource>: Sendable {
     private let mailbox = Mailbox<any Request<Resource>>()
-    private let closed = Gate()
+    private let closed = Latch<Void>()
 
     /// - Parameter atEnd: Runs on the thread after the resource is gone and before ``close()`` returns.
     init(
@@ -45,7 +46,7 @@ final class Lane<Resource>: Sendable {
     /// Carries out the requests made so far, and accepts no more.
     func close() async {
         mailbox.close()
-        await closed.pass()
+        await closed.uncancellableWait()
     }
 }
 

@@ -1,4 +1,5 @@
 import NIOCore
+import OperationTypes
 import Synchronization
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
         let start = ContinuousClock.now
         _ = Alarm.set(after: .milliseconds(120)) {
             rang.withLock { $0.append(2) }
-            last.send()
+            last.open()
             return nil
         }
         let cancelled = Alarm.set(after: .milliseconds(60)) {
@@ -22,7 +23,7 @@ import Testing
         }
         _ = Alarm.set(after: .milliseconds(1)) {
             rang.withLock { $0.append(1) }
-            first.send()
+            first.open()
             return nil
         }
         cancelled.cancel()
@@ -38,7 +39,7 @@ import Testing
         _ = Alarm.set(after: .zero) {
             count.withLock { $0 += 1 }
             if count.withLock(\.self) < 3 { return .milliseconds(1) }
-            end.send()
+            end.open()
             return nil
         }
         await end.wait()
@@ -53,7 +54,7 @@ import Testing
             for number in 0..<2000 {
                 group.addTask {
                     let alarm = Alarm.set(after: .milliseconds(number % 7 * 20)) {
-                        if rings.note(number) == 1000 { end.send() }
+                        if rings.note(number) == 1000 { end.open() }
                         return nil
                     }
                     if number % 2 == 1 { alarm.cancel() }
@@ -103,7 +104,7 @@ import Testing
                         $0 += 1
                         return $0
                     }) == 3 {
-                        asked.send()
+                        asked.open()
                         left.withLock { $0 = .zero }
                     }
                     return left.withLock(\.self)

@@ -165,7 +165,7 @@ import Testing
                 let url = "http://late.example:\(server.port)/"
                 async let answer = Result.of { () async throws(KindFailure) in try await get(url, client) }
                 await names.asked(2).wait()
-                late.send()
+                late.open()
                 guard case .success(let response) = await answer else {
                     Issue.record("no answer")
                     return await client.shutdown()

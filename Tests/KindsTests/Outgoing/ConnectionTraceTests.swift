@@ -188,8 +188,8 @@ import Testing
                 try await ConnectionLog.$current.withValue(log) {
                     try await resolutions.answer(key) { _ in
                         _ = ConnectionLog.current?.begin(method: "HEAD", origin: "http://h", address: "192.0.2.1:80")
-                        hasBegun.send()
-                        await mayAnswer.wait()
+                        hasBegun.open()
+                        await mayAnswer.uncancellableWait()
                         return .success(output)
                     }
                 }
@@ -200,7 +200,7 @@ import Testing
         // Who leaves keeps what there was.
         tasks[0].cancel()
         _ = await tasks[0].result
-        mayAnswer.send()
+        mayAnswer.open()
         _ = try await tasks[1].value
         #expect(logs.map(\.records.count) == [1, 1])
     }

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import OperationTypes
 import Synchronization
 import Testing
 
@@ -74,8 +75,8 @@ import Testing
         let (isIn, mayLeave) = (Signal(), Signal())
         let first = Task {
             try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in
-                isIn.send()
-                await mayLeave.wait()
+                isIn.open()
+                await mayLeave.uncancellableWait()
             }
         }
         await isIn.wait()
@@ -86,7 +87,7 @@ import Testing
         }
         second.cancel()
         #expect(await second.value?.code == "cancelled")
-        mayLeave.send()
+        mayLeave.open()
         try await first.value
         // The place is free again.
         try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in }
@@ -100,8 +101,8 @@ import Testing
         let (isIn, mayLeave) = (Signal(), Signal())
         let first = Task {
             try await gate.pass(url, isGentle: true) { () async throws(KindFailure) in
-                isIn.send()
-                await mayLeave.wait()
+                isIn.open()
+                await mayLeave.uncancellableWait()
             }
         }
         await isIn.wait()
@@ -117,7 +118,7 @@ import Testing
         let start = ContinuousClock.now
         while .now - start < .milliseconds(5) {}
         #expect(stopwatch.reading == reading)
-        mayLeave.send()
+        mayLeave.open()
         #expect(try await second.value == nil)
         try await first.value
         // And now it runs.

@@ -106,7 +106,7 @@ import Testing
                         let found = try await self.addresses("last.example", resolver)
                         #expect(found == ["192.0.2.9"])
                     }
-                    free.send()
+                    free.open()
                     try await group.waitForAll()
                     #expect(server.names.last == "last.example")
                 }
@@ -160,7 +160,7 @@ import Testing
                 let found = try await resolver.find("late.example").get()
                 #expect(found.addresses.map(\.description) == ["192.0.2.1"])
                 let rest = try #require(found.rest)
-                late.send()
+                late.open()
                 let all = await rest()
                 #expect(all.map(\.description) == ["2001:db8::1", "192.0.2.1"])
             }

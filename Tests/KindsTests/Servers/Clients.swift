@@ -52,28 +52,7 @@ final class Counter: Sendable {
 }
 
 /// A signal that tests await in place of waiting some time.
-final class Signal: Sendable {
-    private let state = Mutex<(isSent: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-
-    func send() {
-        let waiting = state.withLock { state in
-            state.isSent = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
-    }
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isSent = state.withLock { state in
-                if !state.isSent { state.waiting.append(continuation) }
-                return state.isSent
-            }
-            if isSent { continuation.resume() }
-        }
-    }
-}
+typealias Signal = Latch<Void>
 
 extension TypedOperation {
     /// Without a context of its own; throws untyped, so that it can stand in an expectation.

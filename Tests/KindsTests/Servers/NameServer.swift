@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import OperationTypes
 import Synchronization
 
 @testable import Kinds
@@ -101,7 +102,7 @@ final class NameServer: Sendable {
             defer { watchers.removeAll { $0.count <= count } }
             return watchers.filter { $0.count <= count }
         }
-        for watcher in reached { watcher.signal.send() }
+        for watcher in reached { watcher.signal.open() }
     }
 
     fileprivate func hear(_ message: [UInt8], isTCP: Bool, send: @escaping @Sendable ([UInt8]) -> Void) {
@@ -118,7 +119,7 @@ final class NameServer: Sendable {
         case .after(let signal, let reply):
             // No task awaits it; the test's signal ends it.
             Task {
-                await signal.wait()
+                await signal.uncancellableWait()
                 self.perform(reply, question, send: send)
             }
         case .withWrongID(let reply):

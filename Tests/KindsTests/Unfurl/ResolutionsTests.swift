@@ -69,8 +69,8 @@ import Testing
         let resolutions = Resolutions(UnfurlConfiguration())
         let (begun, mayEnd) = (Signal(), Signal())
         let resolve: @Sendable (Stopwatch) async -> Resolutions.Answer = { [output] _ in
-            begun.send()
-            await mayEnd.wait()
+            begun.open()
+            await mayEnd.uncancellableWait()
             return Task.isCancelled ? .failure(.cancelled) : .success(output)
         }
         let first = Task {
@@ -83,7 +83,7 @@ import Testing
         first.cancel()
         // Who leaves does not wait for the answer, either.
         #expect(await first.value?.code == "cancelled")
-        mayEnd.send()
+        mayEnd.open()
         let answer = try await second.value
         #expect(answer == output)
     }

@@ -199,7 +199,7 @@ import Testing
                 count += 1
                 return count
             }
-            asked.withLock(\.self).send()
+            asked.withLock(\.self).open()
             return number == 1 ? .silence : .text("<title>T</title>")
         } _: { server in
             try await withClient { client in
@@ -212,7 +212,7 @@ import Testing
                     let heard = Signal()
                     asked.withLock { $0 = heard }
                     short = Task {
-                        defer { heard.send() }
+                        defer { heard.open() }
                         return await failure { () async throws(KindFailure) in
                             try await unfurl.run(Unfurl.Input(url: server.origin), context: OperationContext())
                         }

@@ -380,7 +380,7 @@ import Testing
     @Test func chainIsCancelledPromptly() async throws {
         let asked = Signal()
         try await LoopbackServer.with { _ in
-            asked.send()
+            asked.open()
             return .silence
         } _: { server in
             try await withClient { client in

@@ -16,7 +16,7 @@ extension ResumableUploadTests {
         let stop = Signal()
         try await LoopbackServer.with { request in
             if request.method == "PATCH", store.state.withLock({ $0.stored.count }) >= 1 << 20 {
-                stop.send()
+                stop.open()
                 return .silence
             }
             return store.answer(request)
@@ -49,7 +49,7 @@ extension ResumableUploadTests {
         let isBack = Mutex(false)
         try await LoopbackServer.with { request in
             if request.method == "PATCH", !isBack.withLock({ $0 }), store.state.withLock({ !$0.stored.isEmpty }) {
-                stop.send()
+                stop.open()
                 return .silence
             }
             return store.answer(request)

@@ -93,7 +93,7 @@ import Testing
         try await LoopbackServer.with { request in
             if request.method == "PATCH", !isBack.withLock({ $0 }), store.state.withLock({ $0.stored.count }) >= 2 << 20
             {
-                stop.send()
+                stop.open()
                 return .silence
             }
             return store.answer(request)

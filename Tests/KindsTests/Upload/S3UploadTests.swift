@@ -133,7 +133,7 @@ struct S3UploadTests {
                 file: folder + "/file", to: endpoint + "/bucket/resumed", style: .s3, credential: "store")
             let reached = Signal()
             let first = Task {
-                let context = OperationContext { if $0.completed >= 11 << 20 { reached.send() } }
+                let context = OperationContext { if $0.completed >= 11 << 20 { reached.open() } }
                 return await failure { () async throws(KindFailure) in
                     try await upload.run(
                         input,
@@ -171,7 +171,7 @@ struct S3UploadTests {
                 JobContext(lease: Lease(job: JobID(4), attempt: 1), operation: context, onEnqueue: { _ in })
             }
             let first = Task {
-                let context = OperationContext { if $0.completed >= 11 << 20 { reached.send() } }
+                let context = OperationContext { if $0.completed >= 11 << 20 { reached.open() } }
                 return await failure { () async throws(KindFailure) in try await upload.run(input, job: job(context)) }
             }
             await reached.wait()
@@ -213,7 +213,7 @@ struct S3UploadTests {
                 file: folder + "/file", to: endpoint + "/bucket/dropped", style: .s3, credential: "store")
             let reached = Signal()
             let first = Task {
-                let context = OperationContext { if $0.completed >= 5 << 20 { reached.send() } }
+                let context = OperationContext { if $0.completed >= 5 << 20 { reached.open() } }
                 return await failure { () async throws(KindFailure) in
                     try await upload.run(
                         input,
@@ -327,7 +327,7 @@ struct S3UploadTests {
                 let reached = Signal()
                 let run = Task {
                     let context = OperationContext(attempt: attempt) {
-                        if $0.completed >= Int64(attempt) * 6 << 20 { reached.send() }
+                        if $0.completed >= Int64(attempt) * 6 << 20 { reached.open() }
                     }
                     return await failure { () async throws(KindFailure) in
                         try await signed.run(

@@ -71,7 +71,7 @@ struct TusUploadTests {
             let first = Task {
                 await failure { () async throws(KindFailure) in
                     try await upload.run(
-                        input, job: job(2, { if $0.completed > 2 << 20 { reached.send() } }))
+                        input, job: job(2, { if $0.completed > 2 << 20 { reached.open() } }))
                 }
             }
             await reached.wait()
@@ -97,7 +97,7 @@ struct TusUploadTests {
                 await failure { () async throws(KindFailure) in
                     try await upload.run(
                         input,
-                        job: job(3, isStoppedForGood: { true }, { if $0.completed > 2 << 20 { reached.send() } }))
+                        job: job(3, isStoppedForGood: { true }, { if $0.completed > 2 << 20 { reached.open() } }))
                 }
             }
             await reached.wait()
@@ -141,7 +141,7 @@ struct TusUploadTests {
                 await failure { () async throws(KindFailure) in
                     try await upload.run(
                         Upload.Input(file: file, to: creation, style: .tus),
-                        job: job(6, { if $0.completed > 2 << 20 { reached.send() } }))
+                        job: job(6, { if $0.completed > 2 << 20 { reached.open() } }))
                 }
             }
             await reached.wait()

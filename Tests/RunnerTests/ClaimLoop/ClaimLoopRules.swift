@@ -185,11 +185,11 @@ import Testing
         probe.send(.uptimeAlarm(random: 0))
         probe.exchange(claimed: [])
         #expect(probe.loop.snapshot(now: probe.now).abandoned == 1)
-        probe.send(.proofWanted(Signal()))
+        probe.send(.proofWanted(Latch()))
         #expect(proof(in: answer(&probe)) == false)
         probe.send(LoopProbe.ended(one))
         probe.exchange(claimed: [])
-        probe.send(.proofWanted(Signal()))
+        probe.send(.proofWanted(Latch()))
         #expect(proof(in: answer(&probe)) == true)
     }
 

@@ -90,7 +90,7 @@ private struct LoopModel {
         case 11:
             if hasEnded { return }
             unproved += 1
-            send(.proofWanted(Signal()))
+            send(.proofWanted(Latch()))
         case 12:
             slots = 1 + random.next(6)
             send(.settings(RunnerSettings(slots: slots, grace: .seconds(5))))

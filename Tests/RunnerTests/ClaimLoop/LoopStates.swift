@@ -137,7 +137,7 @@ enum LoopEvent: String, CaseIterable {
         case .storeFailed: .storeFailed(.closed)
         case .ended: LoopProbe.ended(one)
         case .cancelled: .cancelRequested(one.lease.job)
-        case .proofWanted: .proofWanted(Signal())
+        case .proofWanted: .proofWanted(Latch())
         case .fewerSlots: .settings(RunnerSettings(slots: 1, grace: .seconds(5)))
         case .drain: .drain(limit: .seconds(3))
         case .interrupt: .interrupt

@@ -8,7 +8,7 @@ import Synchronization
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
-        var waiting: [Signal] = []
+        var waiting: [Latch<Bool>] = []
     }
 
     private let state = Mutex(State())
@@ -17,20 +17,20 @@ final class Gate: Sendable {
     /// True when the test opened the gate, false when the attempt was told to stop.
     func wait(_ job: JobContext) async -> Bool {
         let passed = enter(job.lease)
-        job.operation.cancellation.register { passed.fire(false) }
-        return await passed.wait()
+        job.operation.cancellation.register { passed.open(with: false) }
+        return await passed.uncancellableWait()
     }
 
     /// Heeds nobody but the test.
-    func waitStubbornly(_ job: JobContext) async { _ = await enter(job.lease).wait() }
+    func waitStubbornly(_ job: JobContext) async { await enter(job.lease).uncancellableWait() }
 
-    private func enter(_ lease: Lease) -> Signal {
-        let passed = Signal()
+    private func enter(_ lease: Lease) -> Latch<Bool> {
+        let passed = Latch<Bool>()
         let isOpen = state.withLock { state in
             if !state.isOpen { state.waiting.append(passed) }
             return state.isOpen
         }
-        if isOpen { passed.fire(true) }
+        if isOpen { passed.open(with: true) }
         arrivals.continuation.yield(lease)
         return passed
     }
@@ -41,7 +41,7 @@ final class Gate: Sendable {
             defer { state.waiting = [] }
             return state.waiting
         }
-        for passed in waiting { passed.fire(true) }
+        for passed in waiting { passed.open(with: true) }
     }
 
     /// The next `count` arrivals, in order.

@@ -1,5 +1,6 @@
 import Dispatch
 import Logging
+import OperationTypes
 import Synchronization
 import Testing
 
@@ -15,7 +16,7 @@ final class LogRecorder: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        var waiting: [(isIt: @Sendable (String) -> Bool, signal: Signal)] = []
+        var waiting: [(isIt: @Sendable (String) -> Bool, signal: Latch<Bool>)] = []
     }
 
     private let state = Mutex(State())
@@ -27,14 +28,14 @@ final class LogRecorder: Sendable {
 
     /// Waits until a matching message is logged. Only a broken test waits for two minutes; it fails with the last messages.
     func wait(_ isIt: @escaping @Sendable (String) -> Bool) async {
-        let signal = Signal()
+        let signal = Latch<Bool>()
         let isThere = state.withLock { state in
             state.waiting.append((isIt, signal))
             return state.entries.contains { isIt($0.message) }
         }
-        if isThere { signal.fire(true) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + 120) { signal.fire(false) }
-        guard await !signal.wait() else { return }
+        if isThere { signal.open(with: true) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 120) { signal.open(with: false) }
+        guard await !signal.uncancellableWait() else { return }
         let messages = all.map(\.message).suffix(20).joined(separator: "\n")
         Issue.record("no such message within two minutes; the last ones are:\n\(messages)")
     }
@@ -44,7 +45,7 @@ final class LogRecorder: Sendable {
             state.entries.append(entry)
             return state.waiting.filter { $0.isIt(entry.message) }.map(\.signal)
         }
-        for signal in signals { signal.fire(true) }
+        for signal in signals { signal.open(with: true) }
     }
 
     func handler() -> any LogHandler { Handler(recorder: self) }

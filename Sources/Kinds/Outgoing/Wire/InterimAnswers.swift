@@ -1,27 +1,23 @@
 import NIOHTTP1
+import OperationTypes
 import Synchronization
 
 /// The interim responses (1xx) to one request: 100 means that the server wants the body, and 104 says where to resume
 /// an upload.
 final class InterimAnswers: Sendable {
-    private struct State {
-        /// Whether the server wants the body, or has already sent its final response.
-        var isDecided = false
-        var waiting: CheckedContinuation<Void, Never>?
-        var upload: HTTPHeaders?
-    }
-
-    private let state = Mutex(State())
+    /// Opens when the server wants the body or has sent its final response.
+    private let decision = Latch<Void>()
+    private let lastUpload = Mutex<HTTPHeaders?>(nil)
 
     /// The headers of the last 104 response (Upload Resumption Supported) that had a `Location`. Only the last one is
     /// kept, and only the headers that are needed, since a server may send any number of such responses.
-    var upload: HTTPHeaders? { state.withLock(\.upload) }
+    var upload: HTTPHeaders? { lastUpload.withLock(\.self) }
 
     /// Must be called with every head that arrives, including the final one.
     func hear(_ head: HTTPResponseHead) {
         switch head.status.code {
-        case 100, 200...: decide()
-        case 104: state.withLock { $0.upload = Self.place(in: head.headers) ?? $0.upload }
+        case 100, 200...: decision.open()
+        case 104: lastUpload.withLock { $0 = Self.place(in: head.headers) ?? $0 }
         default: break
         }
     }
@@ -33,11 +29,7 @@ final class InterimAnswers: Sendable {
     func waitUntilWanted(atMost limit: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                await withTaskCancellationHandler {
-                    await self.decision()
-                } onCancel: {
-                    self.release()
-                }
+                await self.decision.wait()
                 return true
             }
             group.addTask {
@@ -56,29 +48,5 @@ final class InterimAnswers: Sendable {
         kept.add(
             contentsOf: headers["upload-limit"].prefix(1).filter { $0.utf8.count <= 1024 }.map { ("upload-limit", $0) })
         return kept
-    }
-
-    private func decision() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.isDecided || Task.isCancelled { return true }
-                state.waiting = continuation
-                return false
-            }
-            if isOver { continuation.resume() }
-        }
-    }
-
-    private func decide() {
-        state.withLock { $0.isDecided = true }
-        release()
-    }
-
-    private func release() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = nil }
-            return state.waiting
-        }
-        waiting?.resume()
     }
 }

@@ -42,16 +42,22 @@ package final class Waiter<Outcome: Sendable>: @unchecked Sendable {
     @discardableResult
     package func outcome(onCancel: @Sendable () -> Void = {}) async -> Outcome? {
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let isOver = lock.withLock { _ in
-                    if !isEnded { self.continuation = continuation }
-                    return isEnded
-                }
-                if isOver { continuation.resume(returning: early) }
-            }
+            await uncancellableOutcome()
         } onCancel: {
             onCancel()
             end(with: nil)
+        }
+    }
+
+    /// Waits for the outcome, even if the task is cancelled.
+    @inlinable
+    package func uncancellableOutcome() async -> Outcome? {
+        await withUnsafeContinuation { continuation in
+            let isOver = lock.withLock { _ in
+                if !isEnded { self.continuation = continuation }
+                return isEnded
+            }
+            if isOver { continuation.resume(returning: early) }
         }
     }
 }
