@@ -36,7 +36,7 @@ import Testing
     @Test func everyProblemIsInTheDocument() throws {
         let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
         for code in ControlProblem.Code.allCases {
-            #expect(text.contains("\"\(ControlProblem.typePrefix)\(code.rawValue)\""))
+            #expect(text.contains("\"\(ControlProblem.Code.typePrefix)\(code.rawValue)\""))
             let problem = ControlProblem(code, "x")
             #expect(text.contains("\(code.rawValue) \(problem.status)"))
         }

@@ -1,5 +1,11 @@
 import Jobs
 
+/// Encoded as its own bytes, unchanged.
+extension JSONText: WireValue {
+    public init(json: JSONText) throws(ShapeProblem) { self = json }
+    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: self.bytes) }
+}
+
 extension String: WireValue {
     public init(json: JSONText) throws(ShapeProblem) {
         guard let string = json.decodedString else { throw ShapeProblem("expected a string") }
@@ -18,32 +24,19 @@ extension Bool: WireValue {
     public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: (self ? "true" : "false").utf8) }
 }
 
-extension Int64: WireValue {
+extension WireValue where Self: FixedWidthInteger {
     public init(json: JSONText) throws(ShapeProblem) {
         guard let number = json.integer else { throw ShapeProblem("expected a whole number") }
+        guard let number = Self(exactly: number) else { throw ShapeProblem("the number is too large") }
         self = number
     }
 
     public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
 }
 
-extension Int: WireValue {
-    public init(json: JSONText) throws(ShapeProblem) {
-        guard let number = Int(exactly: try Int64(json: json)) else { throw ShapeProblem("the number is too large") }
-        self = number
-    }
-
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
-}
-
-extension Int32: WireValue {
-    public init(json: JSONText) throws(ShapeProblem) {
-        guard let number = Int32(exactly: try Int64(json: json)) else { throw ShapeProblem("the number is too large") }
-        self = number
-    }
-
-    public func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: String(self).utf8) }
-}
+extension Int: WireValue {}
+extension Int32: WireValue {}
+extension Int64: WireValue {}
 
 /// Encoded as an array of the first and the last number.
 extension ClosedRange: WireValue where Bound == Int64 {

@@ -2,64 +2,38 @@ import Jobs
 
 /// Encoded as an RFC 9457 problem with `type`, `title`, `status`, `detail` and, if there are several problems,
 /// `errors`.
-extension ControlProblem: WireObjectValue {
+extension ControlProblem: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        let code = try fields("type", \.code)
+        fields.derived("title", \.code.response.title)
+        fields.derived("status", \.status)
+        let message = try fields("detail", \.message)
+        let errors = try fields.list("errors") { $0.details.map(ProblemDetail.init) }
+        self.init(code, message, details: errors.map(\.detail))
+    }
+}
+
+private struct ProblemDetail {
+    var detail: String
+}
+
+extension ProblemDetail: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(detail: fields("detail", \.detail))
+    }
+}
+
+/// Encoded as the problem's type URI.
+extension ControlProblem.Code: WireValue {
     /// The part of a problem's type URI before its code.
     public static let typePrefix = "urn:halyard:problem:"
 
-    init(fields: WireFields) throws(ShapeProblem) {
-        let type: String = try fields.required("type")
-        guard type.hasPrefix(Self.typePrefix), let code = Code(rawValue: String(type.dropFirst(Self.typePrefix.count)))
-        else { throw ShapeProblem("\"\(type)\" is not a problem of this release", at: ["type"]) }
-        let errors: [ProblemDetail] = try fields.optional("errors") ?? []
-        self.init(code, try fields.required("detail"), details: errors.map(\.detail))
+    public init(json: JSONText) throws(ShapeProblem) {
+        let type = try String(json: json)
+        guard type.hasPrefix(Self.typePrefix), let code = Self(rawValue: String(type.dropFirst(Self.typePrefix.count)))
+        else { throw ShapeProblem("\"\(type)\" is not a problem of this release") }
+        self = code
     }
 
-    func write(to object: inout WireObject) {
-        object.add("type", Self.typePrefix + code.rawValue)
-        object.add("title", code.title)
-        object.add("status", status)
-        object.add("detail", message)
-        object.add("errors", details.isEmpty ? nil : details.map(ProblemDetail.init))
-    }
-}
-
-private struct ProblemDetail: WireObjectValue {
-    var detail: String
-
-    init(detail: String) { self.detail = detail }
-
-    init(fields: WireFields) throws(ShapeProblem) { detail = try fields.required("detail") }
-
-    func write(to object: inout WireObject) { object.add("detail", detail) }
-}
-
-extension ControlProblem.Code {
-    /// A short description, which is the same for every problem with this code.
-    public var title: String {
-        switch self {
-        case .invalidRequest: "The request is invalid"
-        case .methodNotAllowed: "The path does not support this method"
-        case .invalidInput: "The input is invalid"
-        case .unknownDefinition: "There is no such definition"
-        case .unknownQueue: "There is no such queue"
-        case .notFound: "Not found"
-        case .invalidDefinitions: "The definitions are invalid"
-        case .invalidConfiguration: "The configuration is invalid"
-        case .keyReused: "The key was used for another request"
-        case .conflict: "The current state does not allow it"
-        case .inUse: "It is still in use"
-        case .unmetDependency: "A dependency can no longer be met"
-        case .tooLarge: "The request is too large"
-        case .addressTooLong: "The address is too long"
-        case .headTooLarge: "The head of the request is too large"
-        case .unavailable: "Not now"
-        case .unknownOutcome: "The request may or may not have taken effect"
-        case .storage: "The database failed"
-        case .noDaemon: "No daemon answers"
-        case .permission: "Not permitted"
-        case .outsideRoots: "The file is outside the roots"
-        case .credentialRefused: "The credential must not be sent to that address"
-        case .internal: "A defect of Halyard"
-        }
-    }
+    public func appendJSON(to bytes: inout [UInt8]) { (Self.typePrefix + rawValue).appendJSON(to: &bytes) }
 }

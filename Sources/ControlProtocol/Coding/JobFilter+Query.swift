@@ -25,14 +25,14 @@ extension JobFilter {
         switch name {
         case "state":
             var found: Set<JobState> = states ?? []
-            for word in value.split(separator: ",") { found.insert(try JobState(wireName: String(word))) }
+            for word in value.split(separator: ",") { found.insert(try JobState(exactName: String(word))) }
             states = found
         case "queue": queue = value
         case "definition": definition = value
         case "kind": kind = value
         case "graph": graph = try GraphID(json: JSONText(trusted: Array(value.utf8)))
         case "after": after = try JobID(json: JSONText(trusted: Array(value.utf8)))
-        case "order": order = try Order(wireName: value)
+        case "order": order = try Order(exactName: value)
         case "limit":
             guard let number = Int(value), (1...10_000).contains(number) else {
                 throw ShapeProblem("expected a number from 1 to 10000")
@@ -56,7 +56,7 @@ extension JobFilter {
         if let kind { items.append(("kind", kind)) }
         if let graph { items.append(("graph", graph.description)) }
         if let after { items.append(("after", after.description)) }
-        if order != .newestFirst { items.append(("order", order.wireName)) }
+        if order != .newestFirst { items.append(("order", order.name)) }
         items.append(("limit", String(limit)))
         return items
     }

@@ -1,54 +1,30 @@
 import Jobs
 import OperationTypes
 
-/// Encoded as the job's own fields plus `result`, `attempts`, `dependencies`, `dependents` and `progress`.
-extension JobDetail: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            job: try JobRecord(fields: fields), result: try fields.optional("result"),
-            attempts: try fields.required("attempts"), dependencies: try fields.required("dependencies"),
-            dependents: try fields.required("dependents"), progress: try fields.optional("progress"))
-    }
-
-    func write(to object: inout WireObject) {
-        job.write(to: &object)
-        object.add("progress", progress)
-        object.add("result", result)
-        object.add("attempts", attempts)
-        object.add("dependencies", dependencies)
-        object.add("dependents", dependents)
+/// Encoded as the job's own fields plus `progress`, `result`, `attempts`, `dependencies` and `dependents`.
+extension JobDetail: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        let job = try fields.part(\.job)
+        let progress = try fields("progress", \.progress)
+        try self.init(
+            job: job, result: fields("result", \.result), attempts: fields("attempts", \.attempts),
+            dependencies: fields("dependencies", \.dependencies), dependents: fields("dependents", \.dependents),
+            progress: progress)
     }
 }
 
-extension JobDetail.Neighbour: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            job: try fields.required("job"), definition: try fields.required("definition"),
-            node: try fields.optional("node"), state: try fields.required("state"),
-            condition: try fields.required("condition"))
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("job", job)
-        object.add("definition", definition)
-        object.add("node", node)
-        object.add("state", state)
-        object.add("condition", condition)
+extension JobDetail.Neighbour: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            job: fields("job", \.job), definition: fields("definition", \.definition), node: fields("node", \.node),
+            state: fields("state", \.state), condition: fields("condition", \.condition))
     }
 }
 
 /// Encoded as the graph's own fields plus `jobs` and `edges`.
-extension GraphDetail: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            graph: try GraphRecord(fields: fields), jobs: try fields.required("jobs"),
-            edges: try fields.required("edges"))
-    }
-
-    func write(to object: inout WireObject) {
-        graph.write(to: &object)
-        object.add("jobs", jobs)
-        object.add("edges", edges)
+extension GraphDetail: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(graph: fields.part(\.graph), jobs: fields("jobs", \.jobs), edges: fields("edges", \.edges))
     }
 }
 
@@ -71,69 +47,36 @@ extension CancelAnswer: WireObjectValue {
         switch result {
         case .cancelled: object.add("result", "cancelled")
         case .requested: object.add("result", "requested")
-        case .alreadyFinal(let outcome):
-            object.add("result", "already_final")
-            object.add("outcome", outcome)
+        case .alreadyFinal(let outcome): object.add(["result": "already_final", "outcome": outcome])
         case .unknown: object.add("result", "unknown")
         }
     }
 }
 
-extension StatusReport: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            state: try fields.required("state"), pid: try fields.optional("pid"),
-            version: try fields.required("version"), database: try fields.required("database"),
-            startedAt: try fields.optional("started_at"), counts: try fields.required("counts"),
-            queues: try fields.required("queues"), nextDueAt: try fields.optional("next_due_at"),
-            spool: try fields.optional("spool"), problems: try fields.required("problems"))
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("state", state)
-        object.add("pid", pid)
-        object.add("version", version)
-        object.add("database", database)
-        object.add("started_at", startedAt)
-        object.add("counts", counts)
-        object.add("queues", queues)
-        object.add("next_due_at", nextDueAt)
-        object.add("spool", spool)
-        object.add("problems", problems)
+extension StatusReport: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            state: fields("state", \.state), pid: fields("pid", \.pid), version: fields("version", \.version),
+            database: fields("database", \.database), startedAt: fields("started_at", \.startedAt),
+            counts: fields("counts", \.counts), queues: fields("queues", \.queues),
+            nextDueAt: fields("next_due_at", \.nextDueAt), spool: fields("spool", \.spool),
+            problems: fields("problems", \.problems))
     }
 }
 
-extension SpoolReport: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            files: try fields.required("files"), bytes: try fields.required("bytes"),
-            maxBytes: try fields.required("max_bytes"), keptFiles: try fields.required("kept_files"),
-            keptBytes: try fields.required("kept_bytes"))
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("files", files)
-        object.add("bytes", bytes)
-        object.add("max_bytes", maxBytes)
-        object.add("kept_files", keptFiles)
-        object.add("kept_bytes", keptBytes)
+extension SpoolReport: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            files: fields("files", \.files), bytes: fields("bytes", \.bytes), maxBytes: fields("max_bytes", \.maxBytes),
+            keptFiles: fields("kept_files", \.keptFiles), keptBytes: fields("kept_bytes", \.keptBytes))
     }
 }
 
-extension DefinitionLine: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            change: try fields.required("change"), type: try fields.required("type"),
-            name: try fields.required("name"), fields: try fields.optional("fields") ?? [],
-            warning: try fields.optional("warning"))
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("change", change)
-        object.add("type", type)
-        object.add("name", name)
-        object.add("fields", fields.isEmpty ? nil : fields)
-        object.add("warning", warning)
+extension DefinitionLine: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            change: fields("change", \.change), type: fields("type", \.type), name: fields("name", \.name),
+            fields: fields.list("fields", \.fields), warning: fields("warning", \.warning))
     }
 }
 
@@ -145,11 +88,8 @@ extension WatchEvent: WireObjectValue {
         switch event {
         case "job": self = .job(try fields.required("job"))
         case "progress":
-            guard let progress = fields["progress"] else { throw ShapeProblem("\"progress\" is missing") }
-            let inner = try WireFields(progress)
-            self = .progress(
-                job: try inner.required("job"), attempt: try inner.required("attempt"),
-                try OperationProgress(fields: inner))
+            let progress: AttemptProgress = try fields.required("progress")
+            self = .progress(job: progress.job, attempt: progress.attempt, progress.progress)
         case "missed": self = .missed
         case "final": self = .final
         default: throw ShapeProblem("\"\(event)\" is not an event of this release", at: ["event"])
@@ -158,39 +98,42 @@ extension WatchEvent: WireObjectValue {
 
     func write(to object: inout WireObject) {
         switch self {
-        case .job(let job):
-            object.add("event", "job")
-            object.add("job", job)
+        case .job(let job): object.add(["event": "job", "job": job])
         case .progress(let job, let attempt, let progress):
-            var inner = WireObject()
-            inner.add("job", job)
-            inner.add("attempt", attempt)
-            progress.write(to: &inner)
-            var bytes: [UInt8] = []
-            inner.append(to: &bytes)
-            object.add("event", "progress")
-            object.add(payload: "progress", JSONText(trusted: bytes))
+            object.add([
+                "event": "progress",
+                "progress": AttemptProgress(job: job, attempt: attempt, progress: progress),
+            ])
         case .missed: object.add("event", "missed")
         case .final: object.add("event", "final")
         }
     }
 }
 
-extension PruneAnswer: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            deleted: try fields.required("deleted"), keptByGraph: try fields.required("kept_by_graph"),
-            keptByDependents: try fields.required("kept_by_dependents"))
-    }
+/// Encoded as `job`, `attempt` and the progress's own fields.
+private struct AttemptProgress {
+    var job: JobID
+    var attempt: Int
+    var progress: OperationProgress
+}
 
-    func write(to object: inout WireObject) {
-        object.add("deleted", deleted)
-        object.add("kept_by_graph", keptByGraph)
-        object.add("kept_by_dependents", keptByDependents)
+extension AttemptProgress: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            job: fields("job", \.job), attempt: fields("attempt", \.attempt), progress: fields.part(\.progress))
     }
 }
 
-extension SpoolAnswer: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) { self.init(file: try fields.required("file")) }
-    func write(to object: inout WireObject) { object.add("file", file) }
+extension PruneAnswer: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            deleted: fields("deleted", \.deleted), keptByGraph: fields("kept_by_graph", \.keptByGraph),
+            keptByDependents: fields("kept_by_dependents", \.keptByDependents))
+    }
+}
+
+extension SpoolAnswer: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(file: fields("file", \.file))
+    }
 }

@@ -2,13 +2,15 @@ import Jobs
 
 /// Encoded as `definition` or `jobs` (with `name`), plus `input`, `queue`, `priority`, `after`, `at` or
 /// `in_ms`, and `key`.
-extension Submission: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+extension Submission: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly(
             "definition", "jobs", "name", "input", "queue", "priority", "after", "at", "in_ms", "key")
-        let definition: String? = try fields.optional("definition")
-        let jobs: [JobRequest]? = try fields.optional("jobs")
-        let name: String? = try fields.optional("name")
+        let definition = try fields("definition") {
+            if case .definition(let name) = $0.work { name } else { nil }
+        }
+        let name = try fields("name") { if case .jobs(_, let name) = $0.work { name } else { nil } }
+        let jobs = try fields("jobs") { if case .jobs(let jobs, _) = $0.work { jobs } else { nil } }
         let work: Work
         switch (definition, jobs) {
         case (let definition?, nil):
@@ -20,43 +22,23 @@ extension Submission: WireObjectValue {
         case (nil, nil): throw ShapeProblem("\"definition\" is missing (or \"jobs\", to describe a graph)")
         case (_?, _?): throw ShapeProblem("give either \"definition\" or \"jobs\", not both")
         }
-        let at: Timestamp? = try fields.optional("at")
-        let wait: Duration? = try fields.optional("in_ms")
-        let start: Start
+        try self.init(
+            work, input: fields("input", \.input), queue: fields("queue", \.queue),
+            priority: fields("priority", \.priority), after: fields.list("after", \.after))
+        let at = try fields("at") { if case .at(let at) = $0.start { at } else { nil } }
+        let wait = try fields("in_ms") { if case .after(let wait) = $0.start { wait } else { nil } }
         switch (at, wait) {
         case (nil, nil): start = .now
         case (let at?, nil): start = .at(at)
         case (nil, let wait?): start = .after(wait)
         case (_?, _?): throw ShapeProblem("give either \"at\" or \"in_ms\", not both")
         }
-        self.init(
-            work, input: fields.payload("input"), queue: try fields.optional("queue"),
-            priority: try fields.optional("priority"), after: try fields.optional("after") ?? [], start: start,
-            key: try fields.optional("key"))
-    }
-
-    func write(to object: inout WireObject) {
-        switch work {
-        case .definition(let name): object.add("definition", name)
-        case .jobs(let jobs, let name):
-            object.add("name", name)
-            object.add("jobs", jobs)
-        }
-        object.add(payload: "input", input)
-        object.add("queue", queue)
-        object.add("priority", priority)
-        object.add("after", after.isEmpty ? nil : after)
-        switch start {
-        case .now: break
-        case .at(let at): object.add("at", at)
-        case .after(let wait): object.add("in_ms", wait)
-        }
-        object.add("key", key)
+        key = try fields("key", \.key)
     }
 }
 
 /// Encoded as `{"job": 12, "condition": "finished"}`. A bare number is also accepted.
-extension Submission.ExistingDependency: WireObjectValue {
+extension Submission.ExistingDependency: WireRecord {
     public init(json: JSONText) throws(ShapeProblem) {
         if json.integer != nil {
             self.init(job: try JobID(json: json))
@@ -65,41 +47,25 @@ extension Submission.ExistingDependency: WireObjectValue {
         }
     }
 
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly("job", "condition")
-        self.init(job: try fields.required("job"), condition: try fields.optional("condition") ?? .succeeded)
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("job", job)
-        object.add("condition", condition)
+        try self.init(job: fields("job", \.job), condition: fields.optional("condition", \.condition) ?? .succeeded)
     }
 }
 
-extension JobRequest: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
+extension JobRequest: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly("node", "definition", "input", "queue", "priority", "at", "after")
-        self.init(
-            node: try fields.optional("node"), definition: try fields.required("definition"),
-            input: fields.payload("input"), queue: try fields.optional("queue"),
-            priority: try fields.optional("priority"), startAt: try fields.optional("at"),
-            after: try fields.optional("after") ?? [])
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("node", node)
-        object.add("definition", definition)
-        object.add(payload: "input", input)
-        object.add("queue", queue)
-        object.add("priority", priority)
-        object.add("at", startAt)
-        object.add("after", after.isEmpty ? nil : after)
+        try self.init(
+            node: fields("node", \.node), definition: fields("definition", \.definition),
+            input: fields("input", \.input), queue: fields("queue", \.queue), priority: fields("priority", \.priority),
+            startAt: fields("at", \.startAt), after: fields.list("after", \.after))
     }
 }
 
 /// Encoded as `{"node": "fetch", "condition": "finished"}`, or with `job` instead of `node`. A bare name or
 /// number is also accepted.
-extension JobRequest.Dependency: WireObjectValue {
+extension JobRequest.Dependency: WireRecord {
     public init(json: JSONText) throws(ShapeProblem) {
         if let node = json.decodedString {
             self.init(.node(node))
@@ -110,38 +76,23 @@ extension JobRequest.Dependency: WireObjectValue {
         }
     }
 
-    init(fields: WireFields) throws(ShapeProblem) {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
         try fields.allowOnly("node", "job", "condition")
-        let node: String? = try fields.optional("node")
-        let job: JobID? = try fields.optional("job")
-        let condition: DependencyCondition = try fields.optional("condition") ?? .succeeded
+        let node = try fields("node") { if case .node(let node) = $0.parent { node } else { nil } }
+        let job = try fields("job") { if case .job(let job) = $0.parent { job } else { nil } }
+        let condition = try fields.optional("condition", \.condition) ?? .succeeded
         switch (node, job) {
         case (let node?, nil): self.init(.node(node), condition: condition)
         case (nil, let job?): self.init(.job(job), condition: condition)
         default: throw ShapeProblem("a dependency names either a \"node\" of this graph or an existing \"job\"")
         }
     }
-
-    func write(to object: inout WireObject) {
-        switch parent {
-        case .node(let node): object.add("node", node)
-        case .job(let job): object.add("job", job)
-        }
-        object.add("condition", condition)
-    }
 }
 
-extension EnqueueReceipt: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            graph: try fields.optional("graph"), jobs: try fields.required("jobs"),
-            skipped: try fields.optional("skipped") ?? [])
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("graph", graph)
-        object.add("jobs", jobs)
-        object.add("skipped", skipped.isEmpty ? nil : skipped)
+extension EnqueueReceipt: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(
+            graph: fields("graph", \.graph), jobs: fields("jobs", \.jobs), skipped: fields.list("skipped", \.skipped))
     }
 }
 
@@ -165,9 +116,7 @@ extension SubmissionAnswer: WireObjectValue {
         case .duplicate(let receipt):
             object.add("status", "duplicate")
             receipt.write(to: &object)
-        case .refused(let problem):
-            object.add("status", "refused")
-            object.add("problem", problem)
+        case .refused(let problem): object.add(["status": "refused", "problem": problem])
         }
     }
 }

@@ -1,16 +1,8 @@
 import Jobs
 
-extension WaitExplanation: WireObjectValue {
-    init(fields: WireFields) throws(ShapeProblem) {
-        self.init(
-            job: try fields.required("job"), state: try fields.required("state"),
-            reasons: try fields.required("reasons"))
-    }
-
-    func write(to object: inout WireObject) {
-        object.add("job", job)
-        object.add("state", state)
-        object.add("reasons", reasons)
+extension WaitExplanation: WireRecord {
+    init(_ fields: inout some RecordFields<Self>) throws(ShapeProblem) {
+        try self.init(job: fields("job", \.job), state: fields("state", \.state), reasons: fields("reasons", \.reasons))
     }
 }
 
@@ -46,46 +38,18 @@ extension WaitExplanation.Reason: WireObjectValue {
         case .dependency(let neighbour):
             object.add("type", "dependency")
             neighbour.write(to: &object)
-        case .moreDependencies(let count):
-            object.add("type", "more_dependencies")
-            object.add("count", count)
-        case .time(let until):
-            object.add("type", "time")
-            object.add("until", until)
-        case .retry(let until, let code):
-            object.add("type", "retry")
-            object.add("until", until)
-            object.add("after_code", code)
-        case .queuePaused(let queue):
-            object.add("type", "queue_paused")
-            object.add("queue", queue)
+        case .moreDependencies(let count): object.add(["type": "more_dependencies", "count": count])
+        case .time(let until): object.add(["type": "time", "until": until])
+        case .retry(let until, let code): object.add(["type": "retry", "until": until, "after_code": code])
+        case .queuePaused(let queue): object.add(["type": "queue_paused", "queue": queue])
         case .queueLimit(let queue, let running, let limit):
-            object.add("type", "queue_limit")
-            object.add("queue", queue)
-            object.add("running", running)
-            object.add("limit", limit)
-        case .slots(let running, let limit):
-            object.add("type", "slots")
-            object.add("running", running)
-            object.add("limit", limit)
-        case .turn(let queue, let ready):
-            object.add("type", "turn")
-            object.add("queue", queue)
-            object.add("ready", ready)
-        case .trial(let jobs, let until):
-            object.add("type", "trial")
-            object.add("jobs", jobs)
-            object.add("until", until)
-        case .noDaemon:
-            object.add("type", "no_daemon")
-        case .running(let attempt, let since):
-            object.add("type", "running")
-            object.add("attempt", attempt)
-            object.add("since", since)
-        case .final(let outcome, let failure):
-            object.add("type", "final")
-            object.add("outcome", outcome)
-            object.add("failure", failure)
+            object.add(["type": "queue_limit", "queue": queue, "running": running, "limit": limit])
+        case .slots(let running, let limit): object.add(["type": "slots", "running": running, "limit": limit])
+        case .turn(let queue, let ready): object.add(["type": "turn", "queue": queue, "ready": ready])
+        case .trial(let jobs, let until): object.add(["type": "trial", "jobs": jobs, "until": until])
+        case .noDaemon: object.add("type", "no_daemon")
+        case .running(let attempt, let since): object.add(["type": "running", "attempt": attempt, "since": since])
+        case .final(let outcome, let failure): object.add(["type": "final", "outcome": outcome, "failure": failure])
         case .unmet(let neighbour, let failure):
             object.add("type", "unmet")
             neighbour.write(to: &object)

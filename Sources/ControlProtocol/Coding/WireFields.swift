@@ -1,21 +1,19 @@
 import Jobs
 
-/// Reads the fields of a JSON object by name.
+/// Reads the fields of a JSON object by name. A field that is null counts as absent.
 struct WireFields {
-    private let values: [String: JSONText]
-    private let names: [String]
+    private let object: JSONObject
 
     init(_ json: JSONText) throws(ShapeProblem) {
         guard let object = JSONObject(json) else {
             throw ShapeProblem("expected an object, found \(json.shape.phrase)")
         }
-        names = object.names
-        values = Dictionary(object.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        self.object = object
     }
 
     /// The field's value; nil when it is absent or null.
     subscript(name: String) -> JSONText? {
-        guard let value = values[name], !value.isNull else { return nil }
+        guard let value = object[name], !value.isNull else { return nil }
         return value
     }
 
@@ -29,25 +27,20 @@ struct WireFields {
     }
 
     func required<Value: WireValue>(_ name: String, as type: Value.Type = Value.self) throws(ShapeProblem) -> Value {
-        guard let value: Value = try optional(name) else {
-            throw ShapeProblem("is missing; it is required", at: [name])
-        }
+        guard let value: Value = try optional(name) else { throw .missing(name) }
         return value
     }
 
-    /// Returns the field's JSON with its bytes unchanged; nil when it is absent or null.
-    func payload(_ name: String) -> JSONText? { self[name] }
-
     /// Returns an object with only these fields, for a type that parses them itself.
     func part(_ names: [String]) -> JSONText {
-        var object = JSONObject()
-        for name in names { object[name] = self[name] }
-        return object.text
+        var part = JSONObject()
+        for name in names { part[name] = self[name] }
+        return part.text
     }
 
     /// Refuses an unknown field and suggests the nearest name. Only requests are checked, since answers may
     /// have further fields in later releases.
-    func allowOnly(_ known: String...) throws(ShapeProblem) {
-        for name in names where !known.contains(name) { throw .unknownField(name, known: known) }
+    func allowOnly(_ known: [String]) throws(ShapeProblem) {
+        for name in object.names where !known.contains(name) { throw .unknownField(name, known: known) }
     }
 }

@@ -30,10 +30,5 @@ protocol WireObjectValue: WireValue {
 
 extension WireObjectValue {
     public init(json: JSONText) throws(ShapeProblem) { try self.init(fields: WireFields(json)) }
-
-    public func appendJSON(to bytes: inout [UInt8]) {
-        var object = WireObject()
-        write(to: &object)
-        object.append(to: &bytes)
-    }
+    public func appendJSON(to bytes: inout [UInt8]) { WireObject.append(to: &bytes, write) }
 }

@@ -69,34 +69,41 @@ public struct ControlProblem: Error, Sendable, Hashable {
     }
 
     /// Whether the submission itself is the cause, so that the same submission would be refused again. If
-    /// false, the cause is the daemon, the database or the connection.
-    public var isRefusal: Bool {
-        switch code {
-        case .invalidRequest, .methodNotAllowed, .invalidInput, .outsideRoots, .credentialRefused, .unknownDefinition,
-            .unknownQueue,
-            .notFound,
-            .invalidDefinitions, .invalidConfiguration, .keyReused, .conflict, .inUse, .unmetDependency, .tooLarge,
-            .addressTooLong, .headTooLarge:
-            true
-        case .unavailable, .unknownOutcome, .storage, .noDaemon, .permission, .internal: false
-        }
-    }
+    /// false, the cause is the daemon, the database, the connection or this user's permission.
+    public var isRefusal: Bool { status < 500 && code != .permission }
 
     /// The status code of the HTTP response.
-    public var status: Int {
-        switch code {
-        case .invalidRequest: 400
-        case .permission: 403
-        case .unknownDefinition, .unknownQueue, .notFound: 404
-        case .methodNotAllowed: 405
-        case .conflict, .inUse, .unmetDependency: 409
-        case .tooLarge: 413
-        case .addressTooLong: 414
-        case .headTooLarge: 431
-        case .invalidInput, .outsideRoots, .credentialRefused, .invalidDefinitions, .invalidConfiguration, .keyReused:
-            422
-        case .internal, .storage, .unknownOutcome: 500
-        case .unavailable, .noDaemon: 503
+    public var status: Int { code.response.status }
+}
+
+extension ControlProblem.Code {
+    /// The status code of the HTTP response, and a short description, which are the same for every problem with this
+    /// code.
+    var response: (status: Int, title: String) {
+        switch self {
+        case .invalidRequest: (400, "The request is invalid")
+        case .permission: (403, "Not permitted")
+        case .unknownDefinition: (404, "There is no such definition")
+        case .unknownQueue: (404, "There is no such queue")
+        case .notFound: (404, "Not found")
+        case .methodNotAllowed: (405, "The path does not support this method")
+        case .conflict: (409, "The current state does not allow it")
+        case .inUse: (409, "It is still in use")
+        case .unmetDependency: (409, "A dependency can no longer be met")
+        case .tooLarge: (413, "The request is too large")
+        case .addressTooLong: (414, "The address is too long")
+        case .invalidInput: (422, "The input is invalid")
+        case .outsideRoots: (422, "The file is outside the roots")
+        case .credentialRefused: (422, "The credential must not be sent to that address")
+        case .invalidDefinitions: (422, "The definitions are invalid")
+        case .invalidConfiguration: (422, "The configuration is invalid")
+        case .keyReused: (422, "The key was used for another request")
+        case .headTooLarge: (431, "The head of the request is too large")
+        case .unknownOutcome: (500, "The request may or may not have taken effect")
+        case .storage: (500, "The database failed")
+        case .internal: (500, "A defect of Halyard")
+        case .unavailable: (503, "Not now")
+        case .noDaemon: (503, "No daemon answers")
         }
     }
 }

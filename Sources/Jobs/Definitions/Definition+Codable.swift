@@ -5,7 +5,7 @@ import OperationTypes
 ///
 /// Only `kind` is required. `name` is also required unless it is the key in a map.
 extension Definition: JSONShaped {
-    static let fieldNames = ["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"]
+    package static let fieldNames = ["name", "kind", "summary", "queue", "priority", "retry", "timeout", "input"]
 
     /// Parses a definition that contains its own name.
     ///

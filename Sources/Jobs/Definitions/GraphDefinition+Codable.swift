@@ -4,6 +4,8 @@
 /// `name`. The JSON written here uses lists. An edge is the name of a node, followed by `:finished` if any outcome of
 /// that node is sufficient.
 extension GraphDefinition: JSONShaped {
+    package static let fieldNames = ["name", "summary", "parameters", "nodes"]
+
     /// Parses a graph definition that contains its own name.
     ///
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
@@ -17,7 +19,7 @@ extension GraphDefinition: JSONShaped {
     ///   outside of a map.
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText, name: String?, at path: [String]) throws(ShapeProblem) {
-        let fields = try JSONFields(json, at: path, known: ["name", "summary", "parameters", "nodes"])
+        let fields = try JSONFields(json, at: path, known: Self.fieldNames)
         let ownName = try readName(fields, key: name)
         let nodes = try readNamed(
             fields.required("nodes", fields["nodes"]), at: path + ["nodes"]
