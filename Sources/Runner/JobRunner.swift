@@ -143,7 +143,7 @@ public final class JobRunner: Sendable {
             ready.open(with: true)
             report.exchanged(in: uptimeClock.now - startedAt)
             for (ended, result) in zip(batch.ends, answer.finished) where result == .recorded(.succeeded) {
-                ended.attempt.definition.kind?.didSucceed(ended.attempt.lease.job)
+                ended.attempt.definition.kind?.kind.didSucceed(ended.attempt.lease.job)
             }
             report.ended(batch.ends, answer.finished)
         }

@@ -172,7 +172,7 @@ public struct DaemonCommand: ParsableCommand {
             let registry = try KindRegistry(kinds)
             let doubts: [String]
             do throws(ConfigurationError) {
-                doubts = try configuration.check(for: .anybody, firstDefinitions: registry.descriptions)
+                doubts = try configuration.check(for: .anybody, firstDefinitions: registry)
             } catch {
                 throw ConfigurationError(error.problems)
             }

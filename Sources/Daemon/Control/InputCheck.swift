@@ -1,49 +1,31 @@
 import ControlProtocol
 import Jobs
-import Kinds
-import Systemd
 
-extension DaemonConfiguration {
-    /// Returns the reason why a built-in kind would refuse an input in every run, so that the job is refused
-    /// before it is accepted. The check uses the kind's own rules, which are checked again when the job runs.
-    func problem(of planned: PlannedInput) -> ControlProblem? {
-        switch planned.kind {
-        case Kinds.Unfurl.name, Kinds.Enrich.name:
-            return pageRefusal(of: planned).map { ControlProblem(.invalidInput, $0.message) }
-        case Kinds.Upload.name: return uploadRules.refusal(of: planned).map { problem(of: $0, planned.input) }
-        default: return nil
-        }
+/// Checks inputs with the rules of their kinds, before a job is accepted or a definition is stored. A run checks them
+/// again.
+struct InputCheck {
+    let kinds: KindRegistry
+
+    /// Returns the reason why every run with the input would fail; nil if a run may succeed.
+    func problem(of input: PlannedInput) -> ControlProblem? {
+        kinds[input.kind]?.kind.refusal(of: input).map(ControlProblem.init)
     }
 
-    /// Returns the problem of the file that an input names; see ``UploadConfiguration/refusal(ofFile:)``. It
-    /// may block.
-    func problem(ofFileIn planned: PlannedInput) -> ControlProblem? {
-        file(in: planned).flatMap(uploadRules.refusal(ofFile:)).map { ControlProblem(.invalidInput, $0.message) }
+    /// Returns a check that may block; nil if there is none. See ``BlockingChecks``.
+    func blockingCheck(of input: PlannedInput) -> BlockingChecks.Check? {
+        guard let check = kinds[input.kind]?.kind.blockingCheck(of: input) else { return nil }
+        return { check().map(ControlProblem.init) }
     }
+}
 
-    /// Returns the file that the job would open; nil if it names none or names a file in the spool.
-    func file(in planned: PlannedInput) -> String? {
-        guard planned.kind == Kinds.Upload.name, planned.stage != .definition else { return nil }
-        let file = JSONObject(planned.input)?["file"]?.decodedString
-        return file?.hasPrefix("spool:") == false ? file : nil
-    }
-
-    private var uploadRules: UploadConfiguration {
-        var rules = UploadConfiguration()
-        rules.roots = upload.roots
-        rules.credentialOrigins = upload.credentialOrigins
-        return rules
-    }
-
-    private func problem(of failure: KindFailure, _ input: JSONText) -> ControlProblem {
-        switch failure.reason {
-        case .credentialRefused: ControlProblem(.credentialRefused, failure.message)
-        case .fileRefused:
-            ControlProblem(
-                .outsideRoots,
-                "The daemon may not send \((JSONObject(input)?["file"]?.decodedString ?? "").printable()). Move it into a folder in upload.roots, or let halyard copy it into the spool."
-            )
-        default: ControlProblem(.invalidInput, failure.message)
-        }
+extension ControlProblem {
+    init(_ refusal: InputRefusal) {
+        let code: Code =
+            switch refusal.reason {
+            case .invalid: .invalidInput
+            case .fileOutsideRoots: .outsideRoots
+            case .credentialRefused: .credentialRefused
+            }
+        self.init(code, refusal.message)
     }
 }

@@ -22,13 +22,13 @@ final class DefinitionKeeper: Sendable {
     /// Writes the first definitions into a database that has neither definitions nor jobs.
     ///
     /// - Throws: ``ConfigurationError`` if the document is invalid. Then nothing is written.
-    func seed(from path: String?) async throws {
+    func seed(from path: String?, checkedBy kinds: KindRegistry) async throws {
         guard let path else { return }
         let definitions = try await store.definitions()
         guard definitions.definitions.isEmpty, definitions.graphs.isEmpty,
             try await store.jobs(JobFilter(limit: 1)).isEmpty
         else { return }
-        let change = try DaemonConfiguration.firstDefinitions(path, over: definitions)
+        let change = try DaemonConfiguration.firstDefinitions(path, over: definitions, checkedBy: kinds)
         try await store.change(change, now: wallClock())
         logger.notice("the new database starts with the definitions in \(path)")
     }
@@ -80,7 +80,7 @@ final class DefinitionKeeper: Sendable {
 extension DaemonConfiguration {
     /// Reads and checks a document of definitions, and returns the changes that it makes to `definitions`.
     static func firstDefinitions(
-        _ path: String, over definitions: DefinitionSet
+        _ path: String, over definitions: DefinitionSet, checkedBy kinds: KindRegistry
     ) throws(ConfigurationError) -> DefinitionChange {
         let document: DefinitionDocument
         switch readText(path) {
@@ -96,8 +96,7 @@ extension DaemonConfiguration {
         var problems = Catalog(definitions).check(document.change)
         let refused = Set(problems.map(\.subject))
         for input in document.change.ownInputs(over: definitions) {
-            // These checks do not depend on the configuration, so the default one is used.
-            guard let problem = DaemonConfiguration().problem(of: input.planned).map(input.problem),
+            guard let problem = InputCheck(kinds: kinds).problem(of: input.planned).map(input.problem),
                 !refused.contains(problem.subject)
             else { continue }
             problems.append(problem)
@@ -114,7 +113,7 @@ extension DaemonConfiguration {
     ///   expected.
     @discardableResult
     func check(
-        for onlooker: ConfigurationObstacles.Onlooker, firstDefinitions kinds: [KindDescription]?
+        for onlooker: ConfigurationObstacles.Onlooker, firstDefinitions kinds: KindRegistry?
     ) throws(ConfigurationError) -> [String] {
         let obstacles = ConfigurationObstacles(self, for: onlooker)
         var problems = obstacles.errors
@@ -123,7 +122,8 @@ extension DaemonConfiguration {
         var code = obstacles.code
         if let kinds, let definitions {
             do throws(ConfigurationError) {
-                let change = try DaemonConfiguration.firstDefinitions(definitions, over: DefinitionSet(kinds: kinds))
+                let change = try DaemonConfiguration.firstDefinitions(
+                    definitions, over: DefinitionSet(kinds: kinds.descriptions), checkedBy: kinds)
                 doubts += change.schedules.compactMap { schedule in
                     schedule.warning(now: wallClock()).map { "\(definitions): schedule \"\(schedule.name)\": \($0)" }
                 }

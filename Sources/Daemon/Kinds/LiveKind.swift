@@ -29,6 +29,12 @@ struct LiveKind<Base: Kind>: Kind {
         return try await generation.kind.run(input, job: job)
     }
 
+    func refusal(of input: PlannedInput) -> InputRefusal? { current().kind.refusal(of: input) }
+
+    func blockingCheck(of input: PlannedInput) -> (@Sendable () -> InputRefusal?)? {
+        current().kind.blockingCheck(of: input)
+    }
+
     func didSucceed(_ job: JobID) {
         let generation = current()
         defer { withExtendedLifetime(generation.keeping) {} }

@@ -51,7 +51,7 @@ struct Assembly {
         live = LiveConfiguration(configuration)
         try await store.register(registry.descriptions, now: wallClock())
         let keeper = DefinitionKeeper(store: store, logger: logger)
-        try await keeper.seed(from: configuration.definitions)
+        try await keeper.seed(from: configuration.definitions, checkedBy: registry)
         try await keeper.load()
         self.keeper = keeper
         runner = JobRunner(
@@ -71,7 +71,7 @@ struct Assembly {
         services += observers
         if let signals { services.append(signalService(signals)) }
         if let entrance {
-            let control = try await control(entrance)
+            let control = try await control(entrance, registry)
             let schedules = try await scheduleRunner(control)
             services.append(server(control, entrance))
             services.append(runnerService)
@@ -199,21 +199,15 @@ struct Assembly {
 
     /// Creates the control for the server. The socket already listens, so early callers wait until the server
     /// runs.
-    private func control(_ entrance: Entrance) async throws -> StoreControl {
-        let glance = FileGlance()
-        let (live, reloader) = (live, reloader)
+    private func control(_ entrance: Entrance, _ registry: KindRegistry) async throws -> StoreControl {
+        let (checks, inputs, reloader) = (BlockingChecks(), InputCheck(kinds: registry), reloader)
         let hooks = DaemonHooks(
             runner: runner, startedAt: wallClock(), spool: entrance.spool, problems: problems,
             beginInputCheck: {
-                let configuration = live.value
-                let looks = glance.request()
-                return { inputs in
-                    for input in inputs {
-                        if let problem = configuration.problem(of: input) { return problem }
-                    }
-                    return await looks.first(of: inputs.filter { configuration.file(in: $0) != nil }) {
-                        configuration.problem(ofFileIn: $0)
-                    }
+                let request = checks.request()
+                return { planned in
+                    if let problem = planned.lazy.compactMap(inputs.problem).first { return problem }
+                    return await request.firstProblem(of: planned.compactMap(inputs.blockingCheck))
                 }
             },
             reload: { () throws(ControlProblem) in try await reloader.reload() })

@@ -65,7 +65,7 @@ public enum Daemon {
         let isNew = access(configuration.database, F_OK) != 0
         try configuration.check(
             for: .start(opensSocket: !surroundings.runsOnce && surroundings.socket == nil),
-            firstDefinitions: isNew ? registry.descriptions : nil)
+            firstDefinitions: isNew ? registry : nil)
     }
 
     private static func acquireLock(

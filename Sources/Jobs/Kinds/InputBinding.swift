@@ -39,7 +39,7 @@ struct InputBinding<K: Kind> {
     private func offered() throws -> K.Accepted? {
         guard K.Accepted.self != Never.self, !payload.dependencies.isEmpty else { return nil }
         let offers = payload.dependencies.compactMap { dependency in
-            dependency.output.map { Offer(kind: kinds[dependency.kind]?.erased, output: $0) }
+            dependency.output.map { Offer(kind: kinds[dependency.kind], output: $0) }
         }
         if let first = offers.first(where: { $0.fits(K.Accepted.self) }) { return try first.value() }
         guard let list = K.Accepted.self as? any AcceptedList.Type else { return nil }
@@ -50,7 +50,7 @@ struct InputBinding<K: Kind> {
 /// One dependency's output, before it is decoded.
 struct Offer {
     /// The kind that produced the output; nil if this process does not know it.
-    let kind: (any ErasedKind)?
+    let kind: RunnableKind?
     let output: JSONText
 
     func fits(_ type: Any.Type) -> Bool { type == AnyOutput.self || type == kind?.offeredType }

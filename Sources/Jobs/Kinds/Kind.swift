@@ -32,6 +32,20 @@ where Input: Codable, Output: Codable, Failure: OperationFailure {
     /// Derives the value that this kind's output offers to a dependent. The default returns the output.
     static func offer(_ output: Output) -> Offered
 
+    /// Returns the reason why every run with this input would fail, whatever happens until then; nil if a run may
+    /// succeed. The daemon asks before it accepts a job and before it stores a definition, after it has checked
+    /// ``inputFields``. The call must return at once. The default returns nil.
+    ///
+    /// A run must check its input again: the kind can run without a daemon, and a dependency may supply fields later.
+    func refusal(of input: PlannedInput) -> InputRefusal?
+
+    /// Returns a check that ``refusal(of:)`` cannot make because it may block, for example on a disk; nil if there is
+    /// nothing to check, which is the default.
+    ///
+    /// The daemon runs the check on a thread of its own, and gives all checks of one request a second together. It
+    /// accepts an input whose check takes longer, so that only the run finds the problem.
+    func blockingCheck(of input: PlannedInput) -> (@Sendable () -> InputRefusal?)?
+
     /// Runs the kind as part of a job. The default calls ``TypedOperation/run(_:context:)``.
     ///
     /// - Throws: The kind's failure. Its `isRetryable` states whether another attempt may succeed.
@@ -59,6 +73,12 @@ extension Kind {
     public func run(_ input: Input, job: JobContext) async throws(Failure) -> Output {
         try await run(input, context: job.operation)
     }
+
+    /// Returns nil.
+    public func refusal(of input: PlannedInput) -> InputRefusal? { nil }
+
+    /// Returns nil.
+    public func blockingCheck(of input: PlannedInput) -> (@Sendable () -> InputRefusal?)? { nil }
 
     /// Does nothing.
     public func didSucceed(_ job: JobID) {}

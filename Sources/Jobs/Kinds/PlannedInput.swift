@@ -27,7 +27,7 @@ public struct PlannedInput: Sendable, Hashable {
     /// Decodes the input in the same way as the kind does when it runs.
     ///
     /// - Throws: ``InputMismatch``, which explains to people what does not fit.
-    package func decoded<Input: Decodable>(as type: Input.Type) throws(InputMismatch) -> Input {
+    public func decoded<Input: Decodable>(as type: Input.Type) throws(InputMismatch) -> Input {
         do {
             return try PayloadCoding.decode(type, from: input)
         } catch {
@@ -37,4 +37,29 @@ public struct PlannedInput: Sendable, Hashable {
 }
 
 /// The reason why an input could not be decoded, as a clause for people.
-package struct InputMismatch: Error { package var description: String }
+public struct InputMismatch: Error, Hashable, CustomStringConvertible { public let description: String }
+
+/// The reason why a kind refuses an input before any job runs with it.
+public struct InputRefusal: Sendable, Hashable {
+    /// What is wrong with the input. Callers are told the difference, so that they can act on it.
+    public enum Reason: Sendable, Hashable {
+        /// A field is missing or invalid.
+        case invalid
+        /// A field names a file that the daemon may not read. The program `halyard` then sends the file's content to
+        /// the daemon instead.
+        case fileOutsideRoots
+        /// A field names a credential that may not be sent to its address.
+        case credentialRefused
+    }
+
+    /// What is wrong with the input.
+    public var reason: Reason
+    /// What is wrong and how to solve it, in whole sentences for people.
+    public var message: String
+
+    /// Creates a refusal. Default: the input is invalid.
+    public init(_ message: String, reason: Reason = .invalid) {
+        self.reason = reason
+        self.message = message
+    }
+}

@@ -5,13 +5,28 @@ import OperationTypes
 ///
 /// All decoding and encoding of payloads happens here.
 public struct RunnableKind: Sendable {
-    let erased: any ErasedKind
+    /// The kind.
+    public let kind: any Kind
+    /// The kind's description.
+    public let description: KindDescription
+    let acceptedType: any Any.Type
+    let offeredType: any Any.Type
 
     /// Erases the types of a kind.
-    public init(_ kind: some Kind) { erased = KindBox(kind: kind) }
+    public init<K: Kind>(_ kind: K) {
+        self.kind = kind
+        description = K.description
+        acceptedType = K.Accepted.self
+        offeredType = K.Offered.self
+    }
 
-    /// The kind's description.
-    public var description: KindDescription { erased.description }
+    /// Derives the value that the kind's output offers to a dependent.
+    func offer(_ output: JSONText) throws -> any Sendable {
+        func offer<K: Kind>(_ kind: K) throws -> any Sendable {
+            K.offer(try PayloadCoding.decode(K.Output.self, from: output))
+        }
+        return try offer(kind)
+    }
 
     /// Builds the input, runs the kind, and encodes its output.
     ///
@@ -22,11 +37,35 @@ public struct RunnableKind: Sendable {
     public func run(
         _ payload: JobPayload, job: JobContext, kinds: KindRegistry
     ) async -> Result<JSONText, FailedTry> {
-        await erased.run(payload, job: job, kinds: kinds)
+        await Self.run(kind, payload, job, kinds)
     }
 
-    /// Notifies the kind that a job's success is durable; see ``Kind/didSucceed(_:)``.
-    public func didSucceed(_ job: JobID) { erased.didSucceed(job) }
+    private static func run<K: Kind>(
+        _ kind: K, _ payload: JobPayload, _ job: JobContext, _ kinds: KindRegistry
+    ) async -> Result<JSONText, FailedTry> {
+        let input: K.Input
+        do {
+            input = try InputBinding<K>(payload: payload, kinds: kinds).input()
+        } catch {
+            let message = "the input is not valid for the kind \(K.name): \(PayloadCoding.explain(error))"
+            return .failure(.permanent(JobFailure.Code.invalidInput, message))
+        }
+        let output: K.Output
+        do {
+            output = try await kind.run(input, job: job)
+        } catch {
+            return .failure(
+                FailedTry(
+                    JobFailure(code: error.code, message: error.description, detail: PayloadCoding.detail(error)),
+                    isRetryable: error.isRetryable, retryAfter: error.retryAfter))
+        }
+        do {
+            return .success(try PayloadCoding.encode(output))
+        } catch {
+            let message = "the output of the kind \(K.name) cannot be encoded as JSON: \(PayloadCoding.explain(error))"
+            return .failure(.permanent(JobFailure.Code.invalidOutput, message))
+        }
+    }
 }
 
 /// The parts that the input of a job is built from.
@@ -65,55 +104,5 @@ public struct FailedTry: Error, Sendable, Hashable {
     /// A failure that another try cannot fix.
     static func permanent(_ code: String, _ message: String) -> FailedTry {
         FailedTry(JobFailure(code: code, message: message), isRetryable: false)
-    }
-}
-
-protocol ErasedKind: Sendable {
-    var description: KindDescription { get }
-    var acceptedType: any Any.Type { get }
-    var offeredType: Any.Type { get }
-    func offer(_ output: JSONText) throws -> any Sendable
-    func run(_ payload: JobPayload, job: JobContext, kinds: KindRegistry) async -> Result<JSONText, FailedTry>
-    func didSucceed(_ job: JobID)
-}
-
-private struct KindBox<K: Kind>: ErasedKind {
-    let kind: K
-    let description = K.description
-
-    init(kind: K) { self.kind = kind }
-
-    var acceptedType: any Any.Type { K.Accepted.self }
-    var offeredType: Any.Type { K.Offered.self }
-
-    func offer(_ output: JSONText) throws -> any Sendable {
-        K.offer(try PayloadCoding.decode(K.Output.self, from: output))
-    }
-
-    func didSucceed(_ job: JobID) { kind.didSucceed(job) }
-
-    func run(_ payload: JobPayload, job: JobContext, kinds: KindRegistry) async -> Result<JSONText, FailedTry> {
-        let input: K.Input
-        do {
-            input = try InputBinding<K>(payload: payload, kinds: kinds).input()
-        } catch {
-            let message = "the input is not valid for the kind \(K.name): \(PayloadCoding.explain(error))"
-            return .failure(.permanent(JobFailure.Code.invalidInput, message))
-        }
-        let output: K.Output
-        do {
-            output = try await kind.run(input, job: job)
-        } catch {
-            return .failure(
-                FailedTry(
-                    JobFailure(code: error.code, message: error.description, detail: PayloadCoding.detail(error)),
-                    isRetryable: error.isRetryable, retryAfter: error.retryAfter))
-        }
-        do {
-            return .success(try PayloadCoding.encode(output))
-        } catch {
-            let message = "the output of the kind \(K.name) cannot be encoded as JSON: \(PayloadCoding.explain(error))"
-            return .failure(.permanent(JobFailure.Code.invalidOutput, message))
-        }
     }
 }

@@ -20,11 +20,11 @@ extension RunnableKind {
     ///
     /// - Parameter kinds: The kinds whose output types are known.
     public func wantedOutputs(among kinds: KindRegistry) -> WantedOutputs? {
-        guard erased.acceptedType != Never.self else { return nil }
-        guard let list = erased.acceptedType as? any AcceptedList.Type else {
-            return WantedOutputs(kinds: kinds.names(offering: [erased.acceptedType]), onlyFirst: true)
+        guard acceptedType != Never.self else { return nil }
+        guard let list = acceptedType as? any AcceptedList.Type else {
+            return WantedOutputs(kinds: kinds.names(offering: [acceptedType]), onlyFirst: true)
         }
-        return WantedOutputs(kinds: kinds.names(offering: [erased.acceptedType, list.elementType]))
+        return WantedOutputs(kinds: kinds.names(offering: [acceptedType, list.elementType]))
     }
 }
 
@@ -33,6 +33,6 @@ extension KindRegistry {
     /// not know.
     fileprivate func names(offering types: [any Any.Type]) -> Set<String>? {
         if types.contains(where: { $0 == AnyOutput.self }) { return nil }
-        return Set(all.filter { kind in types.contains { $0 == kind.erased.offeredType } }.map(\.description.name))
+        return Set(all.filter { kind in types.contains { $0 == kind.offeredType } }.map(\.description.name))
     }
 }

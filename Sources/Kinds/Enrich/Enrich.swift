@@ -31,6 +31,8 @@ public struct Enrich: Kind {
         self.documents = documents
     }
 
+    public func refusal(of input: PlannedInput) -> InputRefusal? { InputRefusal(ofAddressIn: input) }
+
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
         try Self.check(input.maxRedirects, of: "max_redirects")

@@ -34,6 +34,8 @@ public struct Unfurl: Kind {
         resolutions = Resolutions(configuration)
     }
 
+    public func refusal(of input: PlannedInput) -> InputRefusal? { InputRefusal(ofAddressIn: input) }
+
     public func run(_ input: Input, context: OperationContext) async throws(KindFailure) -> Output {
         let start = try WebURL(input: input.url, field: "url")
         try Self.check(input.maxRedirects, of: "max_redirects")
@@ -79,13 +81,14 @@ extension WebURL {
     }
 }
 
-/// Returns the failure with which `unfurl` or `enrich` would always refuse an input, or nil if the input may be valid.
-public func pageRefusal(of planned: PlannedInput) -> KindFailure? {
-    guard let url = JSONObject(planned.input)?["url"]?.decodedString else { return nil }
-    do throws(KindFailure) {
-        _ = try WebURL(input: url, field: "url")
+extension InputRefusal {
+    /// Refuses the input of `unfurl` or `enrich` if its `url` is not a valid address.
+    init?(ofAddressIn planned: PlannedInput) {
+        guard let url = JSONObject(planned.input)?["url"]?.decodedString else { return nil }
+        do throws(KindFailure) { _ = try WebURL(input: url, field: "url") } catch {
+            self.init(error.message)
+            return
+        }
         return nil
-    } catch {
-        return error
     }
 }

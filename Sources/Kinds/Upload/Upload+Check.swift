@@ -81,23 +81,38 @@ extension Upload.Input {
     }
 }
 
-extension UploadConfiguration {
-    /// Returns the reason why a run would refuse the input, whatever happens until then; nil if a run may succeed. Does
-    /// not look at files; see ``refusal(ofFile:)``.
-    public func refusal(of planned: PlannedInput) -> KindFailure? {
+extension Upload {
+    /// Refuses an input that would fail with any server and any content of the files.
+    public func refusal(of planned: PlannedInput) -> InputRefusal? {
         do throws(KindFailure) {
-            let input = try Upload.Input(planned)
+            let input = try Input(planned)
             try input.check(at: planned.stage)
             // A job may name another credential or file, and the administrator may permit more of them.
             if planned.stage == .definition { return nil }
-            if let credential = input.credential { try permit(credential, at: input.target) }
-            if let file = input.file, Self.spoolName(in: file) == nil, root(of: file) == nil {
+            if let credential = input.credential { try configuration.permit(credential, at: input.target) }
+            if let file = input.file, UploadConfiguration.spoolName(in: file) == nil,
+                configuration.root(of: file) == nil
+            {
                 throw .outsideRoots(file)
             }
             return nil
         } catch {
-            return error
+            let reason: InputRefusal.Reason =
+                switch error.reason {
+                case .credentialRefused: .credentialRefused
+                case .fileRefused: .fileOutsideRoots
+                default: .invalid
+                }
+            return InputRefusal(error.message, reason: reason)
         }
+    }
+
+    /// Checks that the file is not a folder, a device or a pipe, and not behind a symbolic link.
+    public func blockingCheck(of planned: PlannedInput) -> (@Sendable () -> InputRefusal?)? {
+        guard planned.stage != .definition, let file = JSONObject(planned.input)?["file"]?.decodedString,
+            UploadConfiguration.spoolName(in: file) == nil
+        else { return nil }
+        return { [configuration] in configuration.refusal(ofFile: file).map { InputRefusal($0.message) } }
     }
 }
 

@@ -27,7 +27,7 @@ extension UploadConfiguration {
     /// Returns the reason why a file can never be sent in its present state: it is a folder, a device or a pipe, behind
     /// a symbolic link, or outside the roots. Returns nil if it may be sent or does not exist yet, and for files in the
     /// spool. Does not open the file, but may wait for a disk.
-    public func refusal(ofFile file: String) -> KindFailure? {
+    func refusal(ofFile file: String) -> KindFailure? {
         if Self.spoolName(in: file) != nil { return nil }
         do throws(KindFailure) {
             let (root, path) = try place(of: file)
@@ -66,7 +66,7 @@ extension KindFailure {
     static func outsideRoots(_ file: String) -> KindFailure {
         KindFailure(
             .fileRefused,
-            "\(file.printable) is not in an allowed folder; move it, or ask the administrator to add its folder to "
-                + "the upload roots.")
+            "The daemon may not send \(file.printable). Move it into a folder in upload.roots, or let halyard copy it into "
+                + "the spool.")
     }
 }

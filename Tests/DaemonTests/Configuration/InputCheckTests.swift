@@ -17,6 +17,10 @@ import Testing
         return configuration
     }
 
+    private func check(root: String = "/srv/out") throws -> InputCheck {
+        InputCheck(kinds: try KindRegistry(KindSet(configuration(root: root).kinds).kinds))
+    }
+
     private func planned(_ kind: String, _ input: String, _ stage: PlannedInput.Stage) throws -> PlannedInput {
         PlannedInput(kind: kind, input: try JSONText(checking: Array(input.utf8)), stage: stage)
     }
@@ -70,7 +74,7 @@ import Testing
 
     @Test(arguments: hopeless)
     func whatCouldNeverWorkIsRefusedBeforeItIsAccepted(kind: String, input: String, message: String) throws {
-        let problem = try configuration().problem(of: planned(kind, input, .whole))
+        let problem = try check().problem(of: planned(kind, input, .whole))
         #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "taken")")
         #expect(problem?.code == .invalidInput)
     }
@@ -113,25 +117,24 @@ import Testing
         ),
     ])
     func whatTheConfigurationForbidsIsRefused(input: String, message: String, code: String) throws {
-        let problem = try configuration().problem(of: planned("upload", input, .whole))
+        let problem = try check().problem(of: planned("upload", input, .whole))
         #expect(problem?.message.contains(message) == true, "\(problem?.message ?? "taken")")
         #expect(problem.map { "\($0.code)" } == code)
         // A definition may be written before.
-        #expect(try configuration().problem(of: planned("upload", input, .definition)) == nil)
+        #expect(try check().problem(of: planned("upload", input, .definition)) == nil)
     }
 
     @Test func aFileThatCanNeverBeSentIsRefused() throws {
         let folder = try TemporaryFolder()
         #expect(mkdir(folder.path + "/folder", 0o700) == 0 && mkfifo(folder.path + "/pipe", 0o600) == 0)
         try folder.write("x", to: "file")
-        var configuration = configuration()
-        configuration.upload.roots = [folder.path]
+        let check = try check(root: folder.path)
         for (name, message) in [
             ("folder", "send every file in it with: halyard upload \(folder.path)/folder --to URL"),
             ("pipe", "is not a regular file"), ("file", nil), ("later", nil),
         ] as [(String, String?)] {
             let input = #"{"to":"https://example.org/x","file":"\#(folder.path)/\#(name)"}"#
-            let told = configuration.problem(ofFileIn: try planned("upload", input, .whole))?.message
+            let told = check.blockingCheck(of: try planned("upload", input, .whole))?()?.message
             if let message {
                 #expect(told?.contains(message) == true, "\(told ?? "taken")")
             } else {
@@ -149,18 +152,18 @@ import Testing
         ("upload", #"{"to":"https://s3.example.org/x","body":"","protocol":"s3","credential":"storage"}"#),
     ])
     func whatMayWorkIsNot(kind: String, input: String) throws {
-        #expect(try configuration().problem(of: planned(kind, input, .whole)) == nil)
+        #expect(try check().problem(of: planned(kind, input, .whole)) == nil)
     }
 
     /// What is missing is missing only when nobody can give it any more.
     @Test func whatMayStillComeIsNotMissed() throws {
         let open = #"{"to":"http://example.org/"}"#
-        #expect(try configuration().problem(of: planned("upload", open, .waiting)) == nil)
+        #expect(try check().problem(of: planned("upload", open, .waiting)) == nil)
         let unsigned = #"{"protocol":"s3"}"#
-        #expect(try configuration().problem(of: planned("upload", unsigned, .definition)) == nil)
+        #expect(try check().problem(of: planned("upload", unsigned, .definition)) == nil)
         #expect(
-            try configuration().problem(of: planned("upload", #"{"to":"http://h/","protocol":"s3"}"#, .waiting)) != nil)
-        #expect(try configuration().problem(of: planned("upload", #"{"headers":{"host":"a"}}"#, .definition)) != nil)
+            try check().problem(of: planned("upload", #"{"to":"http://h/","protocol":"s3"}"#, .waiting)) != nil)
+        #expect(try check().problem(of: planned("upload", #"{"headers":{"host":"a"}}"#, .definition)) != nil)
     }
 
     @Test func aFileThatIsNoneIsRefusedAndOneThatIsNotThereYetIsNot() async throws {
@@ -169,10 +172,10 @@ import Testing
         #expect(mkdir(folder.path + "/folder", 0o700) == 0)
         #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
         #expect(symlink(folder.path + "/file", folder.path + "/link") == 0)
-        let configuration = configuration(root: folder.path)
+        let check = try check(root: folder.path)
         func problem(_ name: String) throws -> String? {
             let input = #"{"to":"http://example.org/","file":"\#(folder.path)/\#(name)"}"#
-            return configuration.problem(ofFileIn: try planned("upload", input, .whole))?.message
+            return check.blockingCheck(of: try planned("upload", input, .whole))?()?.message
         }
         #expect(try problem("file") == nil)
         #expect(try problem("later") == nil)
@@ -184,56 +187,69 @@ import Testing
 
     /// Whoever enqueues waits for no disk that does not answer, and only once; the job is told then.
     @Test func aDiskThatDoesNotAnswerHoldsUpNobody() async throws {
-        let glance = FileGlance(turnPatience: .seconds(60))
+        let checks = BlockingChecks(maxQueueing: .seconds(60))
         let refusal = ControlProblem(.invalidInput, "It is a folder.")
-        #expect(await glance.request(patience: .seconds(60)).first(of: [1, 2]) { $0 == 2 ? refusal : nil } == refusal)
+        #expect(await checks.request(limit: .seconds(60)).firstProblem(of: [{ nil }, { refusal }]) == refusal)
         let hanging = DispatchSemaphore(value: 0)
-        let late = glance.request(patience: .milliseconds(20))
-        #expect(
-            await late.first(of: [1]) { _ in
-                hanging.wait()
-                return refusal
-            } == nil)
+        let late = checks.request(limit: .milliseconds(20))
+        let hang: BlockingChecks.Check = {
+            hanging.wait()
+            return refusal
+        }
+        #expect(await late.firstProblem(of: [hang]) == nil)
         hanging.signal()
         let looked = Atomic(0)
         for _ in 0..<40 {
-            #expect(
-                await late.first(of: [1]) { _ in
-                    looked.add(1, ordering: .relaxed)
-                    return refusal
-                } == nil)
+            let look: BlockingChecks.Check = {
+                looked.add(1, ordering: .relaxed)
+                return refusal
+            }
+            #expect(await late.firstProblem(of: [look]) == nil)
         }
         // Comes after everything that was put before it.
-        #expect(await glance.request(patience: .seconds(60)).first(of: [1]) { _ in refusal } == refusal)
+        #expect(await checks.request(limit: .seconds(60)).firstProblem(of: [{ refusal }]) == refusal)
         #expect(looked.load(ordering: .relaxed) == 0)
     }
 
     /// Somebody else's disk is not waited for to look at one's own.
     @Test(.timeLimit(.minutes(1))) func theLooksOfOthersHoldUpNobody() async throws {
-        let glance = FileGlance(turnPatience: .milliseconds(1))
+        let checks = BlockingChecks(maxQueueing: .milliseconds(1))
         let refusal = ControlProblem(.invalidInput, "It is a folder.")
         let hanging = DispatchSemaphore(value: 0)
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-        async let first = glance.request(patience: .seconds(600)).first(of: [1]) { _ in
+        let hang: BlockingChecks.Check = {
             begin.finish()
             hanging.wait()
             return refusal
         }
+        async let first = checks.request(limit: .seconds(600)).firstProblem(of: [hang])
         for await _ in begun {}
-        let other = glance.request(patience: .seconds(600))
-        #expect(await other.first(of: [1]) { _ in refusal } == nil)
+        let other = checks.request(limit: .seconds(600))
+        #expect(await other.firstProblem(of: [{ refusal }]) == nil)
         hanging.signal()
         #expect(await first == refusal)
         // It has given up for good.
-        #expect(await other.first(of: [1]) { _ in refusal } == nil)
+        #expect(await other.firstProblem(of: [{ refusal }]) == nil)
     }
 
     /// Its state is the daemon's own to know.
     @Test func aFileOfTheSpoolIsNotLookedAt() throws {
-        func file(_ name: String) throws -> String? {
-            configuration().file(in: try planned("upload", #"{"to":"http://h/","file":"\#(name)"}"#, .whole))
+        func isLookedAt(_ name: String, _ stage: PlannedInput.Stage = .whole) throws -> Bool {
+            let input = try planned("upload", #"{"to":"http://h/","file":"\#(name)"}"#, stage)
+            return try check().blockingCheck(of: input) != nil
         }
-        #expect(try file("spool:abc/x.jpg") == nil)
-        #expect(try file("/srv/out/x") == "/srv/out/x")
+        #expect(try !isLookedAt("spool:abc/x.jpg"))
+        #expect(try isLookedAt("/srv/out/x"))
+        #expect(try isLookedAt("/srv/out/x", .waiting))
+        #expect(try !isLookedAt("/srv/out/x", .definition))
+    }
+
+    @Test func aKindWithoutChecksRefusesNothing() throws {
+        let check = InputCheck(kinds: try KindRegistry([Greet()]))
+        for kind in ["greet", "unknown"] {
+            let input = try planned(kind, #"{"name":7}"#, .whole)
+            #expect(check.problem(of: input) == nil)
+            #expect(check.blockingCheck(of: input) == nil)
+        }
     }
 }

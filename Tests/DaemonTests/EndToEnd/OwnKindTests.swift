@@ -1,3 +1,4 @@
+import Glibc
 import Jobs
 import Logging
 import OperationTypes
@@ -26,17 +27,53 @@ struct Greet: Kind {
     }
 }
 
+struct Notify: Kind {
+    struct Input: Codable, Sendable {
+        var address: String
+        var attachment: String?
+    }
+    struct Output: Codable, Sendable { var bytes: Int }
+    struct Failure: OperationFailure {
+        var code: String { "unreadable" }
+        var isRetryable: Bool { true }
+        var description: String { "the attachment cannot be read; check its path" }
+    }
+
+    static let name = "notify"
+    static let summary = "Sends a file to somebody"
+    static let inputFields = [
+        InputField("address", .string, isRequired: true, summary: "Whom to notify."),
+        InputField("attachment", .string, summary: "Path of the file to send."),
+    ]
+
+    func refusal(of input: PlannedInput) -> InputRefusal? {
+        guard let address = JSONObject(input.input)?["address"]?.decodedString, !address.contains("@") else {
+            return nil
+        }
+        return InputRefusal("The address \"\(address)\" has no @; write one such as ada@example.org.")
+    }
+
+    func blockingCheck(of input: PlannedInput) -> (@Sendable () -> InputRefusal?)? {
+        guard input.stage == .whole, let path = JSONObject(input.input)?["attachment"]?.decodedString else {
+            return nil
+        }
+        return { access(path, R_OK) == 0 ? nil : InputRefusal("\(path) cannot be read; check the path.") }
+    }
+
+    func run(_ input: Input, context: OperationContext) async throws(Failure) -> Output {
+        guard let attachment = input.attachment else { return Output(bytes: 0) }
+        guard let file = fopen(attachment, "r") else { throw Failure() }
+        defer { fclose(file) }
+        fseek(file, 0, SEEK_END)
+        return Output(bytes: ftell(file))
+    }
+}
+
 @Suite struct OwnKindTests {
     @Test(.timeLimit(.minutes(1)))
     func aDaemonOfOnesOwnRunsItsKinds() async throws {
         let bed = try TestBed()
-        let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
-        let surroundings = surroundings(kinds: [Greet()]) { ready.yield($0) }
-        let configuration = configuration(bed)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await Daemon.run(configuration, in: surroundings) }
-            var iterator = handles.makeAsyncIterator()
-            let handle = try #require(await iterator.next())
+        try await withDaemon(bed, kinds: [Greet()]) {
             let document = try bed.folder.write("definitions:\n  greet: {kind: greet}\n", to: "mine.yaml")
             let applied = try await bed.halyard("definitions", "apply", document)
             #expect(applied.status == .exited(0), "\(applied.errors)")
@@ -44,8 +81,27 @@ struct Greet: Kind {
             #expect(try await bed.halyard("result", "1").output.contains("Hello, Ada!"))
             #expect(try await bed.halyard("enqueue", "greet", "", "--wait").status != .exited(0))
             #expect(try await bed.halyard("show", "2").output.contains("the name is empty; give one"))
-            handle.stop()
-            try await group.waitForAll()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aKindOfOnesOwnRefusesInputsEarly() async throws {
+        let bed = try TestBed()
+        try await withDaemon(bed, kinds: [Notify()]) {
+            let bad = try bed.folder.write(
+                "definitions:\n  notify: {kind: notify, input: {address: nobody}}\n", to: "bad.yaml")
+            let refused = try await bed.halyard("definitions", "apply", bad)
+            #expect(refused.status != .exited(0))
+            #expect(refused.errors.contains("The address \"nobody\" has no @; write one such as ada@example.org"))
+            let good = try bed.folder.write("definitions:\n  notify: {kind: notify}\n", to: "good.yaml")
+            #expect(try await bed.halyard("definitions", "apply", good).status == .exited(0))
+            let nobody = try await bed.halyard("enqueue", "notify", "nobody")
+            #expect(nobody.errors.contains("The address \"nobody\" has no @"), "\(nobody.errors)")
+            let missing = try await bed.halyard("enqueue", "notify", "ada@example.org", "\(bed.folder.path)/missing")
+            #expect(missing.errors.contains("missing cannot be read; check the path."), "\(missing.errors)")
+            // Neither was accepted.
+            #expect(try await bed.halyard("enqueue", "notify", "ada@example.org", good, "--wait").status == .exited(0))
+            #expect(try await bed.halyard("result", "1").output.contains("bytes"))
         }
     }
 
@@ -65,6 +121,33 @@ struct Greet: Kind {
         let end = try #require(here[begin.lowerBound...].firstRange(of: "\n}\n"))
         let readme = try readText(repository + "/README.md").get()
         #expect(readme.contains(here[begin.lowerBound..<end.upperBound]))
+    }
+
+    @Test func theExampleOfTheManualIsTheOneTriedHere() throws {
+        let here = try readText(#filePath).get()
+        let page = try readText(repository + "/Sources/Daemon/Daemon.docc/WritingAKind.md").get()
+        for name in ["refusal", "blockingCheck"] {
+            let begin = try #require(here.firstRange(of: "    func \(name)"))
+            let end = try #require(here[begin.lowerBound...].firstRange(of: "\n    }\n"))
+            #expect(page.contains(here[begin.lowerBound..<end.upperBound]))
+        }
+    }
+
+    /// Runs `body` while a daemon with the kinds runs.
+    private func withDaemon(
+        _ bed: TestBed, kinds: [any Kind], _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let (handles, ready) = AsyncStream.makeStream(of: DaemonHandle.self)
+        let surroundings = surroundings(kinds: kinds) { ready.yield($0) }
+        let configuration = configuration(bed)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await Daemon.run(configuration, in: surroundings) }
+            var iterator = handles.makeAsyncIterator()
+            let handle = try #require(await iterator.next())
+            try await body()
+            handle.stop()
+            try await group.waitForAll()
+        }
     }
 
     private func configuration(_ bed: TestBed) -> DaemonConfiguration {

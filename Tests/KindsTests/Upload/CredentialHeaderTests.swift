@@ -64,7 +64,7 @@ import Testing
             kind: "upload",
             input: JSONText(trusted: Array(#"{"to":"http://h/","body":"x","headers":{"\#(name)":"canary"}}"#.utf8)),
             stage: .definition)
-        #expect(UploadConfiguration().refusal(of: planned)?.code == "invalid_input")
+        try await withClient { #expect(Upload(client: $0).refusal(of: planned)?.reason == .invalid) }
     }
 
     @Test(arguments: [
