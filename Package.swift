@@ -92,7 +92,7 @@ let package = Package(
         // Operations that run kinds, which bring an HTTP client, TLS and C libraries.
         module("NetworkOperations", ["Kinds", "Operations"]),
         // The other declarations of the published libraries, for code that was written for them.
-        module("OperationsCompatibility", ["Operations", "NetworkAdapters"]),
+        module("OperationsCompatibility", ["NetworkAdapters", "OperationTypes", "Operations"]),
         tests("OperationTypes", ["Signals"]),
         tests("Operations", ["Signals"]),
         tests("OperationsCompatibility", ["Signals"]),

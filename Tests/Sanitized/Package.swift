@@ -18,7 +18,8 @@ let package = Package(
     targets: [
         .target(name: "OperationTypes", swiftSettings: settings),
         .target(name: "Operations", dependencies: ["OperationTypes"], swiftSettings: settings),
-        .target(name: "OperationsCompatibility", dependencies: ["Operations"], swiftSettings: settings),
+        .target(
+            name: "OperationsCompatibility", dependencies: ["OperationTypes", "Operations"], swiftSettings: settings),
         .target(name: "Signals", swiftSettings: settings),
         .testTarget(name: "OperationTypesTests", dependencies: ["OperationTypes", "Signals"], swiftSettings: settings),
         .testTarget(

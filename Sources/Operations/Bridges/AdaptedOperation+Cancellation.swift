@@ -24,16 +24,7 @@ extension AdaptedOperation where Failure: CancellationFailure {
     /// `queue` is nil. Cancelling the run cancels the operation. A run without a result ends with `Failure.cancelled`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        on queue: OperationQueue? = nil
-    ) {
-        self.init(missingResult: .cancelled, operation: make, on: queue)
-    }
-
-    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise this behaves like
-    /// the initializer with an `OperationQueue`.
-    public init(
-        operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        on queue: LinearOperationQueue
+        on queue: (any OperationQueueProtocol)? = nil
     ) {
         self.init(missingResult: .cancelled, operation: make, on: queue)
     }
@@ -60,16 +51,7 @@ extension AdaptedOperation where Failure == any Error {
     /// `queue` is nil. Cancelling the run cancels the operation. A run without a result ends with `CancellationError`.
     public init(
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        on queue: OperationQueue? = nil
-    ) {
-        self.init(missingResult: CancellationError(), operation: make, on: queue)
-    }
-
-    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Otherwise this behaves like
-    /// the initializer with an `OperationQueue`.
-    public init(
-        operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        on queue: LinearOperationQueue
+        on queue: (any OperationQueueProtocol)? = nil
     ) {
         self.init(missingResult: CancellationError(), operation: make, on: queue)
     }

@@ -58,30 +58,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
     public init(
         missingResult: Failure,
         operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        on queue: OperationQueue? = nil
-    ) {
-        self.init(missingResult: missingResult, operation: make) { operation in
-            if let queue { queue.addOperation(operation) } else { operation.start() }
-        }
-    }
-
-    /// Adapts a Foundation operation. Each run creates an operation, which `queue` starts. Cancelling the run cancels
-    /// the operation.
-    ///
-    /// - Parameter missingResult: The failure of a run that is cancelled before the operation has a result, or whose
-    ///   operation finishes without one.
-    public init(
-        missingResult: Failure,
-        operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        on queue: LinearOperationQueue
-    ) {
-        self.init(missingResult: missingResult, operation: make) { queue.addOperation($0) }
-    }
-
-    private init(
-        missingResult: Failure,
-        operation make: @escaping @Sendable (Input) -> AsyncResultOperation<Output, Failure>,
-        start: @escaping @Sendable (AsyncResultOperation<Output, Failure>) -> Void
+        on queue: (any OperationQueueProtocol)? = nil
     ) {
         work = { input, context in
             let operation = make(input)
@@ -92,7 +69,7 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
                 waiter.end(with: nil)
             }
             defer { registration.unregister() }
-            start(operation)
+            if let queue { queue.addOperation(operation) } else { operation.start() }
             return await waiter.outcome(onCancel: operation.cancel) ?? .failure(missingResult)
         }
     }
@@ -104,3 +81,13 @@ public struct AdaptedOperation<Input: Sendable, Output: Sendable, Failure: Error
         try await work(input, context).get()
     }
 }
+
+/// A queue that starts Foundation operations.
+public protocol OperationQueueProtocol: Sendable {
+    /// Adds an operation, which the queue starts when it is ready and its turn has come.
+    func addOperation(_ operation: Operation)
+}
+
+extension OperationQueue: OperationQueueProtocol {}
+
+extension LinearOperationQueue: OperationQueueProtocol {}

@@ -4,61 +4,38 @@ import OperationTypes
 // wait then throws that error; otherwise the returned value is optional.
 
 extension Future {
-    /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait and cancels `source`, if there
+    /// is one; otherwise the future's work continues.
     ///
     /// - Returns: The value; nil if the task was cancelled before the future was resolved.
     /// - Throws: The future's error.
     @inlinable
     @discardableResult
-    public func get() async throws(Error) -> Value? { try await outcome()?.get() }
-
-    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
-    ///
-    /// - Returns: The value; nil if the task was cancelled before the future was resolved.
-    /// - Throws: The future's error.
-    @inlinable
-    @discardableResult
-    public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value? {
-        try await outcome(onCancel: source.cancel)?.get()
+    public func get(cancelling source: CancellationTokenSource? = nil) async throws(Error) -> Value? {
+        try await outcome(cancelling: source)?.get()
     }
 }
 
 extension Future where Error: CancellationFailure {
-    /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait and cancels `source`, if there
+    /// is one; otherwise the future's work continues.
     ///
     /// - Throws: The future's error, or `Error.cancelled` if the task was cancelled before the future was resolved.
     @inlinable
-    public func get() async throws(Error) -> Value {
-        guard let outcome = await outcome() else { throw .cancelled }
-        return try outcome.get()
-    }
-
-    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
-    ///
-    /// - Throws: The future's error, or `Error.cancelled` if the task was cancelled before the future was resolved.
-    @inlinable
-    public func get(cancelling source: CancellationTokenSource) async throws(Error) -> Value {
-        guard let outcome = await outcome(onCancel: source.cancel) else { throw .cancelled }
+    public func get(cancelling source: CancellationTokenSource? = nil) async throws(Error) -> Value {
+        guard let outcome = await outcome(cancelling: source) else { throw .cancelled }
         return try outcome.get()
     }
 }
 
 extension Future where Error == any Swift.Error {
-    /// Waits for the result without blocking a thread. Cancelling the task ends the wait; the future's work continues.
+    /// Waits for the result without blocking a thread. Cancelling the task ends the wait and cancels `source`, if there
+    /// is one; otherwise the future's work continues.
     ///
     /// - Throws: The future's error, or `CancellationError` if the task was cancelled before the future was resolved.
     @inlinable
-    public func get() async throws -> Value {
-        guard let outcome = await outcome() else { throw CancellationError() }
-        return try outcome.get()
-    }
-
-    /// Waits for the result without blocking a thread. Cancelling the task cancels `source`, and ends the wait.
-    ///
-    /// - Throws: The future's error, or `CancellationError` if the task was cancelled before the future was resolved.
-    @inlinable
-    public func get(cancelling source: CancellationTokenSource) async throws -> Value {
-        guard let outcome = await outcome(onCancel: source.cancel) else { throw CancellationError() }
+    public func get(cancelling source: CancellationTokenSource? = nil) async throws -> Value {
+        guard let outcome = await outcome(cancelling: source) else { throw CancellationError() }
         return try outcome.get()
     }
 }
@@ -91,10 +68,10 @@ extension Future {
 
     /// Waits for the result. Nil if the task was cancelled before the future was resolved.
     @inlinable
-    func outcome(onCancel: @Sendable () -> Void = {}) async -> Result? {
+    func outcome(cancelling cancellation: CancellationTokenSource?) async -> Result? {
         if let result { return result }
         guard case .shared(let settlement) = source else { return nil }
-        await settlement.sleep(onCancel: onCancel)
+        await settlement.sleep { cancellation?.cancel() }
         return settlement.result
     }
 }

@@ -23,18 +23,18 @@ extension TypedOperation {
         completion: @escaping @Sendable (Result<Output, Failure>) -> Void
     ) -> CancellationTokenSource {
         let source = CancellationTokenSource()
-        let ending = Ending(completion)
+        let completion = Once(completion)
         let parent = cancellation.register { source.cancel() }
         let context = OperationContext(attempt: attempt, cancellation: source.token, onProgress: onProgress)
         // The completion reports the end of this task. The source cancels the task.
         let task = Task.detached(priority: priority) {
             let result = await result(input, context)
             parent.unregister()
-            ending.end(with: result)
+            completion.take()?(result)
         }
         source.token.register {
             task.cancel()
-            if let failure = cancellationFailure(Failure.self) { ending.end(with: .failure(failure)) }
+            if let failure = cancellationFailure(Failure.self) { completion.take()?(.failure(failure)) }
         }
         return source
     }
@@ -119,15 +119,6 @@ extension TypedOperation {
     private func result(_ input: Input, _ context: OperationContext) async -> Result<Output, Failure> {
         do throws(Failure) { return .success(try await run(input, context: context)) } catch { return .failure(error) }
     }
-}
-
-/// A completion of which only the first call has an effect.
-private final class Ending<Outcome: Sendable>: Sendable {
-    private let completion: Once<@Sendable (Outcome) -> Void>
-
-    init(_ completion: @escaping @Sendable (Outcome) -> Void) { self.completion = Once(completion) }
-
-    func end(with outcome: Outcome) { completion.take()?(outcome) }
 }
 
 /// A Foundation operation that runs a `TypedOperation`.

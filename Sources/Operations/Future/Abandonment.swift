@@ -30,15 +30,9 @@ struct Dependent: Sendable {
 @frozen
 @usableFromInline
 struct Abandonment {
-    /// The first dependent. Usually it is the only one, so that no array is allocated.
-    @usableFromInline var first: Dependent?
-    @usableFromInline var others: [Dependent]
+    @usableFromInline var dependents = Few<Dependent>()
 
-    @inlinable
-    init() {
-        first = nil
-        others = []
-    }
+    @inlinable init() {}
 
     @inlinable
     static func of(_ object: some Abandonable) { of(Dependent(object)) }
@@ -52,14 +46,13 @@ struct Abandonment {
 
     @inlinable
     mutating func add(_ dependent: Dependent?) {
-        guard let dependent else { return }
-        if first == nil { first = dependent } else { others.append(dependent) }
+        if let dependent { dependents.append(dependent) }
     }
 
     /// Abandons all dependents now or, if calls are nested too deep, before the outermost call on this thread returns.
     @usableFromInline
     func release() {
-        guard first != nil else { return }
+        guard !dependents.isEmpty else { return }
         if Nesting.enter() {
             releaseAll()
             Nesting.leave()
@@ -70,6 +63,6 @@ struct Abandonment {
 
     private func releaseAll() {
         var rest = self
-        while let dependent = rest.others.popLast() ?? rest.first.take() { dependent.abandon(dependent.object, &rest) }
+        while let dependent = rest.dependents.popLast() { dependent.abandon(dependent.object, &rest) }
     }
 }

@@ -1,10 +1,5 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Foundation
+import OperationTypes
 
 /// A task or a thread that waits for a result. Reports a leak if nothing is left that could supply the result.
 final class Claim: Abandonable {

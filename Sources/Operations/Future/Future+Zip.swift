@@ -11,7 +11,7 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         switch (first.result, second.result) {
         case (.success(let one), .success(let two)): return Future<(V1, V2), E>(value: (one, two))
         case (.failure(let error), _), (_, .failure(let error)): return Future<(V1, V2), E>(error: error)
-        default: return Pair<V1, V2, E>.future(of: first, second)
+        default: return Gathering<Half<V1, V2>, (V1, V2), E>.future(of: first, second)
         }
     }
 
@@ -31,7 +31,7 @@ extension Future where Value == any Sendable, Error == any Swift.Error {
         var values: [V] = []
         values.reserveCapacity(futures.count)
         for future in futures {
-            guard case .success(let value)? = future.result else { return Gathering<V, E>.future(of: futures) }
+            guard case .success(let value)? = future.result else { return Gathering<V, [V], E>.future(of: futures) }
             values.append(value)
         }
         return Future<[V], E>(value: values)

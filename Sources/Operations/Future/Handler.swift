@@ -105,11 +105,7 @@ struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
     /// SAFETY: While `first` is not nil, the list owns this handler; it is not read otherwise.
     @usableFromInline unowned(unsafe) var last: Handler<Value, Failure>?
 
-    @inlinable
-    init() {
-        first = nil
-        last = nil
-    }
+    @inlinable init() {}
 
     @inlinable var isEmpty: Bool { first == nil }
 
@@ -143,14 +139,9 @@ struct HandlerList<Value: Sendable, Failure: Error>: Sendable {
 struct CallbackQueue<Value: Sendable, Failure: Error>: Sendable {
     @usableFromInline var first: Handler<Value, Failure>?
     @usableFromInline var last: Handler<Value, Failure>?
-    @usableFromInline var count: Int
+    @usableFromInline var count = 0
 
-    @inlinable
-    init() {
-        first = nil
-        last = nil
-        count = 0
-    }
+    @inlinable init() {}
 
     @inlinable var isEmpty: Bool { first == nil }
 

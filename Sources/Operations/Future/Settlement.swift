@@ -160,12 +160,9 @@ extension Settlement {
     /// Does the same as ``sleep(onCancel:)``, for every task after the first, and for a settlement that was abandoned.
     @usableFromInline
     func sleepBeside(onCancel: @Sendable () -> Void) async {
-        let sleeper = Sleeper(for: Future<Value, Failure>.self)
-        // SAFETY: A handler calls this with the target that it was created with.
-        let handler = Handler<Value, Failure>(target: sleeper) { _, target, _ in
-            unsafeDowncast(target, to: Sleeper.self).wake()
-        }
-        if add(handler) == nil { await sleeper.sleep(onCancel: onCancel) }
+        let waiter = Waiter<Result<Value, Failure>>()
+        Future(.shared(self)).deliver(to: waiter)
+        await waiter.outcome(onCancel: onCancel)
     }
 
     @inlinable

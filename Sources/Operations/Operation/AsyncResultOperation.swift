@@ -21,6 +21,15 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
         var isClosed = false
         var onResult: (@Sendable (Outcome) -> Void)?
         var listeners: [@Sendable (Outcome) -> Void] = []
+
+        /// Removes the closures that wait for the result.
+        mutating func takeListeners() -> [@Sendable (Outcome) -> Void] {
+            defer {
+                onResult = nil
+                listeners = []
+            }
+            return (onResult.map { [$0] } ?? []) + listeners
+        }
     }
 
     private let state = Mutex(State())
@@ -59,12 +68,8 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
     /// Closes the operation to further results, and releases closures that still wait for one.
     final override func close() {
         let unheard = state.withLock { state in
-            defer {
-                state.isClosed = true
-                state.onResult = nil
-                state.listeners = []
-            }
-            return (state.onResult, state.listeners)
+            state.isClosed = true
+            return state.takeListeners()
         }
         withExtendedLifetime(unheard) {}
     }
@@ -103,19 +108,14 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
 
     @discardableResult
     private func decide(_ result: Outcome, isCancellation: Bool) -> Bool {
-        let listeners = state.withLock { state -> ((@Sendable (Outcome) -> Void)?, [@Sendable (Outcome) -> Void])? in
+        let listeners = state.withLock { state -> [@Sendable (Outcome) -> Void]? in
             guard state.result == nil, !state.isClosed else { return nil }
             state.result = result
             state.isCancellation = isCancellation
-            defer {
-                state.onResult = nil
-                state.listeners = []
-            }
-            return (state.onResult, state.listeners)
+            return state.takeListeners()
         }
         guard let listeners else { return false }
-        listeners.0?(result)
-        for listener in listeners.1 { listener(result) }
+        for listener in listeners { listener(result) }
         return true
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import OperationTypes
 
 /// The state of a ``LinearOperationQueue``: the operations that wait, are ready, or execute. Every step takes constant
 /// time, or time in proportion to the dependencies that it settles.
@@ -45,7 +46,7 @@ struct QueueState: Sendable {
     /// Workers that have not found their next operation yet.
     private var searching = 0
     /// A barrier that waits, and everything that was added after it.
-    private var held = PlaceQueue()
+    private var held = Fifo<Place>()
     private var isBarrierAdmitted = false
     /// The number of slots that are neither held nor free.
     private var admitted = 0
@@ -122,7 +123,7 @@ struct QueueState: Sendable {
                 if slots[place.index].isBarrier, admitted > 0 { return }
                 admit(place)
             }
-            held.removeFirst()
+            _ = held.popFirst()
         }
     }
 
@@ -254,61 +255,27 @@ struct QueueState: Sendable {
     }
 }
 
-/// A first-in, first-out queue of places.
-private struct PlaceQueue: Sendable {
-    private var places: [QueueState.Place] = []
-    private var taken = 0
-
-    var isEmpty: Bool { taken == places.count }
-    var first: QueueState.Place? { isEmpty ? nil : places[taken] }
-
-    mutating func append(_ place: QueueState.Place) { places.append(place) }
-
-    mutating func removeFirst() {
-        taken += 1
-        // The remaining places are moved only when they are at most half of the array, so the cost per place is
-        // constant.
-        if taken * 2 >= places.count {
-            places.removeFirst(taken)
-            taken = 0
-        }
-    }
-}
-
 /// The ready places, by priority; within a priority in the order in which they became ready.
 private struct ReadyOperations {
-
     private static let priorities: [Operation.QueuePriority] = [.veryHigh, .high, .normal, .low, .veryLow]
-    private var rows = Array(repeating: PlaceQueue(), count: 5)
+    private var rows = Array(repeating: Fifo<QueueState.Place>(), count: 5)
     private var count = 0
 
     var isEmpty: Bool { count == 0 }
 
     mutating func append(_ place: QueueState.Place, _ priority: Operation.QueuePriority) {
         count += 1
-        rows[Self.row(priority)].append(place)
+        rows[Self.priorities.firstIndex(of: priority) ?? 2].append(place)
     }
 
     mutating func popFirst() -> (QueueState.Place, Operation.QueuePriority)? {
         guard count > 0 else { return nil }
         for row in rows.indices {
-            guard let place = rows[row].first else { continue }
-            rows[row].removeFirst()
+            guard let place = rows[row].popFirst() else { continue }
             count -= 1
             return (place, Self.priorities[row])
         }
         return nil
-    }
-
-    private static func row(_ priority: Operation.QueuePriority) -> Int {
-        switch priority {
-        case .veryHigh: 0
-        case .high: 1
-        case .normal: 2
-        case .low: 3
-        case .veryLow: 4
-        @unknown default: 2
-        }
     }
 }
 

@@ -1,13 +1,6 @@
 import Foundation
+import OperationTypes
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Runs operations of a queue, one after the other, on one thread, until none is ready.
 ///
@@ -19,15 +12,11 @@ final class Worker {
 
     private init(queue: LinearOperationQueue) { self.queue = queue }
 
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        pthread_key_create(&key, nil)
-        return key
-    }()
+    private static let innermost = ThreadPointer()
 
     /// The innermost worker of this thread.
     static var current: Worker? {
-        pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
+        innermost.value.map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Runs operations of the queue on this thread.
@@ -35,10 +24,10 @@ final class Worker {
     /// - Parameter isSingle: Whether to leave the thread after one operation.
     static func run(for queue: LinearOperationQueue, isSingle: Bool) {
         let worker = Worker(queue: queue)
-        let outer = pthread_getspecific(key)
-        pthread_setspecific(key, Unmanaged.passUnretained(worker).toOpaque())
+        let outer = innermost.value
+        innermost.value = Unmanaged.passUnretained(worker).toOpaque()
         worker.run(isSingle: isSingle)
-        pthread_setspecific(key, outer)
+        innermost.value = outer
     }
 
     private func run(isSingle: Bool) {

@@ -10,8 +10,7 @@ import Synchronization
 @usableFromInline
 package enum MainInbox {
     private struct Contents {
-        var work: [(@Sendable () -> Void)?] = []
-        var taken = 0
+        var work = Fifo<@Sendable () -> Void>()
         /// The waits of the main thread, the innermost last.
         var waits: [DispatchSemaphore] = []
     }
@@ -31,18 +30,7 @@ package enum MainInbox {
 
     @discardableResult
     private static func runNext() -> Bool {
-        let next = contents.withLock { contents -> (@Sendable () -> Void)? in
-            guard contents.taken < contents.work.count else { return nil }
-            let next = contents.work[contents.taken]
-            contents.work[contents.taken] = nil
-            contents.taken += 1
-            if contents.taken == contents.work.count {
-                contents.work.removeAll(keepingCapacity: contents.taken < 1024)
-                contents.taken = 0
-            }
-            return next
-        }
-        guard let next else { return false }
+        guard let next = contents.withLock({ $0.work.popFirst() }) else { return false }
         next()
         return true
     }

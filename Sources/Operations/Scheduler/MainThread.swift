@@ -1,14 +1,7 @@
 import Dispatch
 import Foundation
+import OperationTypes
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Checks whether code runs on the main thread, or on the main queue if a different thread serves that queue. On Linux
 /// that is the case under `dispatchMain()` and in a program whose `main` is `async`.
@@ -26,12 +19,12 @@ package enum MainThread {
     @inlinable package static var isCurrent: Bool { identity.load(ordering: .relaxed) == current || findOut() }
 
     @usableFromInline static func findOut() -> Bool {
-        if identity.load(ordering: .relaxed) == 0, pthread_getspecific(asked) == nil {
+        if identity.load(ordering: .relaxed) == 0, isOther.value == nil {
             if Thread.isMainThread {
                 identity.store(current, ordering: .relaxed)
                 return true
             }
-            pthread_setspecific(asked, UnsafeRawPointer(bitPattern: 1))
+            isOther.value = UnsafeMutableRawPointer(bitPattern: 1)
         }
         return DispatchQueue.getSpecific(key: mainQueueMark) != nil
     }
@@ -42,12 +35,8 @@ package enum MainThread {
         queue.getSpecific(key: mainQueueMark) != nil
     }
 
-    /// The key of a mark on threads that are known not to be the main thread.
-    private static let asked: pthread_key_t = {
-        var key = pthread_key_t()
-        pthread_key_create(&key, nil)
-        return key
-    }()
+    /// Set on threads that are known not to be the main thread.
+    private static let isOther = ThreadPointer()
 
     private static let mainQueueMark: DispatchSpecificKey<Void> = {
         let key = DispatchSpecificKey<Void>()

@@ -12,10 +12,10 @@ class AnyLink: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline final var isSkipped = false
     /// Runs the block of the link, or skips it, and adds the links whose input is now known. This is a closure, because
     /// the compiler can specialize a closure for the link's types, but not a method.
-    private let take: @Sendable (AnyLink, inout Known) -> Void
+    private let take: @Sendable (AnyLink, inout Few<AnyLink>) -> Void
 
     @usableFromInline
-    init(_ lane: Lane, after delay: Double?, take: @escaping @Sendable (AnyLink, inout Known) -> Void) {
+    init(_ lane: Lane, after delay: Double?, take: @escaping @Sendable (AnyLink, inout Few<AnyLink>) -> Void) {
         self.lane = lane
         self.delay = delay.flatMap { $0 > 0 ? $0 : nil }
         self.take = take
@@ -40,9 +40,9 @@ class AnyLink: @unchecked Sendable {
         var current: AnyLink? = self
         while let link = current {
             current = nil
-            var known = Known()
+            var known = Few<AnyLink>()
             link.take(link, &known)
-            while let next = known.pop() {
+            while let next = known.popLast() {
                 if next.isSkipped {
                     next.take(next, &known)
                 } else if current == nil, next.delay == nil, next.lane.continues(link.lane) {
@@ -63,20 +63,6 @@ class AnyLink: @unchecked Sendable {
     }
 }
 
-/// Links whose input is known. Usually there is one, which needs no array.
-@usableFromInline
-struct Known {
-    private var first: AnyLink?
-    private var others: [AnyLink] = []
-
-    @usableFromInline
-    mutating func append(_ link: AnyLink) {
-        if first == nil { first = link } else { others.append(link) }
-    }
-
-    fileprivate mutating func pop() -> AnyLink? { others.popLast() ?? first.take() }
-}
-
 /// A link that follows another link and receives its output.
 @frozen
 @usableFromInline
@@ -89,36 +75,5 @@ struct Follower<In: Sendable>: Sendable {
     init(link: AnyLink, receive: @escaping @Sendable (AnyLink, Result<In, any Error>) -> Void) {
         self.link = link
         self.receive = receive
-    }
-}
-
-/// A list that usually has one element, which needs no array.
-@frozen
-@usableFromInline
-struct Few<Element: Sendable>: Sendable {
-    @usableFromInline var first: Element?
-    @usableFromInline var others: [Element]
-
-    @inlinable
-    init() {
-        first = nil
-        others = []
-    }
-
-    @inlinable
-    mutating func append(_ element: Element) {
-        if first == nil { first = element } else { others.append(element) }
-    }
-
-    @inlinable
-    func visit(_ body: (Element) -> Void) {
-        if let first { body(first) }
-        for other in others { body(other) }
-    }
-
-    @inlinable
-    mutating func remove(where isUnwanted: (Element) -> Bool) {
-        if let element = first, isUnwanted(element) { first = nil }
-        others.removeAll(where: isUnwanted)
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import OperationTypes
 import Synchronization
 
 /// The links that wait for the global queue of one class, and the threads of that queue that run them.
@@ -13,21 +14,8 @@ import Synchronization
 @usableFromInline
 final class Crew: Sendable {
     private struct State {
-        var links: [AnyLink?] = []
-        /// The number of links at the front that were taken.
-        var taken = 0
+        var links = Fifo<AnyLink>()
         var isExpected = false
-
-        mutating func popFirst() -> AnyLink? {
-            guard taken < links.count else { return nil }
-            let link = links[taken].take()
-            taken += 1
-            if taken == links.count {
-                links.removeAll(keepingCapacity: taken < 1024)
-                taken = 0
-            }
-            return link
-        }
     }
 
     private enum Next {
@@ -40,7 +28,7 @@ final class Crew: Sendable {
     /// microseconds, as long as sleeping and waking up. Zero if only one thread can run at a time.
     @usableFromInline static let looks = ProcessInfo.processInfo.activeProcessorCount > 1 ? 4000 : 0
 
-    private let queue: DispatchQueue
+    let queue: DispatchQueue
     private let state = Mutex(State())
     /// The number of links that wait. Written under the lock; read without it.
     private let waiting = Atomic(0)
@@ -96,14 +84,14 @@ final class Crew: Sendable {
     /// - Parameter isExpected: Whether the calling thread is the expected one.
     private func next(isExpected: Bool) -> Next {
         state.withLock { state in
-            guard let link = state.popFirst() else {
+            guard let link = state.links.popFirst() else {
                 if state.isExpected, !isExpected { return .leave }
                 state.isExpected = true
                 return .lookOut
             }
             waiting.subtract(1, ordering: .relaxed)
             if isExpected { state.isExpected = false }
-            let isOtherNeeded = state.taken < state.links.count && !state.isExpected
+            let isOtherNeeded = !state.links.isEmpty && !state.isExpected
             if isOtherNeeded { state.isExpected = true }
             return .take(link, isOtherNeeded: isOtherNeeded)
         }
@@ -115,7 +103,7 @@ final class Crew: Sendable {
     private func lookOut() -> Bool {
         for _ in 0..<Self.looks where waiting.load(ordering: .relaxed) > 0 { return true }
         return state.withLock { state in
-            state.isExpected = state.taken < state.links.count
+            state.isExpected = !state.links.isEmpty
             return state.isExpected
         }
     }

@@ -8,20 +8,10 @@ enum Lane: Sendable {
     case shared(DispatchQoS.QoSClass)
     case custom(DispatchQueue)
 
-    private static let userInteractive = DispatchQueue.global(qos: .userInteractive)
-    private static let userInitiated = DispatchQueue.global(qos: .userInitiated)
-    private static let utility = DispatchQueue.global(qos: .utility)
-    private static let background = DispatchQueue.global(qos: .background)
-    private static let `default` = DispatchQueue.global()
-
     var queue: DispatchQueue {
         switch self {
         case .main: .main
-        case .shared(.userInteractive): Self.userInteractive
-        case .shared(.userInitiated): Self.userInitiated
-        case .shared(.utility): Self.utility
-        case .shared(.background): Self.background
-        case .shared: Self.default
+        case .shared(let qos): Crew.of(qos).queue
         case .custom(let queue): queue
         }
     }
@@ -59,7 +49,7 @@ enum Lane: Sendable {
             return isMain ? MainInbox.post(work) : queue.async(execute: work)
         }
         if isMain {
-            Self.default.asyncAfter(deadline: .now() + delay) { MainInbox.post(work) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + delay) { MainInbox.post(work) }
         } else {
             queue.asyncAfter(deadline: .now() + delay, execute: work)
         }

@@ -1,4 +1,5 @@
 import Dispatch
+import Operations
 import Synchronization
 
 /// A block in a chain.
@@ -83,7 +84,7 @@ extension Link {
 
     /// Runs the block, or skips it.
     @inlinable
-    func take(_ known: inout Known) {
+    func take(_ known: inout Few<AnyLink>) {
         let block = lock.withLock { _ in self.block.take() }
         if error == nil {
             let outer = RequestedQoS.enter(lane)
@@ -101,7 +102,7 @@ extension Link {
     }
 
     @inlinable
-    func finish(_ known: inout Known) {
+    func finish(_ known: inout Few<AnyLink>) {
         let isAwaited = lock.withLock { _ in
             isFinished.store(true, ordering: .releasing)
             return self.isAwaited

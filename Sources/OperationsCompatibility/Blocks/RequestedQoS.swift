@@ -1,13 +1,6 @@
 import Dispatch
+import OperationTypes
 import Operations
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 #if !canImport(Darwin)
     import CDispatch
@@ -95,19 +88,15 @@ extension DispatchQoS.QoSClass {
 /// The quality of service that was requested for the block on this thread.
 @usableFromInline
 enum RequestedQoS {
-    /// The key of a thread-specific value: the number of a class, or the queue to which the block was sent. The class
-    /// of a queue is read only when it is needed.
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        pthread_key_create(&key, nil)
-        return key
-    }()
+    /// The number of a class, or the queue to which the block was sent. The class of a queue is read only when it is
+    /// needed.
+    private static let request = ThreadPointer()
 
     /// Lower values are numbers of classes. Higher values are addresses of queues.
     private static let lowestAddress: UInt = 4096
 
     static var current: qos_class_t? {
-        guard let value = pthread_getspecific(key) else { return nil }
+        guard let value = request.value else { return nil }
         let bits = UInt(bitPattern: value)
         guard bits >= lowestAddress else { return qos_class_t(rawValue: UInt32(bits)) }
         // SAFETY: The link that runs on this thread holds the queue.
@@ -115,7 +104,7 @@ enum RequestedQoS {
     }
 
     static func with<Value>(_ qos: qos_class_t?, _ body: () -> Value) -> Value {
-        let outer = enter(qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
+        let outer = enter(qos.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0.rawValue)) })
         defer { leave(to: outer) }
         return body()
     }
@@ -127,15 +116,15 @@ enum RequestedQoS {
     @usableFromInline
     static func enter(_ lane: Lane) -> UnsafeMutableRawPointer? {
         if case .custom(let queue) = lane { return enter(Unmanaged.passUnretained(queue).toOpaque()) }
-        return enter(lane.qos.flatMap { UnsafeRawPointer(bitPattern: UInt($0.rawValue)) })
+        return enter(lane.qos.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0.rawValue)) })
     }
 
-    private static func enter(_ value: UnsafeRawPointer?) -> UnsafeMutableRawPointer? {
-        let outer = pthread_getspecific(key)
-        pthread_setspecific(key, value)
+    private static func enter(_ value: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        let outer = request.value
+        request.value = value
         return outer
     }
 
     @usableFromInline
-    static func leave(to outer: UnsafeMutableRawPointer?) { pthread_setspecific(key, outer) }
+    static func leave(to outer: UnsafeMutableRawPointer?) { request.value = outer }
 }
