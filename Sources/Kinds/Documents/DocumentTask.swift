@@ -13,11 +13,13 @@ struct DescribeTask: DocumentTask {
     static let name = "describe"
     var url: String
     var contentType: String?
+    /// The part of the document that is missing in the bytes, if they are the two ends of a long PDF.
+    var gap: Range<Int>?
 
     func read(_ bytes: [UInt8]) -> Enrich.Output {
         // Parsing does not fail, since the caller made this text from a parsed URL.
         guard let address = try? WebURL(parsing: url) else { return Enrich.Output(url: url, contentType: contentType) }
-        return Enrich.describe(bytes, url: address, contentType: contentType)
+        return Enrich.describe(bytes, url: address, contentType: contentType, gap: gap)
     }
 }
 

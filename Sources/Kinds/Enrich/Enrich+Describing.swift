@@ -1,13 +1,17 @@
 extension Enrich {
     /// Extracts the metadata of a document.
     ///
-    /// - Parameter contentType: The media type that the server sent; nil if it sent none.
-    static func describe(_ bytes: [UInt8], url: WebURL, contentType: String?) -> Output {
+    /// - Parameters:
+    ///   - contentType: The media type that the server sent; nil if it sent none.
+    ///   - gap: The part of the document that is missing in `bytes`, if they are the two ends of a long PDF.
+    static func describe(_ bytes: [UInt8], url: WebURL, contentType: String?, gap: Range<Int>? = nil) -> Output {
         var output = Output(url: "\(url)", contentType: contentType)
         output.bytes = bytes.count
         // A page may begin with an SVG drawing.
         let isCalledPage = contentType != nil && PageHead.isPage(contentType)
-        if !looksLikePage(bytes), let media = MediaFacts(bytes), !isCalledPage || media.contentType != "image/svg+xml" {
+        if !looksLikePage(bytes), let media = MediaFacts(bytes, gap: gap),
+            !isCalledPage || media.contentType != "image/svg+xml"
+        {
             output.take(media)
             return output
         }

@@ -72,20 +72,31 @@ extension Enrich {
     /// The number of bytes to fetch from the end of a PDF that is too long to be read completely.
     static let pdfTailBytes = 256 << 10
 
-    /// Fetches the end of a PDF. Returns an empty array if the server does not send it.
+    /// Fetches the end of a PDF.
     ///
+    /// - Parameter count: The number of bytes at the beginning of the PDF that are already known. They are left out.
+    /// - Returns: The bytes and their offset in the PDF; nil if the server does not send them.
     /// - Throws: Only `cancelled`.
-    func pdfTail(at url: WebURL) async throws(KindFailure) -> [UInt8] {
+    func pdfTail(at url: WebURL, after count: Int) async throws(KindFailure) -> (start: Int, bytes: [UInt8])? {
         var request = OutgoingRequest(method: .GET, url: url)
         request.headers = ["accept-encoding": "identity", "range": "bytes=-\(Self.pdfTailBytes)"]
         do throws(KindFailure) {
-            return try await client.exchange(request) { response throws(KindFailure) -> [UInt8] in
-                guard response.status == 206 else { return [] }
-                return try await response.readDecoded(upTo: Self.pdfTailBytes, received: Self.pdfTailBytes).bytes
+            return try await client.exchange(request) { response throws(KindFailure) -> (start: Int, bytes: [UInt8])? in
+                guard response.status == 206, let range = response.headers["content-range"].first,
+                    let start = Self.start(ofRange: range)
+                else { return nil }
+                let bytes = try await response.readDecoded(upTo: Self.pdfTailBytes, received: Self.pdfTailBytes).bytes
+                return (max(start, count), Array(bytes.dropFirst(max(0, count - start))))
             }
         } catch {
             if error.reason == .cancelled { throw error }
-            return []
+            return nil
         }
+    }
+
+    /// Returns the first offset in a `Content-Range`, such as 1000 in `bytes 1000-1999/2000`.
+    static func start(ofRange text: String) -> Int? {
+        guard text.lowercased().hasPrefix("bytes ") else { return nil }
+        return Int(text.dropFirst(6).prefix { ("0"..."9").contains($0) })
     }
 }

@@ -101,12 +101,12 @@ public struct Enrich: Kind {
                 return output
             case .pdf(var output, let start):
                 output.hops = trail.hops
-                let tail = try await pdfTail(at: url)
-                if tail.isEmpty { return output }
-                let task = DescribeTask(url: output.url, contentType: output.contentType)
-                var whole = try await documents.read(task, start + [0x0A] + tail, at: url)
+                guard let tail = try await pdfTail(at: url, after: start.count) else { return output }
+                let task = DescribeTask(
+                    url: output.url, contentType: output.contentType, gap: start.count..<tail.start)
+                var whole = try await documents.read(task, start + tail.bytes, at: url)
                 (whole.status, whole.etag, whole.lastModified) = (output.status, output.etag, output.lastModified)
-                (whole.bytes, whole.isTruncated, whole.hops) = (start.count + tail.count, true, trail.hops)
+                (whole.isTruncated, whole.hops) = (true, trail.hops)
                 return whole
             case .follow(let next):
                 try trail.follow(from: url, to: next, via: .location)

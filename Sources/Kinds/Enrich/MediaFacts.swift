@@ -9,12 +9,14 @@ struct MediaFacts: Codable, Sendable, Hashable {
     var authors: [String]?
 
     /// Reads a file's metadata. Returns nil if the format is unknown.
-    init?(_ bytes: [UInt8]) {
+    ///
+    /// - Parameter gap: The part of the file that is missing in `bytes`, if they are the two ends of a long PDF.
+    init?(_ bytes: [UInt8], gap: Range<Int>? = nil) {
         let reader = Bytes(bytes)
         guard
             let found = Self.png(reader) ?? Self.gif(reader) ?? Self.jpeg(reader) ?? Self.webp(reader) ?? Self.isoMedia(
                 reader)
-                ?? Self.ico(reader) ?? PDFFacts.read(bytes) ?? Self.other(reader) ?? Self.svg(reader)
+                ?? Self.ico(reader) ?? PDFFacts.read(bytes, gap: gap) ?? Self.other(reader) ?? Self.svg(reader)
         else { return nil }
         self = found
     }

@@ -34,7 +34,7 @@ import Testing
     @Test func sandboxReadsAsTheProgramItselfWould() async throws {
         let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         let here = DocumentReader()
-        let pdf = try #require(GoldenTests.all.first { $0.name == "pdf-encrypted-object-streams" })
+        let pdf = try #require(GoldenTests.all.first { $0.name == "pdf-object-streams" })
         let documents: [([UInt8], String?)] = [
             (pdf.document, "application/pdf"), (Self.page, "text/html"), (Array("GIF89a".utf8) + [10, 0, 20, 0], nil),
             ([], nil),

@@ -254,27 +254,56 @@ import Testing
         #expect(known.count == 1)
     }
 
-    /// Of a PDF longer than what is read, the end is asked for: its facts stand there.
-    @Test func longPDFIsReadAtBothEnds() async throws {
-        let pdf =
-            Array("%PDF-1.4\n".utf8) + [UInt8](repeating: 0x20, count: 3 << 20)
-            + Array(
-                """
-                1 0 obj<</Type/Pages/Count 12/Kids[]>>endobj
-                2 0 obj<</Title(Long)>>endobj
-                3 0 obj<</Type/Catalog/Pages 1 0 R>>endobj
-                trailer<</Root 3 0 R/Info 2 0 R>>
-                """.utf8)
+    /// A PDF of this length, with its title at the beginning and its pages and table at the end.
+    private static func longPDF(_ count: Int) -> [UInt8] {
+        let start = Array("%PDF-1.4\n2 0 obj<</Title(Long)>>endobj\n".utf8)
+        let end = { (place: Int) in
+            """
+            1 0 obj<</Type/Pages/Count 12/Kids[]>>endobj
+            3 0 obj<</Type/Catalog/Pages 1 0 R>>endobj
+            xref 1 3 \(place) 0 n 9 0 n \(place + 45) 0 n
+            trailer<</Root 3 0 R/Info 2 0 R>>
+            startxref \(place + 88)
+            """
+        }
+        let place = count - end(count).utf8.count
+        return start + [UInt8](repeating: 0x20, count: place - start.count) + Array(end(place).utf8)
+    }
+
+    /// Of a PDF longer than what is read, the end is asked for: its facts stand there. What is read twice is used once.
+    @Test(arguments: [3 << 20, 2 << 20 + 1, 2 << 20 + 170, 2 << 20 + 256 << 10])
+    func longPDFIsReadAtBothEnds(count: Int) async throws {
+        let pdf = Self.longPDF(count)
         let (output, requests) = try await enrich { request in
             let type = [("content-type", "application/pdf"), ("accept-ranges", "bytes")]
+            let range = "bytes \(count - Enrich.pdfTailBytes)-\(count - 1)/\(count)"
             return request.header("range") == nil
-                ? .respond(200, type, pdf) : .respond(206, type, Array(pdf.suffix(Enrich.pdfTailBytes)))
+                ? .respond(200, type, pdf)
+                : .respond(206, type + [("content-range", range)], Array(pdf.suffix(Enrich.pdfTailBytes)))
         } _: {
             Enrich.Input(url: $0)
         }
         #expect(output.title == "Long")
         #expect(output.pages == 12)
         #expect(output.isTruncated)
+        #expect(output.bytes == min(count, 2 << 20 + Enrich.pdfTailBytes))
+        #expect(requests.count == 2)
+    }
+
+    /// Without its place in the file, the end is of no use.
+    @Test(arguments: [nil, "bytes */3145728", "pages 1-2/3", "bytes -5-9/10", "bytes"])
+    func endOfAPDFWithoutItsPlaceIsNotUsed(range: String?) async throws {
+        let pdf = Self.longPDF(3 << 20)
+        let (output, requests) = try await enrich { request in
+            let type = [("content-type", "application/pdf"), ("accept-ranges", "bytes")]
+            return request.header("range") == nil
+                ? .respond(200, type, pdf)
+                : .respond(206, type + (range.map { [("content-range", $0)] } ?? []), Array(pdf.suffix(256 << 10)))
+        } _: {
+            Enrich.Input(url: $0)
+        }
+        #expect(output.title == nil && output.pages == nil)
+        #expect(output.type == "document" && output.bytes == 2 << 20)
         #expect(requests.count == 2)
     }
 

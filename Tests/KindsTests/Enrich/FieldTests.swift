@@ -256,7 +256,9 @@ import Testing
             1 0 obj<</Type/Pages/Count 12/Kids[]>>endobj
             2 0 obj<</Title(A \\(b\\) c)/Author<FEFF00C9006D>>>endobj
             3 0 obj<</Type/Catalog/Pages 1 0 R>>endobj
+            xref 1 3 9 0 n 54 0 n 110 0 n
             trailer<</Root 3 0 R/Info 2 0 R>>
+            startxref 153
             """.utf8)
         let output = Enrich.describe(pdf, url: try WebURL(parsing: "https://h/x.pdf"), contentType: "application/pdf")
         #expect(output.pages == 12)

@@ -5,43 +5,63 @@ import Testing
 /// What the golden documents cannot hold: files that mean harm. A trap ends the test process.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PDFTests {
     private static let halfMebibyte = 512 << 10
-    /// A file that says two pages and a title, but for what is put into it.
-    private static func file(
-        objects: String = "", information: String = "<</Title(T)/Author(A)>>", trailer: String = "",
-        end: String = "startxref\n0\n"
-    ) -> [UInt8] {
-        Array(
-            """
-            %PDF-1.7
-            1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
-            2 0 obj<</Type/Pages/Count 2/Kids[]>>endobj
-            3 0 obj\(information)endobj
-            \(objects)
-            trailer<</Root 1 0 R/Info 3 0 R\(trailer)>>
-            \(end)
-            """.utf8)
+    /// Two pages, a title and an author.
+    private static let objects = [
+        1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Count 2/Kids[]>>", 3: "<</Title(T)/Author(A)>>",
+    ]
+    private static let withMetadata = "<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>"
+
+    /// A file with a table of the standard objects and of these, which replace those of the same number.
+    private static func file(_ objects: [Int: String] = [:], trailer: String = "") -> [UInt8] {
+        let (bytes, table) = withTable(objects, trailer: trailer)
+        return bytes + Array("startxref\n\(table)\n".utf8)
+    }
+
+    /// A file up to its table.
+    ///
+    /// - Parameter trailer: Keys of the trailer, in which `{table}` stands for the table's place.
+    private static func withTable(
+        _ objects: [Int: String] = [:], trailer: String = ""
+    ) -> (bytes: [UInt8], table: Int) {
+        var bytes = Array("%PDF-1.7\n".utf8)
+        var rows = ""
+        for (number, object) in Self.objects.merging(objects, uniquingKeysWith: { $1 }).sorted(by: { $0.key < $1.key })
+        {
+            rows += "\(number) 1\n\(bytes.count) 0 n\n"
+            bytes += Array("\(number) 0 obj\(object)endobj\n".utf8)
+        }
+        let keys = trailer.replacing("{table}", with: "\(bytes.count)")
+        return (bytes + Array("xref\n\(rows)trailer<</Root 1 0 R/Info 3 0 R\(keys)>>\n".utf8), bytes.count)
     }
 
     private static func stream(_ dictionary: String, _ data: [UInt8]) -> [UInt8] {
         Array("<<\(dictionary)/Length \(data.count)>>stream\n".utf8) + data + Array("\nendstream endobj\n".utf8)
     }
 
-    /// A cross-reference stream with places of three bytes, of these objects at their places.
+    /// A file with a cross-reference stream.
+    ///
+    /// - Parameters:
+    ///   - packed: The objects that are in object streams, with the number of the stream.
+    ///   - index: The numbers that the cross-reference stream says it has; nil for the right ones.
     private static func withCrossReferenceStream(
-        _ keys: String, rows: (_ places: [Int]) -> [UInt8], widths: String = "[1 3 1]"
+        _ objects: [Int: String] = [:], packed: [Int: Int] = [:], index: String? = nil, widths: String = "[1 3 1]"
     ) -> [UInt8] {
         var bytes = Array("%PDF-1.7\n".utf8)
-        var places: [Int] = []
-        for object in [
-            "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Count 2/Kids[]>>", "<</Title(T)/Author(A)>>",
-        ] {
-            places.append(bytes.count)
-            bytes += Array("\(places.count) 0 obj\(object)endobj\n".utf8)
+        var rows = packed.mapValues { [2, 0, UInt8($0 >> 8), UInt8($0 & 255), 0] }
+        for (number, object) in Self.objects.merging(objects, uniquingKeysWith: { $1 }) where packed[number] == nil {
+            rows[number] = row(bytes.count)
+            bytes += Array("\(number) 0 obj\(object)endobj\n".utf8)
         }
-        let start = bytes.count
-        bytes += Array("9 0 obj".utf8)
-        bytes += stream("/Type/XRef/W \(widths)/Root 1 0 R/Info 3 0 R\(keys)", rows(places))
-        return bytes + Array("startxref\n\(start)\n".utf8)
+        return withCrossReferenceStream(bytes, rows, index: index, widths: widths)
+    }
+
+    private static func withCrossReferenceStream(
+        _ bytes: [UInt8], _ rows: [Int: [UInt8]], index: String? = nil, widths: String = "[1 3 1]"
+    ) -> [UInt8] {
+        let index = index ?? "[\(rows.keys.sorted().map { "\($0) 1" }.joined(separator: " "))]"
+        let keys = "/Type/XRef/Size 9999/Index\(index)/W \(widths)/Root 1 0 R/Info 3 0 R"
+        return bytes + Array("9999 0 obj".utf8) + stream(keys, rows.sorted { $0.key < $1.key }.flatMap(\.value))
+            + Array("startxref\n\(bytes.count)\n".utf8)
     }
 
     private static func row(_ place: Int) -> [UInt8] {
@@ -50,11 +70,12 @@ import Testing
 
     // MARK: Cross-references
 
-    @Test func crossReferenceStreamIsReadWithTIFFPredictor() {
-        let file = Self.withCrossReferenceStream(
-            "/Size 9/Index[1 3]", rows: { places in places.flatMap { Self.row($0) } })
+    @Test func crossReferenceStreamIsReadWithTIFFPredictor() throws {
+        let file = Self.withCrossReferenceStream()
         var budget = PDFBudget(for: 0)
-        #expect(PDFSections.read(file, &budget)?.places.count == 3)
+        let bytes = try #require(PDFBytes(file, gap: nil))
+        #expect(PDFSections.read(bytes, &budget)?.places.count == 3)
+        #expect(PDFFacts.read(file)?.title == "T")
         // Of `1 2 3` and `4 5 6`, by a deflate block that is only stored.
         let stored: [UInt8] = [0x01, 6, 0, 0xF9, 0xFF, 1, 1, 1, 4, 1, 1]
         let keys: PDFDictionary = [
@@ -77,98 +98,142 @@ import Testing
             PDFFilter.decode(stored[...], by: keys, &budget) == [10, 20, 10, 20, 11, 21, 6, 14, 7, 15])
     }
 
+    /// A file without a place for its objects is still a PDF, of which nothing is told.
+    private static func expectNothingTold(_ bytes: [UInt8]) {
+        #expect(PDFFacts.read(bytes) == MediaFacts(contentType: "application/pdf"))
+    }
+
     @Test(arguments: [
         "[1 99999999999 1]", "[8 8 8]", "[0 0 0]", "[-1 2 1]", "[1]", "[9223372036854775807 1 1]", "null",
     ])
     func widthsThatMakeNoSenseAreNotUsed(widths: String) {
-        let file = Self.withCrossReferenceStream(
-            "/Size 9/Index[1 3]", rows: { places in places.flatMap { Self.row($0) } }, widths: widths)
-        #expect(PDFFacts.read(file)?.title == "T")
+        Self.expectNothingTold(Self.withCrossReferenceStream(widths: widths))
     }
 
-    @Test(arguments: ["[0 999999999999]", "[8388607 999]", "[-5 3]", "[1 3 1 3 1 3]", "[9223372036854775807 3]"])
+    @Test(arguments: ["[0 999999999999]", "[8388607 999]", "[-5 3]", "[9223372036854775807 3]"])
     func indexThatMakesNoSenseIsNotUsed(index: String) {
-        let file = Self.withCrossReferenceStream(
-            "/Size 9/Index\(index)", rows: { places in places.flatMap { Self.row($0) } })
-        #expect(PDFFacts.read(file)?.title == "T")
+        Self.expectNothingTold(Self.withCrossReferenceStream(index: index))
+    }
+
+    @Test func crossReferenceStreamThatIsShorterThanItSaysIsUsedToItsEnd() {
+        #expect(PDFFacts.read(Self.withCrossReferenceStream(index: "[1 1 2 1 3 1 1 3 1 3]"))?.title == "T")
     }
 
     @Test func tablesThatLeadInCirclesEnd() {
-        var bytes = Self.file(end: "")
-        let start = bytes.count
-        bytes += Array(
-            "xref\n0 1\n0000000000 65535 f \ntrailer<</Root 1 0 R/Info 3 0 R/Prev \(start)/XRefStm \(start)>>".utf8)
-        bytes += Array("\nstartxref\n\(start)\n".utf8)
-        #expect(PDFFacts.read(bytes)?.pages == 2)
+        let facts = PDFFacts.read(Self.file(trailer: "/Prev {table}/XRefStm {table}"))
+        #expect(facts?.pages == 2)
+        #expect(facts?.title == "T")
+    }
+
+    @Test(arguments: ["/Prev 99999999", "/Prev -1", "/Prev (x)", "/Prev 9", "/XRefStm 9", "/XRefStm 9/Prev {table}"])
+    func newerSectionHoldsWhateverTheOlderOneIs(trailer: String) {
+        #expect(PDFFacts.read(Self.file(trailer: trailer))?.title == "T")
     }
 
     @Test func chainOfTablesThatOverlapEnds() {
         // Each table begins a byte behind the one before, and ends where all end.
-        var bytes = Self.file(end: "")
-        let start = bytes.count
-        let count = 20_000
-        for index in 0..<count {
+        let start = 4096
+        var (bytes, table) = Self.withTable(trailer: "/Prev \(start)")
+        bytes += [UInt8](repeating: 0x20, count: start - bytes.count)
+        for index in 0..<20_000 {
             bytes += Array("xref 0 1 0000000000 65535 f trailer<</Root 1 0 R/Prev \(start + 70 * (index + 1))>>".utf8)
             while bytes.count < start + 70 * (index + 1) { bytes.append(0x20) }
         }
-        bytes += Array("startxref \(start)".utf8)
-        #expect(PDFFacts.read(bytes)?.pages == 2)
+        #expect(PDFFacts.read(bytes + Array("startxref \(table)".utf8))?.pages == 2)
     }
 
     @Test func longTableThatManyLeadToIsNotReadByEach() {
-        var bytes = Self.file(end: "") + [UInt8](repeating: 0x20, count: 1000)
-        let start = bytes.count
-        bytes += Array("xref ".utf8) + Array(String(repeating: "0 0 ", count: 100_000).utf8)
-        bytes += Array("trailer<</Root 1 0 R>>\n".utf8)
+        let start = 4096
+        let long = Array(("xref " + String(repeating: "0 0 ", count: 100_000) + "trailer<</Root 1 0 R>>\n").utf8)
         var previous = start
+        var tables: [UInt8] = []
         for index in 0..<900 {
-            let next = bytes.count
-            bytes += Array("xref trailer<</Root 1 0 R/XRefStm \(start - index)/Prev \(previous)>>\n".utf8)
+            let next = start + long.count + tables.count
+            tables += Array("xref trailer<</Root 1 0 R/XRefStm \(start - index)/Prev \(previous)>>\n".utf8)
             previous = next
         }
-        #expect(PDFFacts.read(bytes + Array("startxref \(previous)".utf8))?.pages == 2)
-        Self.expectLinearWork(bytes + Array("startxref \(previous)".utf8))
+        var (bytes, table) = Self.withTable(trailer: "/Prev \(previous)")
+        bytes += [UInt8](repeating: 0x20, count: start - bytes.count) + long + tables
+        bytes += Array("startxref \(table)".utf8)
+        #expect(PDFFacts.read(bytes)?.pages == 2)
+        Self.expectLinearWork(bytes)
     }
 
     @Test func placesThatLieAreNotBelieved() {
-        var bytes = Self.file(end: "")
+        var (bytes, _) = Self.withTable()
         let start = bytes.count
         bytes += Array("xref\n1 3\n".utf8)
-        for place in ["0000000009", "9999999999", "0000000012"] { bytes += Array("\(place) 00000 n \n".utf8) }
+        for place in ["0000000008", "9999999999", "0000000012"] { bytes += Array("\(place) 00000 n \n".utf8) }
         bytes += Array("trailer<</Root 1 0 R/Info 3 0 R>>\nstartxref\n\(start)\n".utf8)
-        #expect(PDFFacts.read(bytes)?.title == "T")
+        Self.expectNothingTold(bytes)
     }
 
     @Test(arguments: ["1e9", "99999999999999999999", "-1", "", "(", "4000000000"])
     func startThatMakesNoSenseIsNotUsed(start: String) {
-        #expect(PDFFacts.read(Self.file(end: "startxref \(start)"))?.title == "T")
+        Self.expectNothingTold(Self.withTable().bytes + Array("startxref \(start)".utf8))
     }
+
+    // MARK: Two ends of a long file
+
+    @Test func objectsAtBothEndsAreRead() throws {
+        let ends = try #require(GoldenTests.all.first { $0.name == "pdf-two-ends" }).document
+        let facts = PDFFacts.read(ends, gap: 2000..<3596)
+        #expect(facts?.title == "A (b) c")
+        #expect(facts?.authors == ["Ém"])
+        #expect(facts?.pages == 40)
+        // Without their distance the places are wrong.
+        Self.expectNothingTold(ends)
+    }
+
+    /// What the gap cuts is absent, and nothing is read across it.
+    @Test func gapAnywhereHidesOnlyWhatIsInIt() {
+        let whole = Array("junk".utf8) + Self.file([3: "<</Title(A longer title)/Author(An author)>>"])
+        var complete = 0
+        for start in whole.indices {
+            for end in stride(from: start, through: whole.count, by: 3) {
+                let facts = PDFFacts.read(Array(whole[..<start] + whole[end...]), gap: start..<end)
+                guard let facts else { continue }
+                #expect([nil, "A longer title"].contains(facts.title), "\(start)..<\(end)")
+                #expect([nil, ["An author"]].contains(facts.authors), "\(start)..<\(end)")
+                #expect([nil, 2].contains(facts.pages), "\(start)..<\(end)")
+                if facts.title != nil, facts.pages != nil { complete += 1 }
+            }
+        }
+        #expect(complete > whole.count / 2)
+    }
+
+    @Test(arguments: [
+        Int.min..<Int.max, -5..<3, 0..<0, 0..<Int.max, 9..<Int.max, 50..<Int.max - 10, 999_999..<9_999_999, -9 ..< -3,
+    ])
+    func gapThatMakesNoSenseNeverTraps(gap: Range<Int>) { _ = PDFFacts.read(Self.file(), gap: gap) }
 
     // MARK: Objects
 
     @Test func parentsAndReferencesThatGoInCirclesEnd() {
         let file = Self.file(
-            objects: "4 0 obj 5 0 R endobj 5 0 obj 4 0 R endobj 6 0 obj<</Length 6 0 R>>stream\nx\nendstream",
-            information: "<</Title 4 0 R/Author(A)/Parent 3 0 R>>", trailer: "/Encrypt null")
+            [
+                3: "<</Title 4 0 R/Author(A)/Parent 3 0 R>>", 4: " 5 0 R ", 5: " 4 0 R ",
+                6: "<</Length 6 0 R>>stream\nx\nendstream ",
+            ], trailer: "/Encrypt null")
         let facts = PDFFacts.read(file)
         #expect(facts?.title == nil)
         #expect(facts?.authors == ["A"])
     }
 
     @Test func objectStreamThatHoldsItselfEnds() {
-        let object = "4 0 obj<</Type/ObjStm/N 2/First 8/Extends 4 0 R/Length 5 0 R>>stream\n4 0 5 0 20 endstream endobj"
-        #expect(PDFFacts.read(Self.file(objects: object))?.title == "T")
+        let facts = PDFFacts.read(Self.withCrossReferenceStream(packed: [3: 4, 4: 4]))
+        #expect(facts?.pages == 2)
+        #expect(facts?.title == nil)
     }
 
-    @Test(arguments: ["-1", "0", "1", "99999999", "4 0 R", "(x)", "9223372036854775807"])
-    func lengthThatLiesIsNotBelieved(length: String) {
+    @Test(arguments: ["-1", "0", "1", "99999999", "4 0 R", "(x)", "9223372036854775807", "55"])
+    func streamWhoseLengthLiesIsNotRead(length: String) {
         let xmp = "<x:xmpmeta><dc:title>From XMP</dc:title></x:xmpmeta>"
-        let file = Self.file(
-            objects: """
-                1 0 obj<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>endobj
-                4 0 obj<</Type/Metadata/Length \(length)>>stream\n\(xmp)\nendstream endobj
-                """, information: "<<>>")
-        #expect(PDFFacts.read(file)?.title == "From XMP")
+        let file = Self.file([
+            1: Self.withMetadata, 3: "<<>>", 4: "<</Type/Metadata/Length \(length)>>stream\n\(xmp)\nendstream ",
+        ])
+        #expect(PDFFacts.read(file)?.title == (xmp.utf8.count == Int(length) ? "From XMP" : nil))
+        #expect(PDFFacts.read(file)?.pages == 2)
     }
 
     /// No clock: the work is counted. Of what is dense with values each byte counts for some 20.
@@ -190,43 +255,78 @@ import Testing
     ])
     func wordsWithoutEndAreReadToTheEnd(word: String) {
         let many = String(repeating: word, count: Self.halfMebibyte / word.utf8.count)
-        Self.expectLinearWork(Self.file(objects: many))
-        Self.expectLinearWork(Array("%PDF-1.7\n1 0 obj".utf8) + Array(many.utf8))
+        let bytes = Array(many.utf8)
+        Self.expectLinearWork(Self.file([3: many]))
+        Self.expectLinearWork(Self.file([1: Self.withMetadata, 3: "<<>>", 4: many]))
+        Self.expectLinearWork(Self.file(trailer: many))
+        Self.expectLinearWork(Array("%PDF-1.7\n".utf8) + bytes + Array("\nstartxref 9".utf8))
+        Self.expectLinearWork(Array("%PDF-1.7\n9 0 obj<</Type/XRef".utf8) + bytes + Array("\nstartxref 9".utf8))
+        Self.expectLinearWork(Array("%PDF-1.7\nstartxref ".utf8) + bytes)
+        Self.expectLinearWork(Array("%PDF-1.7\n1 0 obj".utf8) + bytes)
     }
 
-    @Test(arguments: [" ", "5"])
-    func filtersThatReferToWhatIsLongAreNotReadEach(byte: String) {
-        let long = String(repeating: byte, count: Self.halfMebibyte / 2)
+    /// Every object is in a stream of its own and leads to the next, so that many streams are read.
+    ///
+    /// - Parameter keys: Keys of each stream.
+    private static func chain(_ keys: String, _ objects: [Int: String]) -> [UInt8] {
+        var objects = objects
+        var packed: [Int: Int] = [:]
+        objects[3] = "<</Title 10 0 R/Author 20 0 R>>"
+        for number in 10..<30 {
+            packed[number] = 1000 + number
+            let data = "\(number) 0 \(number + 1) 0 R"
+            objects[1000 + number] =
+                "<</Type/ObjStm/First 5/Length \(data.utf8.count)\(keys)>>stream\n\(data)\nendstream "
+        }
+        return withCrossReferenceStream(objects, packed: packed)
+    }
+
+    @Test(arguments: [
+        " 11" + String(repeating: " ", count: halfMebibyte / 2), "[" + String(repeating: "1 ", count: 100_000) + "]",
+    ])
+    func lengthsAndFiltersThatReferToWhatIsLongAreNotReadEach(long: String) {
         let filters = String(repeating: "9 0 R ", count: Self.halfMebibyte / 12)
         Self.expectLinearWork(
-            Self.file(
-                objects: """
-                    1 0 obj<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>endobj
-                    9 0 obj 5\(long)endobj
-                    4 0 obj<</Filter[\(filters)]/Length 3>>stream\nabc\nendstream endobj
-                    """, information: "<<>>"))
-        let stream = "obj<</Type/ObjStm/First 0/Filter[9 0 R 9 0 R]/Length 9 0 R>>stream\nx endstream endobj\n"
-        let streams = (10..<2000).map { "\($0) 0 \(stream)" }.joined()
-        Self.expectLinearWork(Self.file(objects: streams + "9 0 obj 5\(long)endobj"))
+            Self.file([
+                1: Self.withMetadata, 3: "<<>>", 9: long,
+                4: "<</Filter[\(filters)]/Length 3>>stream\nabc\nendstream ",
+            ]))
+        for keys in ["/DecodeParms 9 0 R", "/DecodeParms[9 0 R 9 0 R]", "/Filter[9 0 R 9 0 R]", "/Length 9 0 R"] {
+            #expect(PDFFacts.read(Self.chain(keys, [9: " 11 "]))?.pages == 2)
+            Self.expectLinearWork(Self.chain(keys, [9: long]))
+        }
     }
 
     /// Each begins within the one before, and all end where the last does.
     @Test func objectStreamsWithinEachOtherThatOnlyNameDecryptionAreNotAllKept() {
+        let numbers = [3] + Array(10..<30)
+        let first = 10_000
+        let end = first + Self.halfMebibyte
         var bytes = Array("%PDF-1.7\n".utf8)
-        var starts: [Int] = []
-        for number in 1000..<2000 {
-            // A comment hides it from those that it is in.
-            let keys = "/Type/ObjStm/Filter/Crypt/First \(Self.halfMebibyte)/Length \(number + 1000) 0 R"
-            bytes += Array("%\(number) 0 obj<<\(keys)>>stream\n".utf8)
-            starts.append(bytes.count)
+        var rows: [Int: [UInt8]] = [:]
+        for (index, number) in numbers.enumerated() {
+            // A comment hides its head from those that it is in.
+            rows[1000 + number] = Self.row(bytes.count + 1)
+            let start = bytes.count + 90
+            var head =
+                "%\(1000 + number) 0 obj<</Type/ObjStm/Filter/Crypt/First \(first - start)/Length \(end - start)>>"
+            head += String(repeating: " ", count: 90 - 7 - head.utf8.count) + "stream\n"
+            bytes += Array("\(head)\(number) \(40 * index)\n".utf8)
+            rows[number] = [2, 0, UInt8((1000 + number) >> 8), UInt8((1000 + number) & 255), 0]
         }
-        bytes += Array(String(repeating: "1 ", count: Self.halfMebibyte / 2).utf8)
-        let end = bytes.count
-        bytes += Array("endstream endobj\n".utf8)
-        for (index, start) in starts.enumerated() {
-            bytes += Array("\(2000 + index) 0 obj \(end - start) endobj\n".utf8)
+        bytes += [UInt8](repeating: 0x20, count: first - bytes.count)
+        for number in numbers {
+            let object = number == 3 ? "<</Title 10 0 R/Author 20 0 R>>" : "\(number + 1) 0 R"
+            bytes += Array(object.utf8) + [UInt8](repeating: 0x20, count: 40 - object.utf8.count)
         }
-        Self.expectLinearWork(bytes + Self.file().dropFirst(9))
+        bytes += [UInt8](repeating: 0x20, count: end - bytes.count) + Array("endstream endobj\n".utf8)
+        for (number, object) in Self.objects where number != 3 {
+            rows[number] = Self.row(bytes.count)
+            bytes += Array("\(number) 0 obj\(object)endobj\n".utf8)
+        }
+        let file = Self.withCrossReferenceStream(bytes, rows)
+        #expect(PDFFacts.read(file)?.pages == 2)
+        Self.expectLinearWork(file)
     }
 
     @Test func whatOnlyNamesDecryptionCountsAsOutput() {
@@ -241,19 +341,24 @@ import Testing
         var lexer = PDFLexer(Array("5 7 %comment\n8".utf8))
         #expect(lexer.value()?.integer == 5)
         #expect(lexer.at == 1)
-        #expect(lexer.furthest == 13)
         #expect(lexer.work == 1 + 12 + 32)
     }
 
     @Test func whatIsPackedTightlyIsUnpackedToALimit() throws {
-        // A thousand bytes of zeros for each byte, in many streams.
+        // A thousand bytes of zeros for each byte, as the metadata and in the stream of the information.
         let bomb: [UInt8] = Self.zeros(blocks: 60)
         var bytes = Array("%PDF-1.7\n".utf8)
-        for number in 10..<300 {
-            bytes += Array("\(number) 0 obj".utf8) + Self.stream("/Type/ObjStm/N 1/First 4/Filter/FlateDecode", bomb)
+        var rows: [Int: [UInt8]] = [3: [2, 0, 0, 5, 0]]
+        for (number, object) in Self.objects.merging([1: Self.withMetadata], uniquingKeysWith: { $1 }) where number != 3
+        {
+            rows[number] = Self.row(bytes.count)
+            bytes += Array("\(number) 0 obj\(object)endobj\n".utf8)
         }
-        bytes += Self.file().dropFirst(9)
-        #expect(PDFFacts.read(bytes)?.title == "T")
+        for (number, type) in [(4, "/Type/Metadata"), (5, "/Type/ObjStm/N 1/First 4")] {
+            rows[number] = Self.row(bytes.count)
+            bytes += Array("\(number) 0 obj".utf8) + Self.stream("\(type)/Filter/FlateDecode", bomb)
+        }
+        #expect(PDFFacts.read(Self.withCrossReferenceStream(bytes, rows))?.pages == 2)
         var budget = PDFBudget(for: 0)
         budget.output = 1000
         let keys: PDFDictionary = ["Filter": .name("FlateDecode")]
@@ -280,48 +385,15 @@ import Testing
         }
     }
 
-    @Test func lengthsThatReferToWhatIsHugeAreNotReadAgainAndAgain() {
-        let stream = "obj<</Type/ObjStm/First 0/Filter 9 0 R/Length 9 0 R>>stream\nx endstream endobj\n"
-        let objects = (10..<2000).map { "\($0) 0 \(stream)" }.joined()
-        let huge = "9 0 obj[" + String(repeating: "1 ", count: 100_000) + "]endobj"
-        #expect(PDFFacts.read(Self.file(objects: objects + huge))?.title == "T")
-        Self.expectLinearWork(Self.file(objects: objects + huge))
-    }
-
     @Test func countBelowItsOwnBranchesIsNotTold() {
-        let pages = "2 0 obj<</Type/Pages/Count 2/Kids[4 0 R 5 0 R 6 0 R]>>endobj"
-        #expect(PDFFacts.read(Self.file(objects: pages))?.pages == nil)
-    }
-
-    @Test func stringThatWasNotEncryptedIsNotDecrypted() {
-        let id = PDFObjectID(number: 1, generation: 0)
-        let key = [UInt8](repeating: 7, count: 16)
-        #expect(PDFCipher.decrypt(Array("A plain title".utf8)[...], key: key, mayBeCut: false) == nil)
-        #expect(PDFCipher.decrypt([UInt8](repeating: 1, count: 40)[...], key: key, mayBeCut: false) == nil)
-        #expect(PDFCipher.decrypt([UInt8](repeating: 1, count: 40)[...], key: key, mayBeCut: true)?.count == 16)
-        #expect(PDFCipher.decrypt([UInt8](repeating: 1, count: 48)[...], key: [1, 2, 3], mayBeCut: true) == nil)
-        // With the last byte right by chance: the padding before must be too.
-        let block = [UInt8](repeating: 3, count: 16)
-        let zeros = [UInt8](repeating: 0, count: 16)
-        let opened = PDFCipher.decryptBlocks(block[...], key: key, start: zeros) ?? []
-        func sealed(_ plain: [UInt8]) -> [UInt8] { zip(opened, plain).map { $0 ^ $1 } + block }
-        let (right, wrong) = (
-            sealed([UInt8](repeating: 65, count: 12) + [4, 4, 4, 4]), sealed([UInt8](0..<12) + [9, 4, 4, 4])
-        )
-        #expect(PDFCipher.decrypt(right[...], key: key, mayBeCut: false) == [UInt8](repeating: 65, count: 12))
-        #expect(PDFCipher.decrypt(wrong[...], key: key, mayBeCut: false) == nil)
-        #expect(PDFCipher.decrypt(wrong[...], key: key, mayBeCut: true)?.count == 16)
-        // Without a key nothing is told, but for what is not encrypted at all.
-        let unknown = PDFDecryption(["Filter": .name("Standard"), "V": .integer(2), "R": .integer(3)], id: [])
-        #expect(unknown.decrypt(string: [1, 2, 3], of: id) == nil)
-        let clear = PDFDecryption(["Filter": .name("Standard"), "V": .integer(4), "R": .integer(4)], id: [])
-        #expect(clear.decrypt(string: [1, 2, 3], of: id) == [1, 2, 3])
+        let pages = "<</Type/Pages/Count 2/Kids[4 0 R 5 0 R 6 0 R]>>"
+        #expect(PDFFacts.read(Self.file([2: pages]))?.pages == nil)
     }
 
     @Test(arguments: ["0", "-3", "2.5", "99999999", "(2)", "[2]", "9 0 R", "3"])
     func countThatCannotBeIsNotTold(count: String) {
-        let pages = "2 0 obj<</Type/Pages/Count \(count)/Kids[]>>endobj"
-        #expect(PDFFacts.read(Self.file(objects: pages, trailer: "/Size 4"))?.pages == (count == "3" ? 3 : nil))
+        let pages = "<</Type/Pages/Count \(count)/Kids[]>>"
+        #expect(PDFFacts.read(Self.file([2: pages], trailer: "/Size 4"))?.pages == (count == "3" ? 3 : nil))
     }
 
     @Test(arguments: [
@@ -330,7 +402,7 @@ import Testing
         "<</Filter/Adobe.PubSec/V 4/StrF/S/CF<</S<</CFM/AESV2>>>>>>", "9 0 R", "(x)", "<</Filter/Standard/V 99/R 99>>",
         "<</Filter/Standard/V 2/R 3/Length 99999999/O(0123456789012345)/U(0123456789012345)/P -4>>",
     ])
-    func whatNobodyKnowsHowToDecryptIsNotGuessed(encryption: String) {
+    func encryptedStringsAreNotTold(encryption: String) {
         let facts = PDFFacts.read(Self.file(trailer: "/Encrypt \(encryption)"))
         #expect(facts?.title == nil)
         #expect(facts?.authors == nil)

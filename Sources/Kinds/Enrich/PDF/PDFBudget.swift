@@ -21,7 +21,7 @@ struct PDFBudget {
         renew()
     }
 
-    /// Resets the budget for reading and decoding, before the file is read in another way.
+    /// Resets the budget for reading and decoding, between the cross-reference and the objects.
     mutating func renew() {
         input = max(4 << 20, 4 * count)
         output = 4 << 20
@@ -32,9 +32,6 @@ struct PDFBudget {
         input -= count
         work += count
     }
-
-    /// Records work that is bounded elsewhere, without charging for it.
-    mutating func note(_ count: Int) { work += count }
 
     /// Charges for bytes that decoding produced.
     mutating func write(_ count: Int) {

@@ -12,6 +12,6 @@ struct PDFCrossReference {
     /// The maximum number of entries to keep, which take 24 MiB of memory.
     static let maxCount = 1 << 19
 
-    var places: [Int: Place] = [:]
-    var trailer: PDFDictionary = [:]
+    let places: [Int: Place]
+    let trailer: PDFDictionary
 }

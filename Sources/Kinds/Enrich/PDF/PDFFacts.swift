@@ -8,66 +8,62 @@ enum PDFFacts {
     /// The number of bytes of the XMP metadata that are read.
     private static let maxMetadata = 512 << 10
 
-    static func read(_ bytes: [UInt8]) -> MediaFacts? {
+    /// - Parameter gap: The part of the file that is missing in `bytes`, if they are the two ends of a long file.
+    /// - Returns: Nil if the file is not a PDF.
+    static func read(_ bytes: [UInt8], gap: Range<Int>? = nil) -> MediaFacts? {
         var budget = PDFBudget(for: bytes.count)
-        return read(bytes, &budget)
+        return read(bytes, gap: gap, &budget)
     }
 
-    static func read(_ bytes: [UInt8], _ budget: inout PDFBudget) -> MediaFacts? {
-        // Offsets in the file count from `%PDF-`, which other bytes may precede.
-        guard let mark = bytes.prefix(1024).firstPlace(of: Array("%PDF-".utf8)) else { return nil }
-        let bytes = mark == 0 ? bytes : Array(bytes[mark...])
+    static func read(_ bytes: [UInt8], gap: Range<Int>? = nil, _ budget: inout PDFBudget) -> MediaFacts? {
+        guard let bytes = PDFBytes(bytes, gap: gap) else { return nil }
+        var facts = MediaFacts(contentType: "application/pdf")
         if let crossReference = PDFSections.read(bytes, &budget) {
             var file = PDFFile(bytes, crossReference, budget)
-            let facts = facts(of: &file)
+            add(from: &file, to: &facts)
             budget = file.budget
-            if facts.pages != nil, !file.isDamaged { return facts }
         }
-        var file = PDFFile(scanning: bytes, budget)
-        let facts = facts(of: &file)
-        budget = file.budget
+        facts.pages = facts.pages ?? linearizedPages(bytes)
         return facts
     }
 
-    private static func facts(of file: inout PDFFile) -> MediaFacts {
-        var facts = MediaFacts(contentType: "application/pdf")
-        let information = file.resolve(file.trailer["Info"])
-        let catalog = file.resolve(file.trailer["Root"])
-        facts.title = text(information["Title"], in: &file)
-        facts.authors = text(information["Author"], in: &file).map { [$0] }
+    private static func add(from file: inout PDFFile, to facts: inout MediaFacts) {
+        // The strings of an encrypted file are encrypted.
+        let information = file.isEncrypted ? nil : file.resolve(file.trailer["Info"])?.dictionary
+        let catalog = file.resolve(file.trailer["Root"])?.dictionary
+        facts.title = text(information?["Title"], in: &file)
+        facts.authors = text(information?["Author"], in: &file).map { [$0] }
         if facts.title == nil || facts.authors == nil,
-            let stream = file.resolve(catalog["Metadata"]).value.stream, let data = file.data(of: stream)
+            let stream = file.resolve(catalog?["Metadata"])?.stream, let data = file.data(of: stream)
         {
             let metadata = Charset.decode(Array(data.prefix(maxMetadata)), contentType: nil).utf8
             facts.title = facts.title ?? texts("dc:title", in: metadata).first
             let creators = texts("dc:creator", in: metadata)
             facts.authors = facts.authors ?? (creators.isEmpty ? nil : creators)
         }
-        facts.pages = pages(catalog, in: &file) ?? linearizedPages(file.bytes)
-        return facts
+        facts.pages = pages(catalog, in: &file)
     }
 
-    private static func text(_ value: PDFFile.Found, in file: inout PDFFile) -> String? {
-        let text = file.string(of: value).flatMap(PDFText.decode)?.tidied ?? ""
+    private static func text(_ value: PDFObject?, in file: inout PDFFile) -> String? {
+        let text = file.resolve(value)?.string.flatMap(PDFText.decode)?.tidied ?? ""
         return text.isEmpty || text.utf8.count > maxText ? nil : text
     }
 
-    private static func pages(_ catalog: PDFFile.Found, in file: inout PDFFile) -> Int? {
-        guard let tree = file.resolve(catalog["Pages"]).value.dictionary, tree["Kids"] != nil, tree["Parent"] == nil,
-            let count = file.resolve(PDFFile.Found(value: tree["Count"] ?? .null)).value.integer,
-            (1...maxPages).contains(count)
+    private static func pages(_ catalog: PDFDictionary?, in file: inout PDFFile) -> Int? {
+        guard let tree = file.resolve(catalog?["Pages"])?.dictionary, tree["Kids"] != nil, tree["Parent"] == nil,
+            let count = file.resolve(tree["Count"])?.integer, (1...maxPages).contains(count)
         else { return nil }
         // Every child has at least one page, and every page is an object. A count that contradicts this is wrong.
         if let branches = tree["Kids"]?.array, branches.count > count { return nil }
-        if let size = file.trailer["Size"].value.integer, count >= size { return nil }
+        if let size = file.trailer["Size"]?.integer, count >= size { return nil }
         return count
     }
 
     /// Returns the page count that a linearized file states at its beginning, for a file whose page tree is not in the
     /// bytes that were read.
-    private static func linearizedPages(_ bytes: [UInt8]) -> Int? {
-        var lexer = PDFLexer(Array(bytes.prefix(2048)))
-        guard lexer.objectID() != nil, let dictionary = lexer.value()?.dictionary, dictionary["Linearized"] != nil,
+    private static func linearizedPages(_ bytes: PDFBytes) -> Int? {
+        var lexer = PDFLexer(Array(bytes.head.prefix(2048)))
+        guard lexer.objectNumber() != nil, let dictionary = lexer.value()?.dictionary, dictionary["Linearized"] != nil,
             // A file longer than it states was changed later, and its count may be outdated.
             let length = dictionary["L"]?.integer, length >= bytes.count, let count = dictionary["N"]?.integer,
             (1...maxPages).contains(count)

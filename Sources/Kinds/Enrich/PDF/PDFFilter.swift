@@ -17,7 +17,7 @@ enum PDFFilter {
         var isCopied = false
         for (index, filter) in filters.enumerated() {
             switch filter.name {
-            // The data has already been decrypted.
+            // The filter of unencrypted streams in encrypted files. If the data is encrypted, nothing is found in it.
             case "Crypt": continue
             case "FlateDecode", "Fl":
                 guard let decoded = inflate(data, &budget) else { return nil }

@@ -1,8 +1,8 @@
 /// Parses PDF values (ISO 32000-2, 7.2 and 7.3).
 ///
 /// A lexer goes back only over the text after a number that might begin a reference, so it looks at each byte at most
-/// three times. A caller that starts another lexer in the same bytes must charge this lexer's ``work`` or continue at
-/// ``furthest``, so that the total stays bounded.
+/// three times. A caller that starts another lexer in the same bytes must charge this lexer's ``work``, so that the
+/// total stays bounded.
 struct PDFLexer {
     private static let maxDepth = 32
 
@@ -11,8 +11,6 @@ struct PDFLexer {
     private let start: Int
     /// The total number of bytes that were read again.
     private var again = 0
-    /// The furthest position before the lexer last went back.
-    private var mark: Int
     /// The maximum number of values that one lexer reads. More are an error.
     private static let maxValues = 1 << 16
     private var values = 0
@@ -20,17 +18,13 @@ struct PDFLexer {
     init(_ bytes: [UInt8], at start: Int = 0) {
         self.bytes = bytes
         self.start = start
-        (at, mark) = (start, start)
+        at = start
     }
-
-    /// The end of the bytes that this lexer has looked at.
-    var furthest: Int { max(at, mark) }
 
     /// The cost so far: the bytes looked at, plus 32 for each value, which costs about as much as 32 bytes.
     var work: Int { at - start + again + 32 * values }
 
     private mutating func goBack(to place: Int) {
-        mark = furthest
         again += at - place
         at = place
     }
@@ -90,14 +84,14 @@ struct PDFLexer {
         return value
     }
 
-    /// Reads the head of an indirect object, such as `12 0 obj`.
-    mutating func objectID() -> PDFObjectID? {
+    /// Reads the head of an indirect object, such as `12 0 obj`, and returns the object's number.
+    mutating func objectNumber() -> Int? {
         guard let number = integer(), number > 0, let generation = integer(), generation >= 0 else { return nil }
         skipSpace()
         // No delimiter is required, since some writers leave out the space after `obj`.
         guard has("obj", at: at) else { return nil }
         at += 3
-        return PDFObjectID(number: number, generation: generation)
+        return number
     }
 
     /// Returns where the data of a stream begins, after its dictionary was read; nil if the dictionary does not belong
@@ -125,8 +119,7 @@ struct PDFLexer {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): return numberOrReference()
         case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): return number()
         default:
-            if take("true") { return .boolean(true) }
-            if take("false") { return .boolean(false) }
+            if take("true") || take("false") { return .boolean }
             return take("null") ? .null : nil
         }
     }

@@ -1,7 +1,7 @@
 /// A value of a PDF (ISO 32000-2, 7.3).
 enum PDFObject {
     case null
-    case boolean(Bool)
+    case boolean
     case integer(Int)
     case real
     case string([UInt8])
@@ -15,7 +15,6 @@ enum PDFObject {
     var integer: Int? { if case .integer(let value) = self { value } else { nil } }
     var string: [UInt8]? { if case .string(let value) = self { value } else { nil } }
     var name: String? { if case .name(let value) = self { value } else { nil } }
-    var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     var array: [PDFObject]? { if case .array(let value) = self { value } else { nil } }
     var stream: PDFStream? { if case .stream(let value) = self { value } else { nil } }
     /// The value as a dictionary; for a stream, the stream's dictionary.
@@ -32,12 +31,8 @@ typealias PDFDictionary = [String: PDFObject]
 
 struct PDFStream {
     var dictionary: PDFDictionary
-    /// The offset in the file at which the data begins.
+    /// The end of the file in which the stream is.
+    var bytes: [UInt8]
+    /// The index in `bytes` at which the data begins.
     var start: Int
-    var id: PDFObjectID
-}
-
-struct PDFObjectID: Hashable {
-    var number: Int
-    var generation: Int
 }

@@ -3,35 +3,35 @@
 struct PDFSections {
     private static let maxSections = 1000
 
-    private let bytes: [UInt8]
+    private let bytes: PDFBytes
     private var places: [Int: PDFCrossReference.Place] = [:]
     private var entries = 0
     private var budget: PDFBudget
 
-    /// - Returns: The cross-reference that begins at the last `startxref`; nil if one of its sections is invalid.
-    static func read(_ bytes: [UInt8], _ budget: inout PDFBudget) -> PDFCrossReference? {
+    /// - Returns: The cross-reference that begins at the last `startxref`, up to the first section that is invalid or
+    ///   was not read; nil if that is the newest one.
+    static func read(_ bytes: PDFBytes, _ budget: inout PDFBudget) -> PDFCrossReference? {
         var sections = PDFSections(bytes: bytes, budget: budget)
         defer { budget = sections.budget }
         return sections.read()
     }
 
     private mutating func read() -> PDFCrossReference? {
-        guard let start = bytes.lastPlace(of: Array("startxref".utf8)) else { return nil }
-        var lexer = PDFLexer(bytes, at: start + 9)
+        let end = bytes.end
+        guard let start = end.lastPlace(of: Array("startxref".utf8)) else { return nil }
+        var lexer = PDFLexer(end, at: start + 9)
         let first = lexer.integer()
-        budget.read(bytes.count - start + lexer.work)
+        budget.read(end.count - start + lexer.work)
         guard let first else { return nil }
         var trailer: PDFDictionary = [:]
         var next = [first]
         var seen: Set<Int> = []
         while let offset = next.popLast() {
             guard seen.insert(offset).inserted else { continue }
-            guard seen.count <= Self.maxSections, let section = add(at: offset) else { return nil }
+            // The entries of newer sections hold, whatever the older ones contain.
+            guard seen.count <= Self.maxSections, let section = add(at: offset) else { break }
             if seen.count == 1 { trailer = section }
-            if let previous = section["Prev"] {
-                guard let offset = previous.integer else { return nil }
-                next.append(offset)
-            }
+            if let previous = section["Prev"]?.integer { next.append(previous) }
             // Appended last, so that it is read before the previous sections: its entries take precedence over theirs.
             if let hidden = section["XRefStm"]?.integer { next.append(hidden) }
         }
@@ -40,10 +40,9 @@ struct PDFSections {
 
     /// Adds the entries of a section. Entries of newer sections are not replaced.
     ///
-    /// - Returns: The section's dictionary; nil if the section is invalid.
+    /// - Returns: The section's dictionary; nil if the section is invalid or was not read.
     private mutating func add(at offset: Int) -> PDFDictionary? {
-        guard bytes.indices.contains(offset), budget.input > 0 else { return nil }
-        var lexer = PDFLexer(bytes, at: offset)
+        guard budget.input > 0, var lexer = bytes.lexer(at: offset) else { return nil }
         defer { budget.read(lexer.work) }
         return lexer.take("xref") ? addTable(&lexer) : addStream(&lexer)
     }
@@ -74,7 +73,7 @@ struct PDFSections {
     }
 
     private mutating func addStream(_ lexer: inout PDFLexer) -> PDFDictionary? {
-        guard lexer.objectID() != nil, let dictionary = lexer.value()?.dictionary,
+        guard lexer.objectNumber() != nil, let dictionary = lexer.value()?.dictionary,
             dictionary["Type"]?.name == "XRef", let start = lexer.streamStart(),
             let range = lexer.bytes.streamData(from: start, length: dictionary["Length"]?.integer),
             let data = PDFFilter.decode(lexer.bytes[range], by: dictionary, &budget),

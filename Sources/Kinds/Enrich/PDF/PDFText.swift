@@ -3,8 +3,7 @@ enum PDFText {
     /// Decodes UTF-16 or UTF-8 with a byte order mark. Without one, text is UTF-8 if it is valid and not only ASCII,
     /// otherwise PDFDocEncoding.
     ///
-    /// - Returns: Nil if a byte has no character, for example because a string was decrypted that had not been
-    ///   encrypted.
+    /// - Returns: Nil if a byte has no character.
     static func decode(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0xFE, 0xFF]) { return utf16(bytes.dropFirst(2), isBig: true) }
         if bytes.starts(with: [0xFF, 0xFE]) { return utf16(bytes.dropFirst(2), isBig: false) }
