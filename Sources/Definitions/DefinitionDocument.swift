@@ -33,7 +33,7 @@ public struct DefinitionDocument: Sendable {
     public var lines: [DefinitionProblem.Subject: Int]
     /// Why parts of the document cannot be read. ``change`` is without these parts and of use only for further checks.
     public private(set) var shapeProblems: [DefinitionsProblem] = []
-    private var places: [DefinitionProblem.Subject: [String]] = [:]
+    private var paths: [DefinitionProblem.Subject: [String]] = [:]
     /// The things that other checks can judge although there are problems of shape; nil without such problems: all.
     private var judged: Set<DefinitionProblem.Subject>?
     private let tree: YAMLTree
@@ -61,20 +61,18 @@ public struct DefinitionDocument: Sendable {
         var reader = PatientReader()
         var document = DefinitionDocument(tree, &reader)
         document.shapeProblems = reader.problems.map { problem in
-            let place = problem.path.joined(separator: ".")
-            return DefinitionsProblem(
-                line: tree.line(of: problem.path), place: place.isEmpty ? nil : place, message: problem.message)
+            DefinitionsProblem(line: tree.line(of: problem.path), path: problem.path, message: problem.message)
         }
         if !reader.problems.isEmpty { document.judged = document.unaffected(by: reader.problems.map(\.path)) }
         return document
     }
 
     /// The things that have none of the problems and refer to no other thing that has one.
-    private func unaffected(by paths: [[String]]) -> Set<DefinitionProblem.Subject> {
+    private func unaffected(by faulty: [[String]]) -> Set<DefinitionProblem.Subject> {
         // The rest of a list has other numbers than the list in the document.
-        guard paths.allSatisfy({ $0.count > 1 }), places.values.allSatisfy({ Int($0[1]) == nil }) else { return [] }
+        guard faulty.allSatisfy({ $0.count > 1 }), paths.values.allSatisfy({ Int($0[1]) == nil }) else { return [] }
         func names(_ sections: String...) -> Set<String> {
-            Set(paths.filter { sections.contains($0[0]) }.map { $0[1] })
+            Set(faulty.filter { sections.contains($0[0]) }.map { $0[1] })
         }
         let (badQueues, badSchedules) = (names("queues"), names("schedules"))
         var badNames = names("definitions", "graphs")
@@ -83,7 +81,7 @@ public struct DefinitionDocument: Sendable {
             graph.nodes.contains { badNames.contains($0.definition) || $0.queue.map(badQueues.contains) ?? false }
         }
         badNames.formUnion(badGraphs.map(\.name))
-        return Set(places.keys).filter { subject in
+        return Set(paths.keys).filter { subject in
             switch subject {
             case .queue(let name): !badQueues.contains(name)
             case .definition(let name), .graph(let name): !badNames.contains(name)
@@ -140,14 +138,14 @@ public struct DefinitionDocument: Sendable {
             let key = known[subject.name] == nil ? "\(index)" : subject.name
             guard let line = known[key] else { continue }
             lines[subject] = line
-            places[subject] = [section, key]
+            paths[subject] = [section, key]
         }
     }
 
     /// Describes a problem that the catalog found, with the line of the field concerned, or else of the entry that
     /// contains it.
     public func describe(_ problem: DefinitionProblem) -> String {
-        guard let place = places[problem.subject], let line = tree.line(of: place + problem.reason.place) else {
+        guard let path = paths[problem.subject], let line = tree.line(of: path + problem.reason.path) else {
             return problem.description
         }
         return "line \(line): \(problem)"

@@ -1,18 +1,20 @@
+import Jobs
+
 /// The reason why a document of definitions cannot be parsed.
 public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line number, from 1; nil if the document is JSON.
     public var line: Int?
-    /// The path in the document, such as `definitions.upload.retry.tries`; nil for the document as a whole.
-    public var place: String?
+    /// The path in the document: `definitions.upload.retry.tries` is four names. Empty for the document as a whole.
+    public var path: [String]
     /// The fault, followed by the remedy.
     public var message: String
     /// The other problems of the document. Their own ``others`` are empty.
     public var others: [DefinitionsProblem] = []
 
     /// Creates a problem without others.
-    public init(line: Int?, place: String? = nil, message: String) {
+    public init(line: Int?, path: [String] = [], message: String) {
         self.line = line
-        self.place = place
+        self.path = path
         self.message = message
     }
 
@@ -21,7 +23,7 @@ public struct DefinitionsProblem: Error, Hashable, Sendable, CustomStringConvert
 
     /// The lines of ``description``, beginning with this problem.
     public var descriptions: [String] {
-        let own = [line.map { "line \($0)" }, place, message].compactMap(\.self).joined(separator: ": ")
-        return [own] + others.flatMap(\.descriptions)
+        let own = ShapeProblem(path: path, message: message).description
+        return [line.map { "line \($0): \(own)" } ?? own] + others.flatMap(\.descriptions)
     }
 }

@@ -248,7 +248,7 @@ import Testing
               s: {calendar: [daily, "25:00"], definition: c, overlap: sometimes}
             """
         let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
-        let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.place ?? "")" } ?? []
+        let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.path.joined(separator: "."))" } ?? []
         #expect(
             places.sorted() == [
                 "1 queue", "14 graphs.g.nodes.one.definition", "15 graphs.g.nodes.two.after.0",
@@ -282,7 +282,7 @@ import Testing
               s: {calendar: ["25:00", daily, "26:00"], definition: c}
             """
         let problem = #expect(throws: DefinitionsProblem.self) { try DefinitionDocument.parse(text) }
-        let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.place ?? "")" } ?? []
+        let places = problem.map { [$0] + $0.others }?.map { "\($0.line ?? 0) \($0.path.joined(separator: "."))" } ?? []
         #expect(
             places.sorted() == [
                 "10 definitions.b.retry.delay", "10 definitions.b.retry.tries", "11 definitions.c.retry.delays.1",

@@ -34,18 +34,18 @@ struct PatientReader {
                 problems.append(problem)
             }
             if guessed.contains(problem.path) || json.bytes.count > Self.maxBytesToReadAgain { return nil }
-            let place = problem.path.dropFirst(base.count)
-            if let policy = Self.withMendedPolicy(place, in: json), policy != json {
+            let path = problem.path.dropFirst(base.count)
+            if let policy = Self.withMendedPolicy(path, in: json), policy != json {
                 json = policy
                 continue
             }
-            if let rest = Self.without(place, in: json) {
+            if let rest = Self.without(path, in: json) {
                 json = rest
                 continue
             }
             // A required field is missing. Most fields accept any text, and this text is also a valid calendar
             // expression.
-            guard place.count == 1, let name = place.first, var object = JSONObject(json) else { return nil }
+            guard path.count == 1, let name = path.first, var object = JSONObject(json) else { return nil }
             object[name] = JSONText(string: "daily")
             guessed.insert(problem.path)
             json = object.text
@@ -72,14 +72,14 @@ struct PatientReader {
 
     /// Replaces a field of a retry policy with a valid value. These fields depend on each other, so removing one could
     /// cause other problems. Nil for every other field.
-    private static func withMendedPolicy(_ place: ArraySlice<String>, in json: JSONText) -> JSONText? {
-        guard place.first == "retry", let field = place.dropFirst().first, var object = JSONObject(json),
+    private static func withMendedPolicy(_ path: ArraySlice<String>, in json: JSONText) -> JSONText? {
+        guard path.first == "retry", let field = path.dropFirst().first, var object = JSONObject(json),
             var policy = object["retry"].flatMap(JSONObject.init)
         else { return nil }
         switch field {
         case "delay": for name in ["delay", "initial", "multiplier", "cap", "delays"] { policy[name] = nil }
         case "initial": policy[field] = JSONText(string: "1ms")
-        case "delays" where place.count == 2: policy[field] = JSONText(elements: [JSONText(string: "1s")])
+        case "delays" where path.count == 2: policy[field] = JSONText(elements: [JSONText(string: "1s")])
         default: return nil
         }
         object["retry"] = policy.text
@@ -94,12 +94,12 @@ struct PatientReader {
     ///
     /// - Parameter list: The name of the field that contains `json`; empty for none.
     private static func without(
-        _ place: ArraySlice<String>, in json: JSONText, named list: String = ""
+        _ path: ArraySlice<String>, in json: JSONText, named list: String = ""
     ) -> JSONText? {
-        guard let name = place.first else { return nil }
+        guard let name = path.first else { return nil }
         if var elements = json.elements {
             guard let index = Int(name), elements.indices.contains(index) else { return nil }
-            let rest = place.dropFirst()
+            let rest = path.dropFirst()
             let next =
                 rest.isEmpty ? JSONText(string: standIns[list] ?? "x") : without(rest, in: elements[index])
             guard let next, next != elements[index] else { return nil }
@@ -107,7 +107,7 @@ struct PatientReader {
             return JSONText(elements: elements)
         }
         guard var object = JSONObject(json), let value = object[name] else { return nil }
-        object[name] = without(place.dropFirst(), in: value, named: name)
+        object[name] = without(path.dropFirst(), in: value, named: name)
         return object.text
     }
 }

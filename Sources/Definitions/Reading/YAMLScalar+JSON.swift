@@ -5,7 +5,7 @@ import YAML
 extension YAMLScalar {
     func json(line: Int, path: [String]) throws(DefinitionsProblem) -> JSONText {
         func problem(_ message: String) -> DefinitionsProblem {
-            DefinitionsProblem(line: line, place: path.isEmpty ? nil : path.joined(separator: "."), message: message)
+            DefinitionsProblem(line: line, path: path, message: message)
         }
         if text.utf8.contains(0) { throw problem("a string contains the character U+0000; remove it") }
         switch tag {

@@ -113,7 +113,7 @@ private struct JSONWriter {
         for member in members {
             guard let name = member.name.scalar?.text else {
                 throw DefinitionsProblem(
-                    line: member.name.line, place: path.isEmpty ? nil : path.joined(separator: "."),
+                    line: member.name.line, path: path,
                     message: "a name must be a plain word, not a list or a map")
             }
             try count(name.utf8.count)

@@ -40,7 +40,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable {
         /// No queue has this name.
         case unknownQueue(String, known: [String])
         /// The retry policy is invalid.
-        case badRetryPolicy(RetryProblem)
+        case badRetryPolicy(ShapeProblem)
         /// The timeout is not between 1 ms and 365 days.
         case badTimeout(Duration)
         /// The input does not fit the kind.
@@ -136,53 +136,74 @@ extension DefinitionProblem.Subject: CustomStringConvertible {
 }
 
 extension DefinitionProblem.Reason: CustomStringConvertible {
-    public var description: String {
+    public var description: String { finding.message }
+    /// The path of the faulty field within its subject, as in a document: `retry.tries` is two names. Empty if the
+    /// subject as a whole is at fault.
+    public var path: [String] { finding.path }
+
+    private var finding: (path: [String], message: String) {
         switch self {
-        case .badName: "the name is not allowed; \(Names.nameRule)"
-        case .hiddenInSummary(let character): "summary: it contains \(character); remove it"
+        case .badName: ([], "the name is not allowed; \(Names.nameRule)")
+        case .hiddenInSummary(let character): (["summary"], "summary: it contains \(character); remove it")
         case .duplicate:
-            "the name is used twice; definitions and graphs share one namespace, so rename one of them"
-        case .tooManyQueues: "there are already \(QueueSettings.maxCount) queues, the maximum; use one of them"
+            ([], "the name is used twice; definitions and graphs share one namespace, so rename one of them")
+        case .tooManyQueues: ([], "there are already \(QueueSettings.maxCount) queues, the maximum; use one of them")
         case .tooManySchedules:
-            "there are already \(Schedule.maxCount) schedules, the maximum; remove or change one"
+            ([], "there are already \(Schedule.maxCount) schedules, the maximum; remove or change one")
         case .tooManyDefinitions(let count):
-            "with it there would be \(count) definitions and graphs; the limit is \(DefinitionSet.maxCount), so remove some first"
+            (
+                [],
+                "with it there would be \(count) definitions and graphs; the limit is \(DefinitionSet.maxCount), so remove some first"
+            )
         case .tooLarge(let bytes):
-            "with it all definitions, graphs and schedules would have \(bytes) bytes of JSON; the limit is \(DefinitionSet.maxBytes), so make inputs smaller or remove some first"
-        case .limitOutOfRange(let limit): "limit: expected 1 to \(QueueSettings.maxLimit), found \(limit)"
-        case .weightOutOfRange(let weight): "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)"
+            (
+                [],
+                "with it all definitions, graphs and schedules would have \(bytes) bytes of JSON; the limit is \(DefinitionSet.maxBytes), so make inputs smaller or remove some first"
+            )
+        case .limitOutOfRange(let limit):
+            (["limit"], "limit: expected 1 to \(QueueSettings.maxLimit), found \(limit)")
+        case .weightOutOfRange(let weight):
+            (["weight"], "weight: expected 1 to \(QueueSettings.maxWeight), found \(weight)")
         case .unknownKind(let kind, let known):
-            NearestName.unknown("kind", kind, among: known, listing: "the kinds are")
-        case .unknownQueue(let queue, let known): unknownQueueMessage(queue, known)
-        case .badRetryPolicy(let problem): "retry.\(problem.field): \(problem.message)"
+            (["kind"], NearestName.unknown("kind", kind, among: known, listing: "the kinds are"))
+        case .unknownQueue(let queue, let known): (["queue"], unknownQueueMessage(queue, known))
+        case .badRetryPolicy(let problem): (["retry"] + problem.path, "retry.\(problem)")
         case .badTimeout(let timeout):
-            "timeout: expected 1ms to 365d, found \(timeout.human); remove it for no limit"
-        case .badInput(let problem): "input: \(problem)"
-        case .noNodes: "it has no nodes; add at least one"
-        case .unreadable(let reason): "the stored definition is unreadable (\(reason)); apply it again"
-        case .badGraph(let problem): problem.description
-        case .badNode(let node, let reason): "node \"\(node)\": \(reason)"
-        case .badParameter(let parameter, let reason): "parameter \"\(parameter)\": \(reason)"
-        case .badWork(let problem): problem.description
-        case .unknownZone(let problem): "calendar: \(problem)"
-        case .neverComes: "calendar: no such day exists; write a day that exists"
+            (["timeout"], "timeout: expected 1ms to 365d, found \(timeout.human); remove it for no limit")
+        case .badInput(let problem): (problem.path, "input: \(problem)")
+        case .noNodes: ([], "it has no nodes; add at least one")
+        case .unreadable(let reason): ([], "the stored definition is unreadable (\(reason)); apply it again")
+        case .badGraph(let problem): ([], problem.description)
+        case .badNode(let node, let reason): (["nodes", node] + reason.finding.path, "node \"\(node)\": \(reason)")
+        case .badParameter(let parameter, let reason):
+            (["parameters", parameter], "parameter \"\(parameter)\": \(reason)")
+        case .badWork(let problem): (problem.path, problem.description)
+        case .unknownZone(let problem): (["calendar"], "calendar: \(problem)")
+        case .neverComes: (["calendar"], "calendar: no such day exists; write a day that exists")
         case .unknownRemoval(let known):
-            "there is no definition or graph of that name to remove"
-                + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))
+            (
+                [],
+                "there is no definition or graph of that name to remove"
+                    + (known.isEmpty || known.count > 20 ? "" : "; there are " + known.joined(separator: ", "))
+            )
         }
     }
 }
 
 extension DefinitionProblem.NodeReason: CustomStringConvertible {
-    public var description: String {
+    public var description: String { finding.message }
+
+    fileprivate var finding: (path: [String], message: String) {
         switch self {
         case .unknownDefinition(let name, let known):
-            NearestName.unknown("definition", name, among: known, listing: "the definitions are")
-        case .refusedDefinition(let name): "it runs \"\(name)\", which is refused; correct that definition first"
-        case .removedDefinition(let name): "it runs \"\(name)\", which is being removed; remove this graph too"
-        case .graphDefinition(let name): "\"\(name)\" is a graph; a node runs a definition"
-        case .unknownQueue(let queue, let known): unknownQueueMessage(queue, known)
-        case .badInput(let problem): "input: \(problem)"
+            (["definition"], NearestName.unknown("definition", name, among: known, listing: "the definitions are"))
+        case .refusedDefinition(let name):
+            (["definition"], "it runs \"\(name)\", which is refused; correct that definition first")
+        case .removedDefinition(let name):
+            (["definition"], "it runs \"\(name)\", which is being removed; remove this graph too")
+        case .graphDefinition(let name): (["definition"], "\"\(name)\" is a graph; a node runs a definition")
+        case .unknownQueue(let queue, let known): (["queue"], unknownQueueMessage(queue, known))
+        case .badInput(let problem): (problem.path, "input: \(problem)")
         }
     }
 }

@@ -22,6 +22,16 @@ public enum InputProblem: Hashable, Sendable {
 }
 
 extension InputProblem: CustomStringConvertible {
+    /// The path of the faulty field within the definition, node or schedule that contains the input.
+    var path: [String] {
+        switch self {
+        case .notAnObject, .tooLarge, .missingField, .refused: ["input"]
+        case .unknownField(let field, _), .wrongShape(let field, _, _), .notAChoice(let field, _),
+            .outOfRange(let field, _, _), .notAnAddress(let field, _):
+            ["input", field]
+        }
+    }
+
     public var description: String {
         switch self {
         case .notAnObject(let found):

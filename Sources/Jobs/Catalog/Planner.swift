@@ -154,8 +154,8 @@ struct Planner {
         // A job usually has few dependencies. Comparing these is faster than hashing them.
         if dependencies.count <= 16 {
             var isOnce = true
-            for (place, dependency) in dependencies.enumerated() {
-                for other in dependencies[..<place] where other.job == dependency.job { isOnce = false }
+            for (index, dependency) in dependencies.enumerated() {
+                for other in dependencies[..<index] where other.job == dependency.job { isOnce = false }
             }
             if isOnce { return }
         }

@@ -81,6 +81,17 @@ extension RequestProblem: CustomStringConvertible {
         }
     }
 
+    /// The path of the faulty field within the schedule whose work cannot be enqueued.
+    var path: [String] {
+        switch self {
+        case .unknownDefinition(_, nil, _), .refusedDefinition(_, nil, _), .graphDefinition(_, nil): ["definition"]
+        case .unknownQueue: ["queue"]
+        case .badInput(let problem, nil): problem.path
+        case .unknownParameter(let name, _, _), .givenTwice(let name): ["input", name]
+        default: []
+        }
+    }
+
     private static func label(_ job: String?) -> String { job.map { "\(GraphProblem.called($0)): " } ?? "" }
 }
 

@@ -30,7 +30,7 @@ extension RetryPolicy: JSONShaped {
         self.init(
             tries: try fields.integer("tries") ?? RetryPolicy.standard.tries, delay: delay,
             jitter: jitter ?? (delayName == .exponential ? .full : .none), failures: try Self.readFailures(fields))
-        if let problem { throw fields.problem(problem.field, problem.message) }
+        if let problem { throw ShapeProblem(path: path + problem.path, message: problem.message) }
     }
 
     private static func readDelay(_ name: DelayName, _ fields: JSONFields) throws(ShapeProblem) -> Delay {

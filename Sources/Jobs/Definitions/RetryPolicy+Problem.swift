@@ -1,26 +1,18 @@
 import OperationTypes
 
-/// The reason why a retry policy cannot be used.
-public struct RetryProblem: Hashable, Sendable {
-    /// The faulty field, by its name in the written form.
-    public var field: String
-    /// The fault and the remedy, as one clause for people.
-    public var message: String
-}
-
 extension RetryPolicy {
     /// The maximum wait, and the maximum timeout.
     static let longestDuration = Duration.seconds(365 * 86_400)
 
-    /// The first problem of the policy; nil if it can be used.
-    public var problem: RetryProblem? {
+    /// The first problem of the policy, with the path of the faulty field; nil if the policy can be used.
+    public var problem: ShapeProblem? {
         guard (1...1000).contains(tries) else {
-            return RetryProblem(field: "tries", message: "expected 1 to 1000, found \(tries)")
+            return ShapeProblem(path: ["tries"], message: "expected 1 to 1000, found \(tries)")
         }
         return delayProblem ?? failuresProblem
     }
 
-    private var delayProblem: RetryProblem? {
+    private var delayProblem: ShapeProblem? {
         switch delay {
         case .none:
             return nil
@@ -29,43 +21,41 @@ extension RetryPolicy {
         case .exponential(let initial, let multiplier, let cap):
             if let problem = Self.check(initial, "initial") ?? Self.check(cap, "cap") { return problem }
             guard multiplier >= 1, multiplier <= 100 else {
-                return RetryProblem(field: "multiplier", message: "expected 1 to 100, found \(multiplier)")
+                return ShapeProblem(path: ["multiplier"], message: "expected 1 to 100, found \(multiplier)")
             }
             guard cap >= initial else {
-                return RetryProblem(
-                    field: "cap", message: "\(cap.human) is shorter than the first wait, \(initial.human); raise it")
+                return ShapeProblem(
+                    path: ["cap"], message: "\(cap.human) is shorter than the first wait, \(initial.human); raise it")
             }
             return nil
         case .list(let delays):
             guard (1...100).contains(delays.count) else {
-                return RetryProblem(field: "delays", message: "expected 1 to 100 durations, found \(delays.count)")
+                return ShapeProblem(path: ["delays"], message: "expected 1 to 100 durations, found \(delays.count)")
             }
             return delays.lazy.compactMap { Self.check($0, "delays", least: .zero) }.first
         }
     }
 
-    private var failuresProblem: RetryProblem? {
+    private var failuresProblem: ShapeProblem? {
         guard case .codes(let codes) = failures else { return nil }
         guard !codes.isEmpty else {
-            return RetryProblem(
-                field: "on", message: "the list is empty; to never retry a job, write tries: 1")
+            return ShapeProblem(path: ["on"], message: "the list is empty; to never retry a job, write tries: 1")
         }
         for code in codes.sorted() where !isFailureCode(code) {
-            return RetryProblem(
-                field: "on", message: "\"\(code)\" is not a failure code; write one such as timed_out")
+            return ShapeProblem(path: ["on"], message: "\"\(code)\" is not a failure code; write one such as timed_out")
         }
         return nil
     }
 
     private static func check(
         _ wait: Duration, _ field: String, least: Duration = .milliseconds(1)
-    ) -> RetryProblem? {
+    ) -> ShapeProblem? {
         if wait < least {
             let remedy = least == .zero ? "" : "; to retry without a wait, write delay: none"
-            return RetryProblem(field: field, message: "expected at least \(least.human)\(remedy)")
+            return ShapeProblem(path: [field], message: "expected at least \(least.human)\(remedy)")
         }
         if wait > longestDuration {
-            return RetryProblem(field: field, message: "\(wait.human) is longer than 365d; shorten it")
+            return ShapeProblem(path: [field], message: "\(wait.human) is longer than 365d; shorten it")
         }
         return nil
     }

@@ -40,16 +40,16 @@ enum PayloadCoding {
             "the field \(path(context.codingPath + [key])) is missing"
         case DecodingError.valueNotFound(_, let context): "the field \(path(context.codingPath)) is null"
         case DecodingError.typeMismatch(let type, let context):
-            "\(place(context.codingPath)) is not of the type \(nameOfType(type))"
+            "\(subject(context.codingPath)) is not of the type \(nameOfType(type))"
         case DecodingError.dataCorrupted(let context):
-            "\(place(context.codingPath)) is invalid: \(context.debugDescription)"
+            "\(subject(context.codingPath)) is invalid: \(context.debugDescription)"
         case EncodingError.invalidValue(_, let context):
-            "\(place(context.codingPath)) is invalid: \(context.debugDescription)"
+            "\(subject(context.codingPath)) is invalid: \(context.debugDescription)"
         default: String(describing: error)
         }
     }
 
-    private static func place(_ keys: [any CodingKey]) -> String {
+    private static func subject(_ keys: [any CodingKey]) -> String {
         keys.isEmpty ? "the whole value" : "the field \(path(keys))"
     }
 

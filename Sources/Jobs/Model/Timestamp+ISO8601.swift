@@ -134,8 +134,8 @@ private struct DigitWriter {
             limit *= 10
         }
         var rest = number
-        for place in (count..<count + digits).reversed() {
-            text[place] = UInt8(0x30 + rest % 10)
+        for index in (count..<count + digits).reversed() {
+            text[index] = UInt8(0x30 + rest % 10)
             rest /= 10
         }
         count += digits

@@ -59,13 +59,13 @@ public struct JSONObject: Hashable, Sendable {
             for (name, value) in other.fields { result[name] = value }
             return result
         }
-        var places = Dictionary(
+        var indexes = Dictionary(
             fields.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         for (name, value) in other.fields {
-            if let place = places[name] {
-                result.fields[place].value = value
+            if let index = indexes[name] {
+                result.fields[index].value = value
             } else {
-                places[name] = result.fields.count
+                indexes[name] = result.fields.count
                 result.append(name, value)
             }
         }

@@ -99,9 +99,9 @@ import Testing
     @Test func policyMadeInSwiftIsCheckedToo() {
         #expect(
             RetryPolicy(tries: 2, delay: .exponential(initial: .seconds(1), multiplier: .nan, cap: .seconds(2)))
-                .problem?.field == "multiplier")
-        #expect(RetryPolicy(tries: 2, delay: .constant(.seconds(-1))).problem?.field == "initial")
-        #expect(RetryPolicy(tries: 2, delay: .list([.seconds(-1)])).problem?.field == "delays")
+                .problem?.path == ["multiplier"])
+        #expect(RetryPolicy(tries: 2, delay: .constant(.seconds(-1))).problem?.path == ["initial"])
+        #expect(RetryPolicy(tries: 2, delay: .list([.seconds(-1)])).problem?.path == ["delays"])
         #expect(RetryPolicy.standard.problem == nil)
     }
 }
