@@ -1,41 +1,21 @@
 /// A job's number: positive, assigned in ascending order of acceptance, and never used twice in one database.
-public struct JobID: RawRepresentable, Hashable, Comparable, Sendable, Codable,
-    CustomStringConvertible
-{
+public struct JobID: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     /// Wraps a number; it is not checked.
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public var description: String { String(rawValue) }
     public static func < (a: JobID, b: JobID) -> Bool { a.rawValue < b.rawValue }
-
-    public init(from decoder: any Decoder) throws {
-        rawValue = try decoder.singleValueContainer().decode(Int64.self)
-    }
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }
 
 /// The number of a graph, that is, of jobs that were enqueued together.
-public struct GraphID: RawRepresentable, Hashable, Comparable, Sendable, Codable,
-    CustomStringConvertible
-{
+public struct GraphID: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
     /// Wraps a number; it is not checked.
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public var description: String { String(rawValue) }
     public static func < (a: GraphID, b: GraphID) -> Bool { a.rawValue < b.rawValue }
-
-    public init(from decoder: any Decoder) throws {
-        rawValue = try decoder.singleValueContainer().decode(Int64.self)
-    }
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
 }
 
 /// The right of one attempt to finish its job, identified by the job and the attempt's number.

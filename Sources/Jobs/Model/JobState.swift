@@ -1,8 +1,24 @@
+/// An enumeration whose cases have names in output, filters and documents.
+public protocol NamedCase: CaseIterable {
+    /// The name, such as `ready`. Default: the case name.
+    var name: String { get }
+}
+
+extension NamedCase {
+    public var name: String { String(describing: self) }
+
+    /// Finds the case with this exact name; nil if there is none.
+    public init?(name: some StringProtocol) {
+        guard let found = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = found
+    }
+}
+
 /// The current state of a job. The raw values are part of the database's schema.
 ///
 /// `blocked` → `scheduled` or `ready` → `running` → an outcome. A failed attempt that will be retried puts the job back
 /// to `scheduled`, and an interrupted or rescued attempt puts it back to `ready`.
-public enum JobState: Int, Hashable, Sendable, CaseIterable {
+public enum JobState: Int, Hashable, Sendable, NamedCase {
     /// The job waits for a dependency.
     case blocked = 0
     /// The job waits until it is due.
@@ -20,14 +36,6 @@ public enum JobState: Int, Hashable, Sendable, CaseIterable {
     /// The job ended without running because a dependency did not meet its condition.
     case skipped = 7
 
-    /// The case name, such as `ready`, as it appears in output and filters.
-    public var name: String { String(describing: self) }
-
-    /// Finds the state with this exact name; nil if there is none.
-    public init?(name: some StringProtocol) {
-        guard let state = JobState.allCases.first(where: { $0.name == name }) else { return nil }
-        self = state
-    }
 
     /// How the job ended; nil unless the state is final.
     public var outcome: Outcome? { Outcome(rawValue: rawValue) }
@@ -36,7 +44,7 @@ public enum JobState: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// How a job ended; it never changes. The raw values equal those of ``JobState``.
-public enum Outcome: Int, Hashable, Sendable, CaseIterable, Codable {
+public enum Outcome: Int, Hashable, Sendable, NamedCase, Codable {
     /// The job has an output.
     case succeeded = 4
     /// The job has a failure and is not retried.
@@ -46,20 +54,12 @@ public enum Outcome: Int, Hashable, Sendable, CaseIterable, Codable {
     /// A dependency did not meet its condition; the job never started.
     case skipped = 7
 
-    /// The case name, such as `succeeded`, as it appears in output and filters.
-    public var name: String { String(describing: self) }
     /// The job state for this outcome.
     public var state: JobState { JobState(rawValue: rawValue)! }
-
-    /// Finds the outcome with this exact name; nil if there is none.
-    public init?(name: some StringProtocol) {
-        guard let outcome = Outcome.allCases.first(where: { $0.name == name }) else { return nil }
-        self = outcome
-    }
 }
 
 /// How one attempt ended. The raw values are part of the database's schema.
-public enum AttemptOutcome: Int, Hashable, Sendable, CaseIterable {
+public enum AttemptOutcome: Int, Hashable, Sendable, NamedCase {
     /// The operation returned an output, which was stored.
     case succeeded = 0
     /// The operation failed; the job may be retried.
@@ -83,22 +83,11 @@ public enum AttemptOutcome: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// The condition that a dependency must meet before its dependent may start.
-public enum DependencyCondition: Int, Hashable, Sendable, CaseIterable {
+public enum DependencyCondition: Int, Hashable, Sendable, NamedCase {
     /// The dependency must have succeeded.
     case succeeded = 0
     /// The dependency must have ended, with any outcome.
     case finished = 1
-
-    /// The case name, as written after the colon in `unfurl:finished`.
-    public var name: String { String(describing: self) }
-
-    /// Finds the condition with this exact name; nil if there is none.
-    public init?(name: some StringProtocol) {
-        guard let condition = DependencyCondition.allCases.first(where: { $0.name == name }) else {
-            return nil
-        }
-        self = condition
-    }
 
     /// Whether a dependency that ended with this outcome meets the condition.
     public func isMet(by outcome: Outcome) -> Bool { self == .finished || outcome == .succeeded }

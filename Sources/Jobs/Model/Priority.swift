@@ -1,8 +1,6 @@
 /// The rank of a job within its queue. A job of higher priority always starts first; ageing raises the priority of a
 /// job that waits too long.
-public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, Codable,
-    CustomStringConvertible
-{
+public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, CustomStringConvertible {
     /// Number -2, name `very_low`.
     case veryLow = -2
     /// Number -1, name `low`.
@@ -39,23 +37,6 @@ public enum Priority: Int, Hashable, Comparable, Sendable, CaseIterable, Codable
     }
 
     public var description: String { name }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let name = try container.decode(String.self)
-        guard let priority = Priority(name) else {
-            throw DecodingError.dataCorruptedError(
-                in: container,
-                debugDescription: "expected very_low, low, normal, high or very_high, found \(name)"
-            )
-        }
-        self = priority
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
-    }
 }
 
 extension JSONFields {

@@ -1,8 +1,8 @@
 /// A value with exactly one JSON form, which is parsed strictly. An unknown name, a wrong type or a value out of range
 /// is refused, and the error contains the path and the remedy.
 ///
-/// YAML documents, the control socket, the database and `Codable` all use this parser.
-public protocol JSONShaped: Codable {
+/// YAML documents, the control socket and the database all use this parser.
+public protocol JSONShaped {
     /// Parses a value.
     ///
     /// - Parameter path: The path of `json` in its document; the path of a problem begins with it.
@@ -17,18 +17,6 @@ extension JSONShaped {
     ///
     /// - Throws: ``ShapeProblem`` with the path and the remedy.
     public init(json: JSONText) throws(ShapeProblem) { try self.init(json: json, at: []) }
-
-    public init(from decoder: any Decoder) throws {
-        let text = try JSONText(from: decoder)
-        do throws(ShapeProblem) {
-            try self.init(json: text)
-        } catch {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: error.description, underlyingError: error))
-        }
-    }
-
-    public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }
 
 /// The reason why a JSON value does not have the expected form, and its path.

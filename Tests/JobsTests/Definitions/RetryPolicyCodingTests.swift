@@ -1,4 +1,3 @@
-import Foundation
 import Jobs
 import OperationTypes
 import Testing
@@ -14,7 +13,6 @@ import Testing
 
     @Test(arguments: policies) func policySurvivesItsJSON(policy: RetryPolicy) throws {
         #expect(try RetryPolicy(json: policy.json) == policy)
-        #expect(try JSONDecoder().decode(RetryPolicy.self, from: JSONEncoder().encode(policy)) == policy)
     }
 
     @Test func formIsThatOfTheDocument() {
