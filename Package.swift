@@ -279,7 +279,7 @@ let package = Package(
             "Bench",
             [
                 "CAllocationCount", "CBaseline", "Client", "ControlProtocol", "Jobs", "Kinds", "Operations",
-                "OperationsCompatibility", "OperationTypes", "Runner", "SQLite", "SQLiteStore", "Systemd",
+                "OperationsCompatibility", "OperationTypes", "Programs", "Runner", "SQLite", "SQLiteStore", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
     ]

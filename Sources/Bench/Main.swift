@@ -20,19 +20,16 @@ struct Main {
         var report = Report()
         switch CommandLine.arguments.dropFirst().first ?? "engine" {
         case "engine":
-            for row in try await measureLifeOfAJob() { report.add(row) }
-            for row in try await measureStartLatency() { report.add(row) }
-            report.add(try await measureGraphOfAThousand())
-            report.add(try await measureFlatClaims())
-            for row in try measureProcesses() { report.add(row) }
-            for row in try measureLoneEnqueue() { report.add(row) }
-            report.add(try await measureLines())
-        case "callers":
-            for row in try measureCallers() { report.add(row) }
-        case "operations":
-            for row in await measureOperations() { report.add(row) }
-        case "kinds":
-            for part in KindsBench.allCases { for row in try await part.measure() { report.add(row) } }
+            report.add(try await measureLifeOfAJob())
+            report.add(try await measureStartLatency())
+            report.add([try await measureGraphOfAThousand()])
+            report.add([try await measureFlatClaims()])
+            report.add(try measureProcesses())
+            report.add(try measureLoneEnqueue())
+            report.add([try await measureLines()])
+        case "callers": report.add(try measureCallers())
+        case "operations": report.add(await measureOperations())
+        case "kinds": for part in KindsBench.allCases { report.add(try await part.measure()) }
         case let word:
             guard let part = KindsBench(rawValue: word) else {
                 let known = "engine, callers, operations, kinds, upload, unfurl, enrich"
@@ -40,7 +37,7 @@ struct Main {
                     Data("halyard-bench: no bench \"\(word)\"; there are: \(known)\n".utf8))
                 exit(64)
             }
-            for row in try await part.measure() { report.add(row) }
+            report.add(try await part.measure())
         }
         try report.print()
         exit(report.rows.allSatisfy(\.holds) ? 0 : 1)

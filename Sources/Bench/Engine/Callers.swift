@@ -4,17 +4,14 @@ import Synchronization
 /// Measures how long a caller with small requests waits while others load the daemon. Every ten milliseconds
 /// the caller enqueues a job and reads one; the limit applies to the 99th percentile.
 func measureCallers() throws -> [Row] {
-    let daemon = try BenchDaemon()
+    let scratch = try Scratch()
+    let daemon = try DaemonProcess(in: scratch.path, definitions: "definitions:\n  unfurl: {kind: unfurl}\n")
     defer { daemon.stop() }
     try daemon.fill(jobs: 10_000)
     var rows: [Row] = []
     func measure(_ name: String, _ load: @escaping @Sendable () throws -> Void) throws {
         let waits = try goodCaller(daemon.socket, while: load)
-        let p99 = waits.percentile(0.99)
-        rows.append(
-            Row(
-                name: "p99 beside \(name)", ratio: nil, ours: p99, baseline: nil, unit: "ms", limit: "≤ 100",
-                holds: p99 <= 100))
+        rows.append(Row("p99 beside \(name)", waits.percentile(0.99), "ms", .atMost(100)))
     }
     let socket = daemon.socket
     try measure("nothing") { usleep(3_000_000) }
@@ -24,24 +21,21 @@ func measureCallers() throws -> [Row] {
         withExtendedLifetime(peers) {}
     }
     let listing = "GET /v1/jobs?limit=10000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-    let before = try daemon.residentMegabytes()
+    let before = try Program.residentMegabytes(daemon.pid)
     var most = before
     try measure("40 callers that do not read") {
         let peers = try (0..<40).map { _ in try RawCaller(socket, sending: listing) }
         usleep(3_000_000)
         withExtendedLifetime(peers) {}
     }
-    most = max(most, try daemon.residentMegabytes())
+    most = max(most, try Program.residentMegabytes(daemon.pid))
     try measure("16 callers that list 10,000 jobs") {
         try concurrently(16) {
             for _ in 0..<3 { try RawCaller(socket, sending: listing).readToEnd() }
         }
     }
-    most = max(most, try daemon.residentMegabytes())
-    rows.append(
-        Row(
-            name: "memory for answers", ratio: nil, ours: most - before, baseline: nil, unit: "MB",
-            limit: "≤ 40", holds: most - before <= 40))
+    most = max(most, try Program.residentMegabytes(daemon.pid))
+    rows.append(Row("memory for answers", most - before, "MB", .atMost(40)))
     try measure("enqueueing a graph of 100,000") { try daemon.enqueueGraph(failing: false) }
     try measure("cancelling it") { try daemon.post("/v1/graphs/1/cancel") }
     try measure("a failure that skips 100,000 jobs") {
@@ -53,16 +47,10 @@ func measureCallers() throws -> [Row] {
     }
     // The daemon returns freed memory a second after such requests.
     usleep(3_000_000)
-    for (name, value, limit) in [
-        ("peak memory of the daemon", try daemon.peakMegabytes(), 200.0),
-        ("resident memory after all that", try daemon.residentMegabytes(), 130.0),
-    ] {
-        rows.append(
-            Row(
-                name: name, ratio: nil, ours: value, baseline: nil, unit: "MB", limit: "≤ \(Int(limit))",
-                holds: value <= limit))
-    }
-    return rows
+    return rows + [
+        Row("peak memory of the daemon", try Program.peakMegabytes(daemon.pid), "MB", .atMost(200)),
+        Row("resident memory after all that", try Program.residentMegabytes(daemon.pid), "MB", .atMost(130)),
+    ]
 }
 
 /// Returns the waits, in milliseconds, of a caller that sends small requests until the load has ended.
@@ -107,43 +95,9 @@ private func concurrently(_ count: Int, _ body: @escaping @Sendable () throws ->
     if let error = failure.withLock(\.self) { throw error }
 }
 
-/// A daemon in another process, whose log is discarded.
-private final class BenchDaemon: Sendable {
-    private let scratch: Scratch
-    private let pid: Int32
-    let socket: String
-
-    init() throws {
-        scratch = try Scratch()
-        socket = scratch.file("halyard.sock")
-        try "definitions:\n  unfurl: {kind: unfurl}\n".write(
-            toFile: scratch.file("definitions.yaml"), atomically: true, encoding: .utf8)
-        try "{}\n".write(toFile: scratch.file("halyard.yaml"), atomically: true, encoding: .utf8)
-        pid = try Program.start(
-            Program.sibling("halyardd"), ["--config", scratch.file("halyard.yaml")],
-            environment: [
-                "HALYARD_DATABASE": scratch.file("halyard.db"), "HALYARD_SOCKET": socket,
-                "HALYARD_DEFINITIONS": scratch.file("definitions.yaml"),
-                "HALYARD_SPOOL_DIRECTORY": scratch.file("spool"),
-            ])
-        for _ in 0..<1000 {
-            // The call fails until the daemon listens.
-            if (try? RawCaller(socket).exchange("GET /v1/queues HTTP/1.1\r\nHost: a\r\n\r\n")) == 200 { return }
-            usleep(10_000)
-        }
-        throw BenchError("halyardd did not listen on \(socket)")
-    }
-
-    func stop() {
-        kill(pid, SIGTERM)
-        waitpid(pid, nil, 0)
-    }
-
-    func residentMegabytes() throws -> Double { try Program.residentMegabytes(pid) }
-    func peakMegabytes() throws -> Double { try Program.peakMegabytes(pid) }
-
+extension DaemonProcess {
     /// Enqueues jobs that are due in ten hours.
-    func fill(jobs: Int) throws {
+    fileprivate func fill(jobs: Int) throws {
         let line = #"{"definition":"unfurl","input":{"url":"https://example.com/"},"in_ms":36000000}"# + "\n"
         // Sends few enough lines at a time that the answers fit into the socket's buffer.
         let body = String(repeating: line, count: 1000)
@@ -151,7 +105,7 @@ private final class BenchDaemon: Sendable {
     }
 
     /// Enqueues a job and 99,999 jobs that depend on it. The first job fails at once, or is due in 2099.
-    func enqueueGraph(failing: Bool) throws {
+    fileprivate func enqueueGraph(failing: Bool) throws {
         let first =
             failing
             ? #""input":{"url":"http://127.0.0.1:9/"}"#
@@ -163,9 +117,9 @@ private final class BenchDaemon: Sendable {
         try request("POST", "/v1/jobs", body)
     }
 
-    func post(_ path: String, _ body: String = "") throws { try request("POST", path, body) }
+    fileprivate func post(_ path: String, _ body: String = "") throws { try request("POST", path, body) }
 
-    func awaitGraph(_ graph: Int) throws {
+    fileprivate func awaitGraph(_ graph: Int) throws {
         _ = try RawCaller(
             socket, sending: "GET /v1/graphs/\(graph)/events HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
         )

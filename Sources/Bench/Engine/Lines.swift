@@ -26,10 +26,7 @@ func measureLines() async throws -> Row {
         ours.append(Double(count) / milliseconds * 1000)
         baseline.append(Double(count) / (try await insertJobs(count, in: folder.file("plain.db"))))
     }
-    let ratio = ours.median / baseline.median
-    return Row(
-        name: "halyard enqueue --lines", ratio: ratio, ours: ours.median, baseline: baseline.median, unit: "jobs/s",
-        limit: "≥ 0.2", holds: ratio >= 0.2)
+    return Row("halyard enqueue --lines", ours.median, to: baseline.median, "jobs/s", ratio: .atLeast(0.2))
 }
 
 /// - Returns: The time in seconds.

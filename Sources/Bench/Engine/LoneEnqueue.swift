@@ -35,15 +35,10 @@ func measureLoneEnqueue() throws -> [Row] {
         pages.append(Double(frames) / Double(count))
     }
     let calls = try systemCalls(of: daemon.pid, in: scratch.file("calls")) { try enqueue(withKey: false) }
-    func row(_ name: String, _ value: Double, _ unit: String, atMost limit: Double) -> Row {
-        Row(
-            name: name, ratio: nil, ours: value, baseline: nil, unit: unit, limit: "≤ \(Int(limit))",
-            holds: value <= limit)
-    }
     return [
-        row("lone enqueue, system calls of the daemon", calls / Double(count), "calls", atMost: 33),
-        row("lone enqueue, pages of log", pages[0], "pages", atMost: 6),
-        row("lone enqueue with a key, pages of log", pages[1], "pages", atMost: 8),
+        Row("lone enqueue, system calls of the daemon", calls / Double(count), "calls", .atMost(33)),
+        Row("lone enqueue, pages of log", pages[0], "pages", .atMost(6)),
+        Row("lone enqueue with a key, pages of log", pages[1], "pages", .atMost(8)),
     ]
 }
 

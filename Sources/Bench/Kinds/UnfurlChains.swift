@@ -2,11 +2,12 @@ import Client
 import ControlProtocol
 import Foundation
 import Jobs
+import Programs
 
 /// Measures jobs that each follow a chain of five requests, 32 at once, through the daemon: enqueued by
 /// `halyard enqueue --lines`, stored, run with the address check, logged, and their results stored. For
 /// comparison, `curl --parallel --location` follows the same number of chains on the same nginx.
-func measureUnfurl(at server: DavServer) async throws -> [Row] {
+func measureUnfurl(at server: Nginx) async throws -> [Row] {
     let plain = try await UnfurlBench(server: server, readsPage: false).measure()
     let page = try await UnfurlBench(server: server, readsPage: true).measure()
     return [
@@ -17,7 +18,7 @@ func measureUnfurl(at server: DavServer) async throws -> [Row] {
 }
 
 private struct UnfurlBench {
-    let server: DavServer
+    let server: Nginx
     let readsPage: Bool
 
     private static let count = 4000
@@ -30,17 +31,14 @@ private struct UnfurlBench {
         var costs: (ours: Double, curl: Double)
 
         func rate(_ name: String, atLeast share: Double) -> Row {
-            let ratio = rates.ours / rates.curl
-            return Row(
-                name: name, ratio: ratio, ours: rates.ours, baseline: rates.curl, unit: "chains/s",
-                limit: "≥ \(share), ≥ 2000/s", holds: ratio >= share && rates.ours >= 2000)
+            var row = Row(name, rates.ours, to: rates.curl, "chains/s", ratio: .atLeast(share))
+            row.limit += ", ≥ 2000/s"
+            row.holds = row.holds && rates.ours >= 2000
+            return row
         }
 
         func processor(_ name: String, atMost share: Double) -> Row {
-            let ratio = costs.ours / costs.curl
-            return Row(
-                name: name, ratio: ratio, ours: costs.ours, baseline: costs.curl, unit: "ms", limit: "≤ \(share)",
-                holds: ratio <= share)
+            Row(name, costs.ours, to: costs.curl, "ms", ratio: .atMost(share))
         }
     }
 
@@ -58,10 +56,10 @@ private struct UnfurlBench {
         defer { daemon.stop() }
         var (ours, curls, ourCPU, curlCPU): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
         for round in 0..<5 {
-            let links = (0..<Self.count).map { "\(server.site)/\(readsPage ? "p1" : "1")?n=\(round)-\($0)" }
+            let links = (0..<Self.count).map { "\(server.origin)/\(readsPage ? "p1" : "1")?n=\(round)-\($0)" }
             let before = try Program.cpuMilliseconds(of: daemon.pid)
             let start = ContinuousClock.now
-            try await run(links, daemon, scratch.file("lines"), finished: Self.count * (round + 1))
+            try await run(links, daemon, finished: Self.count * (round + 1))
             ours.append(Double(Self.count) / ((ContinuousClock.now - start) / .seconds(1)))
             ourCPU.append((try Program.cpuMilliseconds(of: daemon.pid) - before) / Double(Self.count))
 
@@ -91,11 +89,8 @@ private struct UnfurlBench {
     }
 
     /// Enqueues a job for each link, and waits until all have succeeded.
-    private func run(_ links: [String], _ daemon: DaemonProcess, _ lines: String, finished: Int) async throws {
-        try links.map { #"{"definition":"unfurl","input":{"url":"\#($0)"}}"# + "\n" }.joined()
-            .write(toFile: lines, atomically: true, encoding: .utf8)
-        _ = try Program.milliseconds(
-            Program.sibling("halyard"), ["enqueue", "--lines", lines], environment: daemon.environment)
+    private func run(_ links: [String], _ daemon: DaemonProcess, finished: Int) async throws {
+        try daemon.enqueue(links.map { #"{"definition":"unfurl","input":{"url":"\#($0)"}}"# })
         let control = SocketControl(path: daemon.socket)
         while true {
             let counts = try await control.status().counts

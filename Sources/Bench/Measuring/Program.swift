@@ -40,14 +40,16 @@ enum Program {
         return (user + system) * 1000 / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Starts a program and discards its output.
-    static func start(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Int32 {
+    /// Starts a program, and discards its output and by default also its errors.
+    static func start(
+        _ path: String, _ arguments: [String], environment: [String: String] = [:], errors: String = "/dev/null"
+    ) throws -> Int32 {
         var pid = pid_t()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         // Threads of libdispatch block most signals, and a new program would inherit that.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

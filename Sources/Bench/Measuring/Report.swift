@@ -20,13 +20,48 @@ struct Row: Codable {
     }
 }
 
+/// A bound for a figure or for a ratio.
+enum Limit {
+    case atMost(Double)
+    case atLeast(Double)
+
+    var text: String {
+        switch self {
+        case .atMost(let bound): String(format: "≤ %g", bound)
+        case .atLeast(let bound): String(format: "≥ %g", bound)
+        }
+    }
+
+    func holds(_ value: Double) -> Bool {
+        switch self {
+        case .atMost(let bound): value <= bound
+        case .atLeast(let bound): value >= bound
+        }
+    }
+}
+
+extension Row {
+    /// A figure with a limit of its own.
+    init(_ name: String, _ ours: Double, _ unit: String, _ limit: Limit) {
+        self.init(name: name, ours: ours, unit: unit, limit: limit.text, holds: limit.holds(ours))
+    }
+
+    /// A figure whose ratio to a baseline has a limit; nil for none.
+    init(_ name: String, _ ours: Double, to baseline: Double, _ unit: String, ratio limit: Limit?) {
+        let ratio = ours / baseline
+        self.init(
+            name: name, ratio: ratio, ours: ours, baseline: baseline, unit: unit, limit: limit?.text ?? "-",
+            holds: limit?.holds(ratio) ?? true)
+    }
+}
+
 /// The output of a bench: a table for people on standard output, followed by one line of JSON.
 struct Report {
     private(set) var rows: [Row] = []
 
-    mutating func add(_ row: Row) {
-        rows.append(row)
-        FileHandle.standardError.write(Data("measured \(row.name)\n".utf8))
+    mutating func add(_ measured: [Row]) {
+        rows += measured
+        for row in measured { FileHandle.standardError.write(Data("measured \(row.name)\n".utf8)) }
     }
 
     func print() throws {

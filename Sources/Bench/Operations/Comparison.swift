@@ -34,11 +34,9 @@ struct Comparison {
 
     /// Returns time as a row, with a limit for the ratio to one of the ways.
     func row(to way: Way, ratio: Double) -> Row {
-        let mine = ours.map { $0.nanoseconds }.median
-        let baseline = (others[way] ?? []).map { $0.nanoseconds }.median
-        return Row(
-            name: "\(name) (to \(way.rawValue))", ratio: mine / baseline, ours: mine, baseline: baseline, unit: "ns",
-            limit: String(format: "ratio ≤ %g", ratio), holds: mine / baseline <= ratio)
+        Row(
+            "\(name) (to \(way.rawValue))", ours.map(\.nanoseconds).median,
+            to: (others[way] ?? []).map(\.nanoseconds).median, "ns", ratio: .atMost(ratio))
     }
 
     private func row(to way: Way, _ unit: String, limit: Double, _ figure: (Cost) -> Double) -> Row {
@@ -65,9 +63,6 @@ func linear(_ name: String, _ many: Int, beside few: Int, _ cost: (Int) -> Cost)
         // Measure the same number of elements in total, so that costs that occur once are distributed alike.
         baseline.append((0..<min(many / few, 20)).map { _ in cost(few).nanoseconds }.median)
     }
-    let ratio = mine.median / baseline.median
     return Row(
-        name: "\(name), each of \(many) beside each of \(few)", ratio: ratio, ours: mine.median,
-        baseline: baseline.median,
-        unit: "ns", limit: "ratio ≤ 4", holds: ratio <= 4)
+        "\(name), each of \(many) beside each of \(few)", mine.median, to: baseline.median, "ns", ratio: .atMost(4))
 }

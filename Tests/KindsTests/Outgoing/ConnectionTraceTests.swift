@@ -1,6 +1,7 @@
 import Jobs
 import NIOHTTP1
 import OperationTypes
+import Programs
 import Testing
 
 @testable import Kinds

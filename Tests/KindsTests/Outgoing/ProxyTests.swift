@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import OperationTypes
+import Programs
 import Testing
 
 @testable import Kinds

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// A real proxy on loopback that connects to 127.0.0.1, told as an address, and to nothing else.
 enum Tinyproxy {
@@ -24,7 +25,7 @@ enum Tinyproxy {
         in folder: String, _ address: String, _ user: String?, _ connectPort: Int?, attempts: Int,
         _ body: (String) async throws -> T
     ) async throws -> T {
-        let port = try await Nginx.freePort()
+        let port = try Nginx.freePort()
         let configuration = """
             Port \(port)
             Listen \(address)

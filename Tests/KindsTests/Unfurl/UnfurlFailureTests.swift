@@ -1,4 +1,5 @@
 import OperationTypes
+import Programs
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import OperationTypes
+import Programs
 import Testing
 
 @testable import Kinds

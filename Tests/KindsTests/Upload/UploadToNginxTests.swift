@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import OperationTypes
+import Programs
 import Testing
 
 @testable import Kinds
