@@ -201,7 +201,7 @@ let package = Package(
         module(
             "API",
             [
-                "CLinux", "ControlProtocol", "Jobs", "OperationTypes", "StoreControl",
+                "CLinux", "ControlProtocol", "Jobs", "OperationTypes",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

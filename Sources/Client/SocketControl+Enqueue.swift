@@ -34,11 +34,11 @@ extension SocketControl {
         var submission = submission
         let hasOwnKey = submission.key == nil
         if hasOwnKey { submission.key = Self.newKey() }
-        var call = Call(.POST, "jobs").with(submission.json)
+        var call = Call(.post, "jobs").with(submission.json)
         call.hasHiddenKey = hasOwnKey
-        let answer = try await send(call)
+        let answer = try await exchange(call)
         if answer.isSuccess {
-            let value: SubmissionAnswer = try answer.value()
+            let value = try SubmissionAnswer(response: answer.body)
             // The daemon carried out the first try, but its answer was lost.
             if hasOwnKey, case .duplicate(let receipt) = value { return .enqueued(receipt) }
             return value
@@ -46,6 +46,21 @@ extension SocketControl {
         let problem = answer.problem
         guard problem.isRefusal else { throw problem }
         return .refused(problem)
+    }
+
+    /// Enqueues a new job that repeats a finished one.
+    ///
+    /// If `key` is nil, the client adds a unique key, so that it can send the request again when the daemon
+    /// restarts or crashes before it answers.
+    ///
+    /// - Throws: `ControlProblem`. After `unknownOutcome`, repeating the call is safe only with a key.
+    public func retry(
+        _ id: JobID, dependents: Bool, key: String?
+    ) async throws(ControlProblem) -> EnqueueReceipt {
+        var call = Call(.post, "jobs", "\(id)", "retry").with(
+            query: ("dependents", "\(dependents)"), ("key", key ?? Self.newKey()))
+        call.hasHiddenKey = key == nil
+        return try await value(of: call)
     }
 
     /// Returns a unique key with 128 random bits. It begins with the time, so that keys created at the same
@@ -71,7 +86,7 @@ extension SocketControl {
         var loss: (any Error)?
         while true {
             let rest = Array(submissions.dropFirst(answers.count))
-            var call = Call(.POST, "jobs")
+            var call = Call(.post, "jobs")
             call.isRepeatable = rest.allSatisfy(\.isKeyedSubmission)
             call.contentType = "application/x-ndjson"
             let more: [SubmissionAnswer]
@@ -120,7 +135,7 @@ extension SocketControl {
             if let answer = SubmissionAnswer(oneJob: line) {
                 answers.append(answer)
             } else {
-                answers.append(try decode(Array(line)))
+                answers.append(try SubmissionAnswer(response: Array(line)))
             }
         }
         return (answers, answer.failure)

@@ -7,10 +7,9 @@ extension SocketControl {
     public func spool<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, size: Int64?
     ) async throws(ControlProblem) -> String where Chunks.Element == [UInt8] {
-        var call = Call(.POST, "spool")
+        var call = Call(.post, "spool")
         call.contentType = "application/octet-stream"
-        let answer: SpoolAnswer = try await upload(call, chunks: chunks, length: size).value()
-        return answer.file
+        return try SpoolAnswer(response: try await upload(call, chunks: chunks, length: size).successBody).file
     }
 
     /// Sends a body of any size and reads the answer at the same time, so that it notices a refusal at once.

@@ -9,9 +9,9 @@ extension SocketControl {
     ) async throws(ControlProblem) -> AsyncThrowingStream<WatchEvent, any Error> {
         let call =
             switch scope {
-            case .job(let id): Call(.GET, "jobs", "\(id)", "events")
-            case .graph(let id): Call(.GET, "graphs", "\(id)", "events")
-            case .all: Call(.GET, "events")
+            case .job(let id): Call(.get, "jobs", "\(id)", "events")
+            case .graph(let id): Call(.get, "graphs", "\(id)", "events")
+            case .all: Call(.get, "events")
             }
         let connection: Connection
         do {
@@ -102,6 +102,6 @@ private actor EventLines {
             isAtEnd = true
             throw problem
         }
-        return try decode(line)
+        return try WatchEvent(response: line)
     }
 }

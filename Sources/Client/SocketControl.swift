@@ -8,7 +8,7 @@ import Synchronization
 /// It opens connections when it needs them and reuses them. Each verb returns or fails within ``timeout``;
 /// streams last as long as they are read. Cancelling the calling task ends the exchange, unless the exchange
 /// blocks a ``ThreadLoop``.
-public final class SocketControl: JobControl {
+public final class SocketControl: CallingControl {
     /// The path of the daemon's socket.
     public let path: String
     /// The time limit for one verb. A verb that waits or deletes rows may take longer.
@@ -45,11 +45,15 @@ public final class SocketControl: JobControl {
         }
     }
 
+    public func send(_ call: Call) async throws(ControlProblem) -> [UInt8] {
+        try await exchange(call).successBody
+    }
+
     /// Sends a call and reads its response.
     ///
     /// A daemon that restarts may close the connection before it answers. The client then sends a repeatable call
     /// again. If systemd holds the socket open, the call waits for the next daemon.
-    func send(_ call: Call) async throws(ControlProblem) -> Answer {
+    func exchange(_ call: Call) async throws(ControlProblem) -> Answer {
         let size = call.target.utf8.count
         guard size <= Call.maxAddressBytes else {
             throw ControlProblem(
@@ -90,15 +94,4 @@ public final class SocketControl: JobControl {
     /// How often in a row the client sends a lost call again. A restart should need fewer tries, but there must be
     /// a limit, since the call itself may crash the daemon.
     static let maxLost = 3
-
-    func value<Value: WireValue>(
-        of call: Call, as type: Value.Type = Value.self
-    ) async throws(ControlProblem) -> Value {
-        try await send(call).value()
-    }
-
-    func carryOut(_ call: Call) async throws(ControlProblem) {
-        let answer = try await send(call)
-        guard answer.isSuccess else { throw answer.problem }
-    }
 }

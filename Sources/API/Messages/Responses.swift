@@ -6,15 +6,9 @@ import Jobs
 import NIOCore
 
 extension Response {
-    init(_ value: some WireValue, status: HTTPResponse.Status = .ok) {
-        self.init(json: value.json.bytes, status: status)
-    }
-
-    init(json bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String = "application/json") {
-        // JSON ends with a line feed for people who read it in a terminal.
-        var buffer = ByteBuffer(bytes: bytes)
-        buffer.writeInteger(UInt8(ascii: "\n"))
-        self.init(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: buffer))
+    init(bytes: [UInt8], status: HTTPResponse.Status = .ok, type: String = "application/json") {
+        self.init(
+            status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     static let done = Response(status: .noContent)
@@ -32,18 +26,30 @@ extension Response {
     }
 }
 
+extension Response {
+    /// The response with `Connection: close`. Watching for the peer's close consumed the connection's input, so
+    /// the connection cannot be reused.
+    var lastOfItsConnection: Response {
+        var response = self
+        response.headers[.connection] = "close"
+        return response
+    }
+}
+
 extension ControlProblem {
     var response: Response {
         Response(
-            json: json.bytes, status: HTTPResponse.Status(code: status), type: "application/problem+json")
+            bytes: json.line, status: HTTPResponse.Status(code: status), type: "application/problem+json")
     }
 }
 
 extension ResponseBodyWriter {
     mutating func write(line value: some WireValue) async throws {
-        var bytes: [UInt8] = []
-        value.appendJSON(to: &bytes)
-        bytes.append(UInt8(ascii: "\n"))
-        try await write(ByteBuffer(bytes: bytes))
+        try await write(ByteBuffer(bytes: value.json.line))
     }
+}
+
+extension JSONText {
+    /// The text with a line feed, for people who read it in a terminal.
+    var line: [UInt8] { bytes + [UInt8(ascii: "\n")] }
 }

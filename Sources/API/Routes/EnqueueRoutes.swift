@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Jobs
-import StoreControl
+import OperationTypes
 
 /// Accepts one submission as JSON, or many as JSON lines.
 struct EnqueueRoutes: Sendable {
@@ -39,7 +39,7 @@ struct EnqueueRoutes: Sendable {
     }
 
     private func enqueueOne(_ request: Request, _ bytes: [UInt8]) async throws -> Response {
-        var submission: Submission = try read(checkedJSON(bytes, limit: Self.maxSubmissionBytes))
+        var submission = try Submission(request: bytes, limit: Self.maxSubmissionBytes)
         if let key = request.headers[.idempotencyKey] {
             guard submission.key == nil || submission.key == key else {
                 throw ControlProblem(.invalidRequest, "\"key\" and Idempotency-Key differ. Send only one of them.")
@@ -59,7 +59,7 @@ struct EnqueueRoutes: Sendable {
     private func response(
         _ answer: SubmissionAnswer, _ receipt: EnqueueReceipt, _ status: HTTPResponse.Status
     ) -> Response {
-        var response = Response(answer, status: status)
+        var response = Response(bytes: answer.json.line, status: status)
         response.headers[.location] =
             receipt.graph.map { "/v1/graphs/\($0)" } ?? receipt.jobs.first.map { "/v1/jobs/\($0)" }
         return response

@@ -14,9 +14,11 @@ struct WatchRoutes: Sendable {
 
     func add(to routes: RouterGroup<ControlContext>) {
         routes.get("events") { request, context in try await watch(.all, request, context) }
-        routes.get("jobs/{id}/events") { request, context in try await watch(.job(context.job()), request, context) }
+        routes.get("jobs/{id}/events") { request, context in
+            try await watch(.job(RouteRequest(request, context).job()), request, context)
+        }
         routes.get("graphs/{id}/events") { request, context in
-            try await watch(.graph(context.graph()), request, context)
+            try await watch(.graph(RouteRequest(request, context).graph()), request, context)
         }
     }
 
@@ -31,7 +33,7 @@ struct WatchRoutes: Sendable {
             defer { room.release() }
             let lines = EventWriter(writer)
             do {
-                try await untilClosed(request, context, stop, orWhen: { await isFinal(scope) }) {
+                try await context.untilClosed(request, stop, orWhen: { await isFinal(scope) }) {
                     for try await event in events { try await lines.write(event) }
                 }
             } catch let problem as ControlProblem {

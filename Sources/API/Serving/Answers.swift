@@ -1,9 +1,10 @@
 import ControlProtocol
+import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Jobs
 import NIOCore
-import StoreControl
+import OperationTypes
 
 /// Produces answers whose size depends on the request. Together they use a bounded amount of memory:
 ///
@@ -32,30 +33,31 @@ final class Answers: Sendable {
         memory = AnswerMemory(limits.answerBytes)
     }
 
-    // MARK: Whole answers
-
-    func answer(
-        _ context: ControlContext, _ read: @escaping @Sendable () async throws -> JSONText
+    /// Turns the answer of a route into a response.
+    func response(
+        _ answer: RouteAnswer, to request: Request, _ context: ControlContext
     ) async throws -> Response {
-        try await answer(context, type: "application/json") {
-            // The trailing newline is for people who read the JSON in a terminal.
-            try await read().bytes + [UInt8(ascii: "\n")]
+        switch answer {
+        case .done: return .done
+        case .value(let json, let status):
+            return Response(bytes: json.line, status: HTTPResponse.Status(code: status))
+        case .large(let produce):
+            return Response(bytes: try await inTurn(of: wholeTurns, context) { try await produce().line })
+        case .text(let type, let produce):
+            let text = try await inTurn(of: wholeTurns, context) { Array(try await produce().utf8) }
+            return Response(bytes: text, type: type)
+        case .listing(let pieces): return try await listing(pieces, context)
+        case .slow(let work):
+            let json = try await context.untilClosed(request, stop, work)
+            return (json.map { Response(bytes: $0.line) } ?? .done).lastOfItsConnection
         }
     }
 
-    func answer(
-        _ context: ControlContext, type: String, _ read: @escaping @Sendable () async throws -> [UInt8]
-    ) async throws -> Response {
-        Response(try await inTurn(of: wholeTurns, context, read), type: type)
-    }
-
-    // MARK: Listings
-
-    func answer(_ context: ControlContext, _ pieces: Pieces) async throws -> Response {
+    private func listing(_ pieces: Pieces, _ context: ControlContext) async throws -> Response {
         // Reserves two pieces: one waits for the caller while the next is produced.
         guard let hold = memory.take(2 * Self.pieceBytes, for: context.user) else { throw AnswerMemory.full }
         let first = try await inTurn(of: turns, context, pieces.next)
-        guard let rest = first.rest else { return Response(first.bytes, type: "application/json") }
+        guard let rest = first.rest else { return Response(bytes: first.bytes) }
         let large = try large(first, context)
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
@@ -88,8 +90,6 @@ final class Answers: Sendable {
         return hold
     }
 
-    // MARK: Shared
-
     /// Waits for a turn, then runs `work`. Throws when the caller disconnects or the server stops.
     private func inTurn<Value: Sendable>(
         of turns: Turns, _ context: ControlContext, _ work: @escaping @Sendable () async throws -> Value
@@ -103,13 +103,6 @@ final class Answers: Sendable {
         }
         guard let value = value ?? nil else { throw ControlProblem.stopping }
         return value
-    }
-}
-
-extension Response {
-    fileprivate init(_ bytes: [UInt8], type: String) {
-        self.init(
-            status: .ok, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
 

@@ -1,3 +1,4 @@
+import ControlProtocol
 import Hummingbird
 import Logging
 import NIOCore
@@ -26,5 +27,21 @@ struct ControlContext: RequestContext {
         closed = source.closed
         user = source.user
         channel = source.channel
+    }
+}
+
+extension ControlContext {
+    /// Runs long work, and cancels it when the peer disconnects or the server stops.
+    func untilClosed<Value: Sendable>(
+        _ request: Request, _ stop: StopSignal, orWhen endsItself: @escaping @Sendable () async -> Bool = { false },
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let value = try await request.body.consumeWithCancellationOnInboundClose { _ in
+            // The inbound stream reports no close once another request has arrived, so also watch the connection
+            // itself.
+            try await closed.whileRunning { try await stop.whileRunning(orWhen: endsItself, work) }
+        }
+        guard let value = value ?? nil else { throw ControlProblem.stopping }
+        return value
     }
 }

@@ -26,19 +26,11 @@ struct Answer: Sendable {
         }
     }
 
-    /// Decodes the value of a successful response. Throws the problem of any other response.
-    func value<Value: WireValue>(_ type: Value.Type = Value.self) throws(ControlProblem) -> Value {
-        guard isSuccess else { throw problem }
-        return try decode(body)
-    }
-}
-
-func decode<Value: WireValue>(_ bytes: [UInt8], as type: Value.Type = Value.self) throws(ControlProblem) -> Value {
-    do {
-        return try Value(json: JSONText(trusted: bytes))
-    } catch {
-        throw ControlProblem(
-            .internal,
-            "The daemon's response is invalid (\(error)). Use halyard and halyardd of the same release.")
+    /// The body of a successful response. Throws the problem of any other response.
+    var successBody: [UInt8] {
+        get throws(ControlProblem) {
+            guard isSuccess else { throw problem }
+            return body
+        }
     }
 }

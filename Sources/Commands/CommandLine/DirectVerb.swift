@@ -13,25 +13,9 @@ enum DirectVerb {
         return try? verb.parse(rest)
     }
 
-    /// The verbs without subcommands.
+    /// Returns the verb without subcommands that has this name.
     static func verb(named word: String) -> (any Verb.Type)? {
-        switch word {
-        case "enqueue": Halyard.Enqueue.self
-        case "upload": Halyard.Upload.self
-        case "wait": Halyard.Wait.self
-        case "result": Halyard.PrintResult.self
-        case "cancel": Halyard.Cancel.self
-        case "retry": Halyard.Retry.self
-        case "prune": Halyard.Prune.self
-        case "list": Halyard.List.self
-        case "show": Halyard.Show.self
-        case "why": Halyard.Why.self
-        case "graph": Halyard.Graph.self
-        case "watch": Halyard.Watch.self
-        case "status": Halyard.Status.self
-        case "reload": Halyard.Reload.self
-        case "names": Halyard.Names.self
-        default: nil
-        }
+        let verbs = Halyard.jobVerbs + Halyard.lookingVerbs + [Halyard.Reload.self, Halyard.Names.self]
+        return verbs.first { $0.configuration.commandName == word }
     }
 }

@@ -21,15 +21,19 @@ struct Halyard: ParsableCommand {
             """,
         version: Version.current,
         groupedSubcommands: [
-            CommandGroup(
-                name: "Jobs",
-                subcommands: [
-                    Enqueue.self, Upload.self, Wait.self, PrintResult.self, Cancel.self, Retry.self, Prune.self,
-                ]),
-            CommandGroup(
-                name: "Looking", subcommands: [List.self, Show.self, Why.self, Graph.self, Watch.self, Status.self]),
+            CommandGroup(name: "Jobs", subcommands: jobVerbs),
+            CommandGroup(name: "Looking", subcommands: lookingVerbs),
             CommandGroup(name: "Settings", subcommands: [Queues.self, Definitions.self, Schedules.self, Reload.self]),
         ])
+
+    /// The verbs for jobs. None of these has subcommands, see ``DirectVerb``.
+    static let jobVerbs: [any Verb.Type] = [
+        Enqueue.self, Upload.self, Wait.self, PrintResult.self, Cancel.self, Retry.self, Prune.self,
+    ]
+    /// The verbs that only read.
+    static let lookingVerbs: [any Verb.Type] = [
+        List.self, Show.self, Why.self, Graph.self, Watch.self, Status.self,
+    ]
 
     static let _errorPrefix = "halyard: "
 }

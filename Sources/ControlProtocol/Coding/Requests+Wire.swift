@@ -37,7 +37,7 @@ extension QueueRequest: WireRecord {
         try fields.allowOnly("name", "limit", "weight", "paused", "create")
         try self.init(
             QueueChange(
-                name: fields("name", \.change.name), limit: fields("limit", \.change.limit),
+                name: fields.optional("name", \.change.name) ?? "", limit: fields("limit", \.change.limit),
                 weight: fields("weight", \.change.weight), isPaused: fields("paused", \.change.isPaused)),
             create: fields("create") { $0.create ? true : nil } ?? false)
     }

@@ -52,20 +52,3 @@ public struct GraphPages: Sendable {
         self.edges = edges
     }
 }
-
-extension JobControl {
-    public func pages(_ filter: JobFilter) async throws(ControlProblem) -> Pages<JobRecord> {
-        Pages { () throws(ControlProblem) in .init(try await jobs(filter)) }
-    }
-
-    public func pages(of id: GraphID) async throws(ControlProblem) -> GraphPages {
-        let graph = try await graph(id)
-        return GraphPages(
-            graph: graph.graph, jobs: Pages { () throws(ControlProblem) in .init(graph.jobs) },
-            edges: Pages { () throws(ControlProblem) in .init(graph.edges) })
-    }
-
-    public func graphPages(limit: Int, before: GraphID?) async throws(ControlProblem) -> Pages<GraphRecord> {
-        Pages { () throws(ControlProblem) in .init(try await graphs(limit: limit, before: before)) }
-    }
-}

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Jobs
+import OperationTypes
 
 extension StoreControl {
     public func enqueue(_ submissions: [Submission]) async throws(ControlProblem) -> [SubmissionAnswer] {

@@ -1,5 +1,6 @@
 import ControlProtocol
 import Jobs
+import OperationTypes
 
 extension StoreControl {
     public func retry(

@@ -1,6 +1,7 @@
 import CalendarEvents
 import ControlProtocol
 import Jobs
+import OperationTypes
 
 extension StoreControl {
     public func schedules() async throws(ControlProblem) -> [ScheduleRecord] {

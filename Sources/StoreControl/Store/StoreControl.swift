@@ -1,5 +1,6 @@
 import ControlProtocol
 import Jobs
+import OperationTypes
 
 /// Carries out every verb on a store: in the daemon or, if no daemon runs, in the process that holds the
 /// database's lock.

@@ -58,11 +58,6 @@ final class BodyReader: Sendable {
         }
     }
 
-    /// Reads the whole body and checks that it is JSON.
-    func json(limit: Int = JSONText.maxBytes) async throws(ControlProblem) -> JSONText {
-        try checkedJSON(try await collect(limit: limit), limit: limit)
-    }
-
     /// Reads the whole body. Refuses a body that is too large or does not arrive in time, without reading it to
     /// its end.
     func collect(limit: Int) async throws(ControlProblem) -> [UInt8] {
@@ -113,13 +108,5 @@ final class BodyReader: Sendable {
 
     private static func tooLarge(_ limit: Int) -> ControlProblem {
         ControlProblem(.tooLarge, "The body exceeds the limit of \(limit) bytes. Send less at once.")
-    }
-}
-
-func checkedJSON(_ bytes: [UInt8], limit: Int) throws(ControlProblem) -> JSONText {
-    do {
-        return try JSONText(checking: bytes, limit: limit)
-    } catch {
-        throw ControlProblem(.invalidRequest, "The body is invalid: \(error).")
     }
 }

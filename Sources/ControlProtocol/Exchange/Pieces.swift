@@ -1,15 +1,14 @@
-import ControlProtocol
 import Jobs
 
 /// The bytes of an answer in pieces, each produced on request.
-struct Pieces: Sendable {
-    struct Piece: Sendable {
-        var bytes: [UInt8]
+package struct Pieces: Sendable {
+    package struct Piece: Sendable {
+        package var bytes: [UInt8]
         /// The following pieces; nil after the last piece.
-        var rest: Pieces?
+        package var rest: Pieces?
     }
 
-    let next: @Sendable () async throws -> Piece
+    package let next: @Sendable () async throws -> Piece
 
     /// Creates the pieces of a JSON array with the elements of all pages.
     static func array<Element: WireValue & Sendable>(of pages: Pages<Element>) -> Pieces {

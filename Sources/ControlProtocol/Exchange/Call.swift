@@ -1,0 +1,97 @@
+import Jobs
+
+/// One request to the daemon.
+public struct Call: Sendable {
+    /// The methods that the daemon's routes use.
+    public enum Method: String, Sendable {
+        case get = "GET", put = "PUT", post = "POST", patch = "PATCH", delete = "DELETE"
+    }
+
+    package var method: Method
+    package var path: String
+    package var query: [(name: String, value: String)] = []
+    package var contentType = "application/json"
+    package var body: [UInt8]?
+    /// Whether repeating the call has no further effect.
+    package var isRepeatable = true
+    /// Whether the client added a key that the caller does not know, so that only the client can safely repeat the
+    /// call.
+    package var hasHiddenKey = false
+    /// The time that the daemon may take in addition to the usual limit.
+    package var extraTime = Duration.zero
+
+    package init(_ method: Method, _ segments: String...) {
+        self.method = method
+        path = "/v1" + segments.map { "/" + percentEncoded($0) }.joined()
+    }
+
+    package func with(_ json: JSONText) -> Call {
+        var call = self
+        call.body = json.bytes
+        return call
+    }
+
+    package func with(query: (name: String, value: String)...) -> Call {
+        var call = self
+        call.query += query
+        return call
+    }
+
+    /// The path with its query.
+    package var target: String {
+        var target = path
+        for (index, item) in query.enumerated() {
+            target += "\(index == 0 ? "?" : "&")\(percentEncoded(item.name))=\(percentEncoded(item.value))"
+        }
+        return target
+    }
+}
+
+private func percentEncoded(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "~"):
+            result.unicodeScalars.append(Unicode.Scalar(byte))
+        default:
+            let digits = Array("0123456789ABCDEF".unicodeScalars)
+            result.unicodeScalars.append(contentsOf: ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+        }
+    }
+    return result
+}
+
+/// A control that carries out verbs by sending calls to a daemon.
+///
+/// It gets the verbs whose request and response fit in memory from this protocol. It implements the others itself: the
+/// verbs that enqueue, and the streams.
+public protocol CallingControl: JobControl {
+    /// Sends a call.
+    ///
+    /// - Returns: The body of the response; empty if it has none.
+    /// - Throws: The problem that the daemon answered, or the reason why there is no response.
+    func send(_ call: Call) async throws(ControlProblem) -> [UInt8]
+}
+
+extension CallingControl {
+    package func value<Value: WireValue>(
+        of call: Call, as type: Value.Type = Value.self
+    ) async throws(ControlProblem) -> Value { try Value(response: try await send(call)) }
+}
+
+extension WireValue {
+    /// Decodes the value of a response.
+    ///
+    /// - Throws: ``ControlProblem`` if the daemon is of another release.
+    package init(response body: [UInt8]) throws(ControlProblem) {
+        do {
+            try self.init(json: JSONText(trusted: body))
+        } catch {
+            throw ControlProblem(
+                .internal,
+                "The daemon's response is invalid (\(error)). Use halyard and halyardd of the same release.")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Jobs
+
+/// The verbs for the daemon itself.
+public protocol DaemonVerbs: Sendable {
+    /// Returns the state of the daemon, the queues and the database. If no daemon is running, the state is
+    /// `stopped`.
+    ///
+    /// - Throws: ``ControlProblem``.
+    func status() async throws(ControlProblem) -> StatusReport
+    /// Reads the configuration and the definitions again. An invalid configuration changes nothing. Repeating
+    /// the call is safe.
+    ///
+    /// - Throws: ``ControlProblem``: `invalidConfiguration` if the configuration is wrong or changes a setting
+    ///   that needs a restart, `noDaemon` if no daemon is running.
+    func reload() async throws(ControlProblem)
+}
+
+extension CallingControl {
+    public func status() async throws(ControlProblem) -> StatusReport { try await value(of: Call(.get, "status")) }
+
+    public func reload() async throws(ControlProblem) { _ = try await send(Call(.post, "reload")) }
+}
+
+extension Route {
+    static func daemon(_ control: any JobControl) -> [Route] {
+        [
+            Route(.get, "status") { _ in .value(try await control.status().json) },
+            Route(.post, "reload") { _ in
+                try await control.reload()
+                return .done
+            },
+        ]
+    }
+}
