@@ -59,7 +59,7 @@ let package = Package(
             name: "Halyard",
             targets: [
                 "OperationTypes", "Jobs", "JobStoreContract", "SQLiteStore", "Definitions", "Runner",
-                "Kinds", "ControlProtocol", "StoreControl",
+                "WebSyntax", "Web", "Pages", "Kinds", "ControlProtocol", "StoreControl",
                 "Client", "Daemon",
             ]),
     ],
@@ -90,7 +90,7 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine"),
             ]),
         // Operations that run kinds, which bring an HTTP client, TLS and C libraries.
-        module("NetworkOperations", ["Kinds", "Operations"]),
+        module("NetworkOperations", ["Kinds", "Operations", "Pages", "Web"]),
         // The other declarations of the published libraries, for code that was written for them.
         module("OperationsCompatibility", ["NetworkAdapters", "OperationTypes", "Operations"]),
         tests("OperationTypes", ["Signals"]),
@@ -104,7 +104,7 @@ let package = Package(
         tests(
             "NetworkAdapters",
             [
-                "Kinds", "NetworkOperations", "Operations", "OperationsCompatibility", "Signals",
+                "Kinds", "NetworkOperations", "Operations", "OperationsCompatibility", "Signals", "Web",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -162,18 +162,22 @@ let package = Package(
                 "CTimerFD", "CalendarEvents", "SQLiteStore", "SQLite", "Jobs", "OperationTypes",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
-        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+        // The web: one way out, and the documents that come back.
+        // What addresses, dates and text on the web mean, without I/O.
+        module("WebSyntax"),
+        tests("WebSyntax", ["Samples"]),
         .systemLibrary(
             name: "CCompression",
             providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
+        module("Decompression", ["CCompression"]),
+        tests("Decompression", ["Samples"]),
+        // The one way out: the only target with an HTTP client, TLS and name lookups.
+        .systemLibrary(name: "CCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+        .systemLibrary(name: "CLinux"),
         module(
-            "Kinds",
+            "Web",
             [
-                "Jobs", "OperationTypes", "CLibXML2", "CCAres", "CCompression", "CLinux", "CNettle",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CCAres", "CLinux", "Decompression", "Jobs", "OperationTypes", "WebSyntax",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -181,14 +185,50 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
             ]),
         tests(
-            "Kinds",
+            "Web",
             [
-                "Jobs", "OperationTypes", "Programs", .product(name: "Crypto", package: "swift-crypto"),
+                "Jobs", "OperationTypes", "Programs", "Samples", "Servers", "WebSyntax",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
-            ], exclude: ["Enrich/Golden"]),
+            ]),
+        // Strangers' documents: bytes in, facts out. It runs in the sandbox, so it must not know a network.
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        module("Pages", ["CLibXML2", "Decompression", "WebSyntax"]),
+        tests("Pages", ["Samples", "WebSyntax"]),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+        module(
+            "Kinds",
+            [
+                "CLinux", "CNettle", "Jobs", "OperationTypes", "Pages", "Web", "WebSyntax",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        // Servers on loopback, and documents, for the tests of these targets.
+        .target(
+            name: "Samples", dependencies: ["OperationTypes"], path: "Tests/Samples", exclude: ["Golden"],
+            swiftSettings: settings),
+        .target(
+            name: "Servers",
+            dependencies: [
+                "OperationTypes", "Programs", "Samples", "Web", "WebSyntax",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ], path: "Tests/Servers", swiftSettings: settings),
+        tests(
+            "Kinds",
+            [
+                "Jobs", "OperationTypes", "Pages", "Programs", "Samples", "Servers", "Web", "WebSyntax",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
 
         // Control: the verbs, the socket that carries them, and the command line.
         module("ControlProtocol", ["Jobs", "OperationTypes"]),
@@ -253,7 +293,7 @@ let package = Package(
             [
                 "API", "CCrashMark", "CalendarEvents", "ControlProtocol", "Definitions", "Jobs", "Kinds",
                 "OperationTypes",
-                "Runner", "SQLiteStore", "StoreControl", "Systemd", "YAML",
+                "Runner", "SQLiteStore", "StoreControl", "Systemd", "Web", "YAML",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -264,7 +304,7 @@ let package = Package(
             "Daemon",
             [
                 "CLinux", "Client", "ControlProtocol", "Jobs", "Kinds", "OperationTypes", "Programs", "Runner",
-                "SQLiteStore", "Systemd",
+                "SQLiteStore", "Systemd", "Web",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
@@ -279,7 +319,8 @@ let package = Package(
             "Bench",
             [
                 "CAllocationCount", "CBaseline", "Client", "ControlProtocol", "Jobs", "Kinds", "Operations",
-                "OperationsCompatibility", "OperationTypes", "Programs", "Runner", "SQLite", "SQLiteStore", "Systemd",
+                "OperationsCompatibility", "OperationTypes", "Pages", "Programs", "Runner", "SQLite", "SQLiteStore",
+                "Systemd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
     ]

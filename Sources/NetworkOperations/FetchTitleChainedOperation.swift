@@ -1,6 +1,8 @@
 import Foundation
 import Kinds
 import Operations
+import Pages
+import Web
 
 /// Fetches a page and reads its title with an HTML parser, whatever the page's encoding.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import Kinds
 import Operations
+import Web
 
 /// Uploads a file with PUT, in pieces, so that the whole file is never in memory. The result is the server's receipt.
 ///

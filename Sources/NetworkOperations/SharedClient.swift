@@ -1,6 +1,7 @@
 import Foundation
 import Kinds
 import Operations
+import Web
 
 extension OutgoingClient {
     /// The default client of the operations. It reaches only public addresses, at the usual ports.

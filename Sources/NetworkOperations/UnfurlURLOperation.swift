@@ -1,6 +1,7 @@
 import Foundation
 import Kinds
 import Operations
+import Web
 
 /// Follows the redirects of a short URL. The result is the last URL.
 ///

@@ -1,7 +1,11 @@
 import Foundation
 import Jobs
 import OperationTypes
+import Pages
+import Samples
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 
@@ -69,9 +73,12 @@ import Testing
 
     /// Nobody meets a code that no article explains.
     @Test func everyCodeIsExplained() throws {
-        let folder = articles(from: URL(fileURLWithPath: #filePath))
-        let text = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
-            .map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) }.joined()
+        let kinds = articles(from: URL(fileURLWithPath: #filePath))
+        let web = kinds.appendingPathComponent("../../Web/Web.docc")
+        let text = try [kinds, web].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
+                .map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) }
+        }.joined()
         for code in KindFailure.Reason.allCases.map(\.rawValue) { #expect(text.contains("`\(code)`"), "\(code)") }
     }
 

@@ -1,6 +1,9 @@
 import Foundation
 import Jobs
+import Servers
 import Testing
+import Web
+import WebSyntax
 
 @testable import Kinds
 

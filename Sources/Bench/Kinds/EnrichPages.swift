@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Kinds
+import Pages
 
 /// A generated page like those of news sites and blogs: 180 KB on average, a third of it scripts.
 private struct MadePage {

@@ -3,6 +3,7 @@ import ControlProtocol
 import Glibc
 import Kinds
 import SQLiteStore
+import Web
 
 /// The reasons why the daemon could not start with a configuration on this machine, each with its configuration
 /// key. The check only reads; it creates and changes nothing.

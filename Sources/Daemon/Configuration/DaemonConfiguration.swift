@@ -3,6 +3,7 @@ import Jobs
 import Kinds
 import Logging
 import Systemd
+import Web
 
 /// Everything an administrator sets; `config/halyard.yaml` explains each value.
 public struct DaemonConfiguration: Sendable, Hashable {

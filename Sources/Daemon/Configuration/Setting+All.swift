@@ -1,6 +1,7 @@
 import Jobs
 import Kinds
 import Logging
+import Web
 
 extension Setting {
     /// All keys, in the order of `config/halyard.yaml`.

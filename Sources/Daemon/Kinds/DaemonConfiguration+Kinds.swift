@@ -1,6 +1,7 @@
 import ControlProtocol
 import Kinds
 import Logging
+import Web
 
 extension DaemonConfiguration {
     /// The settings of the built-in kinds.

@@ -1,6 +1,7 @@
 import Jobs
 import Kinds
 import Synchronization
+import Web
 
 /// The built-in kinds, with a configuration that a reload can replace.
 final class KindSet: Sendable {

@@ -1,4 +1,7 @@
 import NIOHTTP1
+import Pages
+import Web
+import WebSyntax
 
 extension Enrich {
     /// The time limit for measuring a picture, including its redirects. It is short because the size matters less than

@@ -1,6 +1,9 @@
 import Jobs
 import NIOHTTP1
 import OperationTypes
+import Pages
+import Web
+import WebSyntax
 
 /// Fetches a page and extracts its metadata.
 ///
@@ -91,7 +94,9 @@ public struct Enrich: Kind {
                     return (Step.follow(try Redirect.target(of: response)), trail)
                 }
                 if response.status == 304, !page.validators.isEmpty {
-                    return (.done(Output(unchanged: response)), trail)
+                    var output = Output(DocumentMetadata(url: "\(response.url)"), of: response)
+                    output.isUnchanged = true
+                    return (.done(output), trail)
                 }
                 return (try await describe(response, maxBytes: page.maxBytes, context: context), trail)
             }
@@ -104,10 +109,9 @@ public struct Enrich: Kind {
                 guard let tail = try await pdfTail(at: url, after: start.count) else { return output }
                 let task = DescribeTask(
                     url: output.url, contentType: output.contentType, gap: start.count..<tail.start)
-                var whole = try await documents.read(task, start + tail.bytes, at: url)
-                (whole.status, whole.etag, whole.lastModified) = (output.status, output.etag, output.lastModified)
-                (whole.isTruncated, whole.hops) = (true, trail.hops)
-                return whole
+                output.metadata = try await documents.read(task, start + tail.bytes, at: url)
+                output.isTruncated = true
+                return output
             case .follow(let next):
                 try trail.follow(from: url, to: next, via: .location)
                 url = next
@@ -119,9 +123,10 @@ public struct Enrich: Kind {
         _ response: OutgoingResponse, maxBytes: Int, context: OperationContext
     ) async throws(KindFailure) -> Step {
         let url = response.url
-        let task = DescribeTask(url: "\(url)", contentType: response.headers["content-type"].first)
-        var watch = DocumentWatch(contentType: task.contentType)
-        var headOutput: Output?
+        let type = response.headers["content-type"].first
+        let task = DescribeTask(url: "\(url)", contentType: type)
+        var watch = DocumentWatch(contentType: type)
+        var head: DocumentMetadata?
         var isCut = false
         let body = try await response.readDecoded(
             upTo: maxBytes, received: configuration.maxReceivedBytes, keepsPart: true
@@ -131,50 +136,34 @@ public struct Enrich: Kind {
             case .enough: isCut = true
             case .headIsComplete:
                 guard response.isSuccess else { return false }
-                let output = try await documents.read(task, bytes, at: url)
-                guard output.saysAllInHead else { return false }
-                headOutput = output
+                let metadata = try await documents.read(task, bytes, at: url)
+                guard metadata.saysAllInHead else { return false }
+                head = metadata
                 isCut = true
             }
             return true
         }
         if let interruption = body.interruption, !watch.suffices(body.bytes) { throw interruption }
         context.report(OperationProgress(completed: Int64(body.bytes.count), unit: "bytes"))
-        var output: Output
-        if let headOutput {
-            output = headOutput
-            output.isHeadOnly = true
-        } else {
-            output = try await documents.read(task, body.bytes, at: url)
-        }
+        let metadata = if let head { head } else { try await documents.read(task, body.bytes, at: url) }
         // A page with metadata is searched for signs of a wall only if its title is typical of one.
-        let isJudged = output.charset != nil && (!output.saysWhatItIs || Wall.suspects(output.title))
+        let isJudged = metadata.charset != nil && (!metadata.saysWhatItIs || Wall.suspects(metadata.title))
         let signs = isJudged ? PageSigns(body.bytes) : nil
-        if let wall = Wall.failure(response, title: output.title, page: signs) { throw wall }
+        if let wall = Wall.failure(response, title: metadata.title, page: signs) { throw wall }
         guard response.isSuccess else { throw .status(response, at: url) }
-        output.status = response.status
+        var output = Output(metadata, of: response)
+        output.isHeadOnly = head == nil ? nil : true
         output.isTruncated = body.isTruncated || isCut
-        output.etag = response.headers["etag"].first
-        output.lastModified = response.headers["last-modified"].first
         // Most PDFs store their metadata near the end.
         let wantsTail = body.isTruncated && response.headers[canonicalForm: "accept-ranges"].contains("bytes")
         return watch.isWhole && wantsTail ? .pdf(output, start: body.bytes) : .done(output)
     }
 }
 
-extension Enrich.Output {
+extension DocumentMetadata {
     /// Whether the page has more metadata than a title and inferred text.
     fileprivate var saysWhatItIs: Bool {
         !openGraph.isEmpty || !twitter.isEmpty || jsonLD != nil || sources["canonical_url"] != nil
             || confidence["description"].map { $0 != .low } ?? false
-    }
-
-    /// Creates the output for a 304 response.
-    init(unchanged response: OutgoingResponse) {
-        self.init(url: "\(response.url)")
-        status = response.status
-        isUnchanged = true
-        etag = response.headers["etag"].first
-        lastModified = response.headers["last-modified"].first
     }
 }

@@ -1,5 +1,7 @@
 import Jobs
 import Synchronization
+import Web
+import WebSyntax
 
 /// The cached results of recent resolutions, and the resolutions that are running now. Many jobs for one link thus send
 /// one request.

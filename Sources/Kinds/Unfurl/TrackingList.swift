@@ -1,3 +1,6 @@
+import Pages
+import WebSyntax
+
 /// A list of tracking parameters, written by the administrator or published by others, such as ad blockers.
 ///
 /// A line is `NAME`, or `HOST NAME` for one site and its subdomains. A `*` at the end of a name matches any ending.

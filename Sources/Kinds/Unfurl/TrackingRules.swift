@@ -1,3 +1,5 @@
+import WebSyntax
+
 /// The query parameters to remove from an address because they track people and do not select the page: well-known
 /// parameters and the administrator's.
 public struct TrackingRules: Sendable, Hashable {
@@ -75,8 +77,7 @@ public struct TrackingRules: Sendable, Hashable {
 
     /// Returns a host and its parent domains: `a.b.c`, `b.c` and `c`.
     private static func domains(of host: String) -> [String] {
-        var domains = [host]
-        while let (_, rest) = domains[domains.count - 1].cut(at: ".") { domains.append(rest) }
-        return domains
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.indices.map { labels[$0...].joined(separator: ".") }
     }
 }

@@ -1,4 +1,5 @@
 import Jobs
+import Web
 
 extension Unfurl {
     /// The input of an `unfurl` job.

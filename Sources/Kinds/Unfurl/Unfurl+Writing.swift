@@ -1,4 +1,5 @@
 import Jobs
+import Web
 
 /// The output writes its own JSON: `unfurl` can resolve thousands of links a second, and the general encoder took a
 /// twentieth of a job's time.

@@ -1,5 +1,7 @@
 import Jobs
 import OperationTypes
+import Web
+import WebSyntax
 
 /// Resolves a link to its final address.
 ///

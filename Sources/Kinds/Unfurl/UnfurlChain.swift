@@ -1,5 +1,8 @@
 import NIOHTTP1
 import OperationTypes
+import Pages
+import Web
+import WebSyntax
 
 /// The resolution of one link.
 struct UnfurlChain: Sendable {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WebSyntax
 
 /// Extracts a redirect page's target from the page's own address, without sending a request.
 enum Wrapper {

@@ -1,3 +1,5 @@
+import WebSyntax
+
 /// An administrator's rule for redirect pages that carry their target in a query parameter of their own address.
 public struct WrapperRule: Sendable, Hashable, CustomStringConvertible {
     let host: String

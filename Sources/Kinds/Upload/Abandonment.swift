@@ -1,4 +1,6 @@
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// Deletes the server's part of an upload that nobody will finish. Otherwise the server would keep it, and charge for
 /// it.

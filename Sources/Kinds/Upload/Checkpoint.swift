@@ -1,8 +1,8 @@
-// CCAres is needed for `timespec`: the compiler attributes it to that module when Kinds is built as a whole.
-import CCAres
 import FoundationEssentials
 import Glibc
 import Jobs
+import Web
+import WebSyntax
 
 /// The confirmed progress of an upload, from which it can resume. It is written after the server has confirmed the
 /// progress, and removed after the job's success is durable: until then the job may run again.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Web
 
 /// The header in which a credential is sent.
 struct CredentialHeader: Codable, Sendable, Hashable {

@@ -1,3 +1,6 @@
+import Web
+import WebSyntax
+
 /// A server that a credential may be sent to, written `NAME=ORIGIN`: `storage=https://s3.example.org`.
 ///
 /// An origin is a scheme, a host and a port. All three must be the same, so that users who may name a credential in a

@@ -1,3 +1,5 @@
+import Web
+
 extension Upload {
     /// A form field in addition to the file's, such as one that the policy of an S3 POST requires.
     public struct FormField: Codable, Sendable, Hashable {

@@ -1,3 +1,5 @@
+import Pages
+
 /// The media type of a file for which the input gives none. It depends on the extension of the file's name or, if that
 /// is unknown, on the file's first bytes.
 enum MediaType {

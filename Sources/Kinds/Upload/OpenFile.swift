@@ -1,8 +1,8 @@
-// CCAres is needed for `timespec`: the compiler attributes it to that module when Kinds is built as a whole.
-import CCAres
 import CLinux
 import Glibc
 import Synchronization
+import Web
+import WebSyntax
 
 /// A regular file below a folder, opened once and kept open. Neither a symbolic link nor `..` can lead out of the
 /// folder, and replacing the file under its name later has no effect.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Jobs
+import WebSyntax
 
 /// The credential of an upload, in the forms in which a server may repeat it. None of them may reach the database.
 struct Secrets: Sendable {

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// The SHA-256 that a server may report in its response (RFC 9530, and S3's own header).
 enum ServerDigest {

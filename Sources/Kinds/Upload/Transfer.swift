@@ -5,6 +5,8 @@ import NIOHTTP1
 import NIOPosix
 import OperationTypes
 import Synchronization
+import Web
+import WebSyntax
 
 /// One upload in progress: its source, its target, and what every protocol needs to send it.
 struct Transfer: Sendable {

@@ -3,6 +3,8 @@ import Jobs
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import Web
+import WebSyntax
 
 extension Upload {
     /// The body of the server's last response: the value if it is JSON, the text of any other text, and only the type

@@ -1,6 +1,8 @@
 import Crypto
 import FoundationEssentials
 import Jobs
+import Web
+import WebSyntax
 
 /// Checks an input before anything is sent. The input of a job is checked in the same way when the job is enqueued and
 /// when it runs.

@@ -1,6 +1,7 @@
 import Glibc
 import Jobs
 import NIOPosix
+import Web
 
 extension Upload {
     /// How long a checkpoint is kept if its upload cannot be deleted at the server, or if its job is unknown.

@@ -2,6 +2,8 @@ import Crypto
 import Jobs
 import NIOHTTP1
 import OperationTypes
+import Web
+import WebSyntax
 
 /// Sends a file, or the output of a dependency, to a web server.
 ///
@@ -55,7 +57,7 @@ public struct Upload: Kind {
             var output = try await withDeadline(deadline, failure: failure) { () async throws(KindFailure) in
                 try await send(transfer, as: input)
             }
-            output.durationMs = (ContinuousClock.now - start).wholeMilliseconds
+            output.durationMs = (ContinuousClock.now - start).milliseconds
             if let print = input.fingerprint {
                 await transfer.complete(Checkpoint.Receipt(attempt: context.attempt, input: print, output: output))
             }

@@ -1,3 +1,6 @@
+import Web
+import WebSyntax
+
 extension UploadConfiguration {
     /// Opens the file that an input names: below a root by its absolute path, or in the spool. Blocks.
     ///

@@ -1,3 +1,6 @@
+import Web
+import WebSyntax
+
 /// The administrator's settings for `upload`.
 public struct UploadConfiguration: Sendable {
     /// The absolute paths of the folders whose files may be sent. If there are none, only spool files and bodies may be

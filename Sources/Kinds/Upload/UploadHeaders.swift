@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Jobs
 import NIOHTTP1
+import Web
+import WebSyntax
 
 extension Upload {
     /// The headers that an input must not set. Most of them frame or route the message, which Halyard does itself.

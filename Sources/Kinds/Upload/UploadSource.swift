@@ -2,6 +2,8 @@ import Crypto
 import Glibc
 import OperationTypes
 import Synchronization
+import Web
+import WebSyntax
 
 /// The content to send. It can be read again from any offset.
 enum UploadSource: Sendable {

@@ -1,6 +1,8 @@
 import NIOCore
 import NIOPosix
 import Synchronization
+import Web
+import WebSyntax
 
 /// A piece of the source as a sequence of buffers. One buffer is read ahead, on a thread that may block, and the digest
 /// is computed while reading.

@@ -6,6 +6,7 @@ import Kinds
 import OperationTypes
 import Synchronization
 import Testing
+import Web
 
 @testable import Daemon
 

@@ -1,9 +1,14 @@
 import Foundation
 import Glibc
 import OperationTypes
+import Samples
+import Servers
 import Testing
+import Web
+import WebSyntax
 
 @testable import Kinds
+@testable import Pages
 
 /// Sandboxes are copies of `halyardd`, which is built beside the tests.
 @Suite struct DocumentReaderTests {
@@ -34,7 +39,7 @@ import Testing
     @Test func sandboxReadsAsTheProgramItselfWould() async throws {
         let reader = DocumentReader(Self.sandbox, deadline: Self.patience, idleLimit: Self.shift)
         let here = DocumentReader()
-        let pdf = try #require(GoldenTests.all.first { $0.name == "pdf-object-streams" })
+        let pdf = try #require(GoldenDocument.all.first { $0.name == "pdf-object-streams" })
         let documents: [([UInt8], String?)] = [
             (pdf.document, "application/pdf"), (Self.page, "text/html"), (Array("GIF89a".utf8) + [10, 0, 20, 0], nil),
             ([], nil),

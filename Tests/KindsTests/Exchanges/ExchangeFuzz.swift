@@ -1,6 +1,7 @@
 import NIOSSL
 import OperationTypes
 import Synchronization
+import Web
 
 @testable import Kinds
 

@@ -1,4 +1,5 @@
 import Foundation
+import Servers
 import Testing
 
 /// A short form of `scripts/fuzz exchange`, which sets `HALYARD_FUZZ_SECONDS` and optionally `HALYARD_FUZZ_SEED`.

@@ -2,7 +2,11 @@ import Jobs
 import NIOHTTP1
 import OperationTypes
 import Programs
+import Samples
+import Servers
 import Testing
+import Web
+import WebSyntax
 
 @testable import Kinds
 

@@ -1,7 +1,11 @@
 import NIOHTTP1
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
+import WebSyntax
 
 @testable import Kinds
 

@@ -1,7 +1,10 @@
 import NIOCore
 import NIOHTTP1
 import OperationTypes
+import Samples
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Servers
 import Synchronization
 
 @testable import Kinds

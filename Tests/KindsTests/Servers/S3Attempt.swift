@@ -1,7 +1,10 @@
 import Foundation
 import Jobs
 import OperationTypes
+import Samples
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,4 +1,6 @@
 import Foundation
+import Samples
+import Servers
 import Testing
 
 /// tuspyserver (PyPI) behind uvicorn, with its files in a folder.

@@ -1,8 +1,10 @@
 import FoundationEssentials
 import Jobs
 import Testing
+import WebSyntax
 
 @testable import Kinds
+@testable import Web
 
 /// The output writes its JSON itself.
 @Suite struct UnfurlOutputTests {

@@ -1,9 +1,13 @@
 import Jobs
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import WebSyntax
 
 @testable import Kinds
+@testable import Web
 
 @Suite struct UnfurlTests {
     private func unfurl(

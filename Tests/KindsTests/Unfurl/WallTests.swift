@@ -1,5 +1,9 @@
 import OperationTypes
+import Pages
+import Samples
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 
@@ -93,7 +97,7 @@ import Testing
 
     /// However little a page says.
     @Test func noSampleIsTakenForAWall() async throws {
-        let samples = GoldenTests.all.filter { $0.status == 200 && !$0.name.hasPrefix("wall-") }
+        let samples = GoldenDocument.all.filter { $0.status == 200 && !$0.name.hasPrefix("wall-") }
         #expect(samples.count > 100)
         try await LoopbackServer.with { request in
             let sample = samples[Int(request.path.dropFirst()) ?? 0]

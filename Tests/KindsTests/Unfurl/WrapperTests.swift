@@ -1,5 +1,8 @@
 import OperationTypes
+import Servers
 import Testing
+import Web
+import WebSyntax
 
 @testable import Kinds
 
@@ -212,38 +215,5 @@ import Testing
                 #expect(output.title == "A")
             }
         }
-    }
-
-    @Test(
-        arguments: [
-            ("0;url=/b", "http://h/b"), ("5; URL = '/b' x", "http://h/b"), ("0,/b", "http://h/b"),
-            ("0 /b", "http://h/b"),
-            ("1.5;url=\"/b\"", "http://h/b"), (".5;url=b", "http://h/b"), ("6;url=/b", nil), ("0", nil),
-            ("x;url=/b", nil),
-            ("0;url=", nil), ("0;url=javascript:alert(1)", nil), ("0;url=/a", "http://h/a"), ("0url=/b", nil),
-        ] as [(String, String?)])
-    func refreshIsReadAsTheStandardSays(text: String, target: String?) throws {
-        #expect(Refresh.target(in: text, base: try WebURL(parsing: "http://h/a"))?.description == target)
-    }
-
-    @Test func cookiesGoOnlyWhereTheyBelong() throws {
-        var jar = CookieJar()
-        let site = try WebURL(parsing: "https://www.example.org/a/b")
-        jar.take("host=1", from: site)
-        jar.take("wide=2; Domain=.example.org; Path=/", from: site)
-        jar.take("evil=3; Domain=org", from: site)
-        jar.take("other=4; Domain=other.example", from: site)
-        jar.take("safe=5; Secure; Path=/", from: site)
-        jar.take("bad=x\r\ny: z", from: site)
-        #expect(jar.header(for: try WebURL(parsing: "https://www.example.org/a/c")) == "host=1; wide=2; safe=5")
-        #expect(jar.header(for: try WebURL(parsing: "http://www.example.org/z")) == "wide=2")
-        #expect(jar.header(for: try WebURL(parsing: "https://sub.example.org/a/")) == "wide=2")
-        #expect(jar.header(for: try WebURL(parsing: "https://example.net/")) == nil)
-        jar.take("wide=; Domain=example.org; Path=/; Max-Age=0", from: site)
-        jar.take("host=; Expires=Thu, 01-Jan-1970 00:00:00 GMT", from: site)
-        #expect(jar.header(for: try WebURL(parsing: "https://www.example.org/a/c")) == "safe=5")
-        jar.take("kept=6; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT", from: site)
-        #expect(jar.header(for: try WebURL(parsing: "https://www.example.org/a/c")) == "safe=5; kept=6")
-        #expect(jar.header(for: try WebURL(parsing: "https://sub.example.org/")) == nil)
     }
 }

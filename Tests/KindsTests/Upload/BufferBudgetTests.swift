@@ -2,7 +2,10 @@ import Crypto
 import Foundation
 import NIOCore
 import OperationTypes
+import Samples
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

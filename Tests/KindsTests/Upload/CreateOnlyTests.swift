@@ -1,7 +1,9 @@
 import Crypto
 import Foundation
 import OperationTypes
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

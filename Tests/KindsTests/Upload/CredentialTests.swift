@@ -1,7 +1,9 @@
 import Foundation
 import Jobs
 import OperationTypes
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,6 +1,8 @@
 import Jobs
 import OperationTypes
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,6 +1,8 @@
 import NIOHTTP1
 import OperationTypes
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 
@@ -78,19 +80,6 @@ import Testing
             // The request never arrived whole.
             #expect(server.requests.isEmpty)
         }
-    }
-
-    @Test func interimAnswersAreToldApart() async {
-        let answers = InterimAnswers()
-        answers.hear(HTTPResponseHead(version: .http1_1, status: .processing))
-        #expect(await !answers.waitUntilWanted(atMost: .milliseconds(1)))
-        answers.hear(
-            HTTPResponseHead(
-                version: .http1_1, status: .custom(code: 104, reasonPhrase: ""), headers: ["location": "/u"]))
-        #expect(await !answers.waitUntilWanted(atMost: .milliseconds(1)))
-        #expect(answers.upload?["location"] == ["/u"])
-        answers.hear(HTTPResponseHead(version: .http1_1, status: .continue))
-        #expect(await answers.waitUntilWanted(atMost: .seconds(60)))
     }
 
     @Test func answersBeforeTheAnswerComeToAnEnd() async throws {

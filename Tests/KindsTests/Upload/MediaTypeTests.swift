@@ -1,7 +1,10 @@
 import Foundation
+import Samples
+import Servers
 import Testing
 
 @testable import Kinds
+@testable import Pages
 
 @Suite struct MediaTypeTests {
     @Test(arguments: [
@@ -31,6 +34,27 @@ import Testing
     func firstBytesDecideWhereTheNameDoesNot(head: String, type: String) {
         // Each character of the table stands for one byte.
         #expect(MediaType.sniffed(head.unicodeScalars.map { UInt8($0.value) }) == type)
+    }
+
+    /// `enrich` and `upload` read the same brands.
+    @Test(
+        arguments: [
+            ("M4A ", [], "audio/mp4"), ("M4B ", ["mp42"], "audio/mp4"), ("M4V ", [], "video/mp4"),
+            ("qt  ", [], "video/quicktime"), ("3gp5", [], "video/3gpp"), ("3g2a", ["isom"], "video/3gpp2"),
+            ("mp42", ["M4A "], "video/mp4"), ("isom", [], "video/mp4"), ("MSNV", ["isom"], "video/mp4"),
+            ("avif", ["mif1"], "image/avif"), ("mif1", ["miaf", "avif"], "image/avif"),
+            ("mif1", ["heic"], "image/heic"),
+            ("heix", [], "image/heic"), ("hevc", [], "image/heic-sequence"), ("mif1", ["miaf"], "image/heif"),
+            ("none", ["more"], nil),
+        ] as [(String, [String], String?)])
+    func brandsDecideTheTypeOfAnISOFile(major: String, compatible: [String], type: String?) {
+        let length = UInt8(16 + 4 * compatible.count)
+        let box = [0, 0, 0, length] + Array("ftyp\(major)".utf8) + [0, 0, 0, 0] + Array(compatible.joined().utf8)
+        // The brand after the box is not one of the file's.
+        let file = box + Array("\0\0\0\u{8}mdatqt  ".utf8)
+        #expect(MediaFacts(file)?.contentType == type)
+        #expect(MediaType.sniffed(file) == type ?? MediaType.unknown)
+        for count in file.indices { _ = MediaFacts(Array(file[..<count])) }
     }
 
     @Test(arguments: UInt64(1)...3)

@@ -2,8 +2,11 @@ import Dispatch
 import Foundation
 import NIOPosix
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,8 +1,10 @@
 import Foundation
 import Jobs
 import OperationTypes
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -2,8 +2,10 @@ import Crypto
 import Foundation
 import Jobs
 import OperationTypes
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Samples
 import Testing
 
 @testable import Kinds

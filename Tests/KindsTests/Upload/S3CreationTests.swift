@@ -1,6 +1,9 @@
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -1,6 +1,8 @@
 import OperationTypes
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -4,10 +4,14 @@ import Jobs
 import NIOCore
 import NIOHTTP1
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import WebSyntax
 
 @testable import Kinds
+@testable import Web
 
 @Suite struct S3SignatureTests {
     private let signature = S3Signature(

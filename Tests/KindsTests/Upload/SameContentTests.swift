@@ -3,8 +3,11 @@ import Foundation
 import Glibc
 import Jobs
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

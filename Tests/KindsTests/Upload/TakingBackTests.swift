@@ -1,8 +1,11 @@
 import Foundation
 import Jobs
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

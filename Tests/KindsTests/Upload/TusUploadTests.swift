@@ -2,8 +2,11 @@ import Crypto
 import Foundation
 import Jobs
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 

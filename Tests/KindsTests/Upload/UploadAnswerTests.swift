@@ -1,6 +1,8 @@
 import Foundation
 import OperationTypes
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

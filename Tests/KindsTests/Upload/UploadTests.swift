@@ -2,15 +2,18 @@ import Crypto
 import Foundation
 import Jobs
 import OperationTypes
+import Samples
+import Servers
 import Synchronization
 import Testing
+import Web
 
 @testable import Kinds
 
 @Suite struct UploadTests {
     /// A folder with another one in it, from which files may be sent.
     private func withFolder<T>(_ body: (String) async throws -> T) async throws -> T {
-        try await KindsTests.withFolder { path in
+        try await Samples.withFolder { path in
             try FileManager.default.createDirectory(atPath: path + "/in", withIntermediateDirectories: true)
             return try await body(path)
         }

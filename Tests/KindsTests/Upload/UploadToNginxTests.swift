@@ -2,7 +2,10 @@ import Crypto
 import Foundation
 import OperationTypes
 import Programs
+import Samples
+import Servers
 import Testing
+import Web
 
 @testable import Kinds
 

@@ -7,6 +7,7 @@ import OpenCombine
 import Operations
 import Signals
 import Testing
+import Web
 
 /// A client that may reach the servers of these tests.
 func loopbackClient() throws -> OutgoingClient {

@@ -1,6 +1,8 @@
 import Crypto
 import FoundationEssentials
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// An upload in one request: PUT, POST, or POST of a form with the file.
 struct PlainUpload: Sendable {

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import WebSyntax
 
 /// The protocol of a resumable upload. Both protocols do the same with different headers.
 enum ResumableDialect: String, Sendable {

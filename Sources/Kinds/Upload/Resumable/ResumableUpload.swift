@@ -1,5 +1,7 @@
 import FoundationEssentials
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// Uploads content in pieces, and resumes where it stopped, even after a restart. The protocol is tus 1.0 or the IETF's
 /// draft.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Pages
 
 /// Reads the few values that are needed from S3's XML.
 enum S3Answer {
@@ -10,13 +11,13 @@ enum S3Answer {
 
     /// Returns the text of the first element with this name; nil if there is none.
     static func text(_ element: String, in body: [UInt8]) -> String? {
-        texts(in: body).first { $0.name == element }?.text
+        FlatXML.texts(in: body).first { $0.name == element }?.text
     }
 
     static func parts(in body: [UInt8]) -> [Part] {
         var parts: [Part] = []
         var (number, etag, bytes): (Int?, String?, Int64?)
-        for (name, text) in texts(in: body) {
+        for (name, text) in FlatXML.texts(in: body) {
             switch name {
             case "PartNumber": number = Int(text)
             case "ETag": etag = text
@@ -44,7 +45,7 @@ enum S3Answer {
         guard body.firstRange(of: Array("<ListMultipartUploadsResult".utf8)) != nil else { return nil }
         var uploads: [Begun] = []
         var (key, id): (String?, String?)
-        for (name, text) in texts(in: body) {
+        for (name, text) in FlatXML.texts(in: body) {
             switch name {
             case "Key": (key, id) = (text, nil)
             case "UploadId": id = text
@@ -66,28 +67,6 @@ enum S3Answer {
         guard reply.status == 400 || reply.status == 501 else { return false }
         return ["NotImplemented", "InvalidArgument", "InvalidRequest", "UnsupportedHeader"].contains(
             text("Code", in: reply.body) ?? "")
-    }
-
-    /// Returns the elements that contain only text, in order.
-    private static func texts(in body: [UInt8]) -> [(name: String, text: String)] {
-        body.withUnsafeBufferPointer { bytes in
-            var reader = TagReader(bytes)
-            var found: [(name: String, text: String)] = []
-            var open: (name: String, text: String)?
-            while let token = reader.next(), found.count < 50_000 {
-                switch token {
-                case .start(let range): open = (reader.text(range), "")
-                case .text(let range): open?.text += Entities.decode(reader.text(range))
-                case .end(let range):
-                    if let leaf = open, leaf.name == reader.text(range) {
-                        found.append((leaf.name, leaf.text.trimmingSpaces))
-                    }
-                    open = nil
-                case .other: break
-                }
-            }
-            return found
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Glibc
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// Begins a multipart upload.
 ///

@@ -1,6 +1,8 @@
 import Crypto
 import FoundationEssentials
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// Uploads a large object in parts, several at once. After an interruption, it sends only the parts that the server
 /// lacks.

@@ -2,6 +2,8 @@ import Crypto
 import FoundationEssentials
 import Glibc
 import NIOHTTP1
+import Pages
+import WebSyntax
 
 /// AWS Signature Version 4, with the signature in the `Authorization` header.
 struct S3Signature: Sendable {

@@ -1,6 +1,8 @@
 import Crypto
 import FoundationEssentials
 import NIOHTTP1
+import Web
+import WebSyntax
 
 /// Uploads to S3 or a compatible server, either in one request or in parts that can be resumed.
 ///

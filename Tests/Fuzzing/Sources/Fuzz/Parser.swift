@@ -1,6 +1,9 @@
 import Glibc
+import WebSyntax
 
 @testable import Kinds
+@testable import Pages
+@testable import Web
 
 /// What is fuzzed, chosen by `HALYARD_FUZZ`: whatever the bytes are, a parser neither traps nor breaks its promise.
 enum Parser: String, CaseIterable {
@@ -34,7 +37,7 @@ enum Parser: String, CaseIterable {
     }
 
     private func page(_ bytes: [UInt8]) {
-        let output = Enrich.describe(bytes, url: Self.address, contentType: "text/html")
+        let output = DocumentMetadata(of: bytes, url: Self.address, contentType: "text/html")
         precondition(output.bytes == bytes.count)
         for text in [output.title, output.description, output.author].compactMap({ $0 }) {
             precondition(!text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })

@@ -1,0 +1,55 @@
+import FoundationEssentials
+
+/// The messages between a program and its sandbox.
+///
+/// A request consists of the lengths of question and document (four bytes each, little-endian), the question in JSON,
+/// and the document. The response consists of the answer's length (four bytes) and the answer in JSON.
+package enum SandboxMessage {
+    package static let maxQuestion = 64 << 10
+    package static let maxDocument = 32 << 20
+    package static let maxAnswer = 16 << 20
+
+    private struct Question<Task: DocumentTask>: Codable {
+        var name: String
+        var task: Task
+    }
+
+    private struct Name: Codable { var name: String }
+
+    package static func question<Task: DocumentTask>(_ task: Task) throws(SandboxProblem) -> [UInt8] {
+        do {
+            return Array(try JSONEncoder().encode(Question(name: Task.name, task: task)))
+        } catch {
+            throw .badQuestion
+        }
+    }
+
+    /// Decodes a question, runs its task on the document, and returns the encoded answer.
+    ///
+    /// - Throws: ``SandboxProblem/badQuestion`` if the question is invalid or names no known task;
+    ///   ``SandboxProblem/brokenAnswer`` if the answer cannot be encoded.
+    package static func answer(_ question: [UInt8], _ document: [UInt8]) throws(SandboxProblem) -> [UInt8] {
+        let data = Data(question)
+        switch try decode(Name.self, data).name {
+        case DescribeTask.name: return try answer(data, document, DescribeTask.self)
+        case HeadTask.name: return try answer(data, document, HeadTask.self)
+        case MeasureTask.name: return try answer(data, document, MeasureTask.self)
+        default: throw .badQuestion
+        }
+    }
+
+    private static func answer<Task: DocumentTask>(
+        _ question: Data, _ document: [UInt8], _: Task.Type
+    ) throws(SandboxProblem) -> [UInt8] {
+        let answer = try decode(Question<Task>.self, question).task.read(document)
+        do { return Array(try JSONEncoder().encode(answer)) } catch { throw .brokenAnswer }
+    }
+
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ question: Data) throws(SandboxProblem) -> Value {
+        do { return try JSONDecoder().decode(type, from: question) } catch { throw .badQuestion }
+    }
+
+    package static func length(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) } }
+
+    package static func count(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reversed().reduce(0) { $0 << 8 | Int($1) } }
+}

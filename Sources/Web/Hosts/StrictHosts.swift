@@ -1,0 +1,68 @@
+import Glibc
+import NIOHTTP1
+import Synchronization
+import WebSyntax
+
+/// Remembers, in memory, the hosts that asked with `Strict-Transport-Security` to be reached only by https.
+final class StrictHosts: Sendable {
+    private struct Entry {
+        var until: Int64
+        var includesSubdomains: Bool
+    }
+
+    private let entries = Mutex<[String: Entry]>([:])
+    private static let capacity = 4096
+
+    /// Learns from the response's header. Headers received over http and headers from IP addresses are ignored.
+    func learn(from response: OutgoingResponse) {
+        guard response.url.scheme == .https, case .domain = response.url.host,
+            let text = response.headers["strict-transport-security"].first
+        else { return }
+        learn(text, of: response.url.host.lookupName, now: Int64(time(nil)))
+    }
+
+    func learn(_ text: String, of host: String, now: Int64) {
+        let directives = text.split(separator: ";").map { $0.trimmingSpaces.lowercased() }
+        guard let age = directives.first(where: { $0.hasPrefix("max-age") }) else { return }
+        let digits = age.dropFirst("max-age".count).filter { $0 != "=" && $0 != "\"" && $0 != " " }
+        guard let seconds = Int64(digits), seconds >= 0 else { return }
+        entries.withLock { entries in
+            if seconds == 0 {
+                entries[host] = nil
+                return
+            }
+            if entries.count >= Self.capacity, entries[host] == nil {
+                entries = entries.filter { $0.value.until > now }
+            }
+            // Forgets a random host, so that somebody with many names cannot keep other hosts out.
+            if entries.count >= Self.capacity, entries[host] == nil, let other = entries.keys.randomElement() {
+                entries[other] = nil
+            }
+            entries[host] = Entry(
+                until: now + min(seconds, 1 << 32), includesSubdomains: directives.contains("includesubdomains"))
+        }
+    }
+
+    /// - Returns: The URL with https; nil if the URL already uses https or its host has not asked for it.
+    func upgrade(_ url: WebURL, now: Int64 = Int64(time(nil))) -> WebURL? {
+        guard url.scheme == .http, case .domain = url.host else { return nil }
+        let isStrict = entries.withLock { entries in
+            if entries.isEmpty { return false }
+            var name = Substring(url.host.lookupName)
+            var isExact = true
+            while true {
+                if let entry = entries[String(name)], entry.until > now, isExact || entry.includesSubdomains {
+                    return true
+                }
+                guard let dot = name.firstIndex(of: ".") else { return false }
+                name = name[name.index(after: dot)...]
+                isExact = false
+            }
+        }
+        guard isStrict else { return nil }
+        var secure = url
+        secure.scheme = .https
+        if secure.explicitPort == 443 { secure.explicitPort = nil }
+        return secure
+    }
+}

@@ -1,2 +1,0 @@
-/// In place of the kind, which needs the network.
-public enum Enrich {}

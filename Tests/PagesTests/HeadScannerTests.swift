@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Pages
+
+@Suite struct HeadScannerTests {
+    @Test func headIsFoundWhereItEnds() {
+        func isFound(_ text: String) -> Bool {
+            var whole = HeadScanner()
+            var piecewise = HeadScanner()
+            let bytes = Array(text.utf8)
+            var found = false
+            for count in bytes.indices where !found { found = piecewise.advance(to: Array(bytes[...count])) }
+            let answer = whole.advance(to: bytes)
+            #expect(answer == found)
+            return answer
+        }
+        for text in [
+            "<head></head>", "<BODY class=x>", "<title></head></title><body>", "<!-- <body> --></HEAD >",
+            "<style>a<b</style><body>", "<p title='a\"b'><body>", "<p title=a\"b><body>", "<p a\"b><body>",
+            "<script src=\"a>b\"></script><body>", "1 <2 \"<body>", "<a b = 'c'/><body>",
+        ] {
+            #expect(isFound(text), "\(text)")
+        }
+        for text in [
+            "", "<head>", "<!-- </head> <body>", "<script>'<body>'</script>", "<title><body></title", "<bodyguard>",
+            "<style></head>", "</ head>", "<meta content=\"How the <body> tag works\">", "<meta content = 'a </head>'>",
+            "<script a='>'><body>", "<title a=\"</title>\"><body>",
+        ] { #expect(!isFound(text), "\(text)") }
+    }
+}
