@@ -4,23 +4,22 @@ extension Connection {
     /// The query plan of a statement: the lines of EXPLAIN QUERY PLAN. Does not run the statement.
     ///
     /// - Throws: ``SQLiteError`` if the statement is invalid.
-    public func queryPlan(of sql: StaticString) throws(SQLiteError) -> [String] {
+    public func queryPlan(of sql: SQL) throws(SQLiteError) -> [String] {
         try column(3, of: "EXPLAIN QUERY PLAN \(sql)")
     }
 
     /// The opcodes of a statement's program, as EXPLAIN lists them. They include the program's checks of constraints
     /// and foreign keys. Does not run the statement.
     ///
-    /// - Parameter sql: Trusted text. It must never contain a value from outside.
     /// - Throws: ``SQLiteError`` if the statement is invalid.
-    public func opcodes(of sql: String) throws(SQLiteError) -> [String] { try column(1, of: "EXPLAIN \(sql)") }
+    public func opcodes(of sql: SQL) throws(SQLiteError) -> [String] { try column(1, of: "EXPLAIN \(sql)") }
 
     /// The SQL of every statement that is currently prepared.
-    public var preparedTexts: [String] {
-        var texts: [String] = []
+    public var preparedTexts: [SQL] {
+        var texts: [SQL] = []
         var statement = sqlite3_next_stmt(handle, nil)
         while let current = statement {
-            if let text = sqlite3_sql(current) { texts.append(String(cString: text)) }
+            if let text = sqlite3_sql(current) { texts.append(SQL(trusted: String(cString: text))) }
             statement = sqlite3_next_stmt(handle, current)
         }
         return texts
@@ -38,8 +37,8 @@ extension Connection {
         return steps
     }
 
-    private func column(_ column: Int32, of sql: String) throws(SQLiteError) -> [String] {
-        let statement = Statement(text: sql, on: self)
+    private func column(_ column: Int32, of sql: SQL) throws(SQLiteError) -> [String] {
+        let statement = prepare(sql)
         var values: [String] = []
         while try statement.step() { values.append(statement.string(column)) }
         return values

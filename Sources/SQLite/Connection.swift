@@ -113,7 +113,7 @@ public final class Connection {
     ///
     /// Does not throw, because an initializer that throws halfway cannot fill a struct of statements, which are not
     /// copyable. Instead, every step of an invalid statement throws, and ``checkPreparations()`` throws at once.
-    public func prepare(_ sql: StaticString) -> Statement { Statement(sql, on: self) }
+    public func prepare(_ sql: SQL) -> Statement { Statement(sql, on: self) }
 
     /// Throws the first error of ``prepare(_:)``, if a statement could not be prepared.
     public func checkPreparations() throws(SQLiteError) {
@@ -124,32 +124,20 @@ public final class Connection {
     ///
     /// - Throws: The first error. The statements before it have taken effect, unless they are in a transaction that is
     ///   then rolled back.
-    public func execute(_ script: StaticString) throws(SQLiteError) {
-        try check(sqlite3_exec(handle, script.utf8Start, nil, nil, nil))
-    }
-
-    /// Runs every statement of a script that is built at run time. The script must never contain a value from outside.
-    public func execute(text script: String) throws(SQLiteError) {
-        try check(sqlite3_exec(handle, script, nil, nil, nil))
+    public func execute(_ script: SQL) throws(SQLiteError) {
+        try check(sqlite3_exec(handle, script.text, nil, nil, nil))
     }
 
     /// Returns the first value of the first row as an integer. Nil if there is no row or the value is NULL.
-    public func integer(_ sql: StaticString) throws(SQLiteError) -> Int64? {
+    public func integer(_ sql: SQL) throws(SQLiteError) -> Int64? {
         let statement = prepare(sql)
         return try statement.step() ? statement.optionalInteger(0) : nil
     }
 
     /// Returns the first value of the first row as text. Nil if there is no row or the value is NULL.
-    public func text(_ sql: StaticString) throws(SQLiteError) -> String? {
+    public func text(_ sql: SQL) throws(SQLiteError) -> String? {
         let statement = prepare(sql)
         return try statement.step() ? statement.optionalString(0) : nil
-    }
-
-    /// Returns the first value of the first row as an integer, for SQL that is built at run time. The SQL must never
-    /// contain a value from outside. Nil if there is no row or the value is NULL.
-    public func integer(text sql: String) throws(SQLiteError) -> Int64? {
-        let statement = Statement(text: sql, on: self)
-        return try statement.step() ? statement.optionalInteger(0) : nil
     }
 
     /// The number of rows that the last INSERT, UPDATE or DELETE changed.

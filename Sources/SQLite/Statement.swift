@@ -11,20 +11,11 @@ public struct Statement: ~Copyable {
     // Keeps the database open, and provides the messages of errors.
     @usableFromInline let connection: Connection
 
-    init(_ sql: StaticString, on connection: Connection) {
-        self.init(
-            UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), count: sql.utf8CodeUnitCount,
-            on: connection, flags: UInt32(SQLITE_PREPARE_PERSISTENT))
-    }
-
-    init(text sql: String, on connection: Connection) {
-        self.init(sql, count: sql.utf8.count, on: connection, flags: 0)
-    }
-
-    private init(_ sql: UnsafePointer<CChar>, count: Int, on connection: Connection, flags: UInt32) {
+    init(_ sql: SQL, on connection: Connection) {
         self.connection = connection
         var prepared: OpaquePointer?
-        let code = sqlite3_prepare_v3(connection.handle, sql, Int32(count), flags, &prepared, nil)
+        let code = sqlite3_prepare_v3(
+            connection.handle, sql.text, Int32(sql.text.utf8.count), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
         handle = prepared
         if code != SQLITE_OK, connection.preparationError == nil { connection.preparationError = connection.error }
     }

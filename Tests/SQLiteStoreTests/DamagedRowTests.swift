@@ -14,7 +14,7 @@ import Testing
     init() async throws { bench = try await SlicedStore() }
 
     /// Numbers that the schema forbids, as a damaged page or a shell with `ignore_check_constraints` leaves them.
-    private func damage(_ sql: StaticString) throws {
+    private func damage(_ sql: SQL) throws {
         let shell = try Connection(path: bench.database, access: .readWrite)
         try shell.execute("PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
         try shell.execute(sql)

@@ -19,6 +19,6 @@ import Testing
         let queries = Self.queries
         // Without the article there would be nothing to fail.
         #expect(queries.count >= 8)
-        for query in queries { #expect(throws: Never.self) { try connection.execute(text: query) } }
+        for query in queries { #expect(throws: Never.self) { try connection.execute(SQL(trusted: query)) } }
     }
 }

@@ -26,7 +26,7 @@ import Testing
         let writer = try writer(directory)
         let statements = writer.connection.preparedTexts
         #expect(statements.count > 60)
-        for text in statements where !Self.exceptions.contains(where: { text.hasPrefix($0.beginning) }) {
+        for text in statements where !Self.exceptions.contains(where: { text.description.hasPrefix($0.beginning) }) {
             let found = try Self.temporary.intersection(writer.connection.opcodes(of: text))
             #expect(found.isEmpty, "\(found.sorted()) in: \(text)")
         }
@@ -54,7 +54,7 @@ import Testing
             for text in [
                 "INSERT INTO \"\(table)\" VALUES (\(values))", "UPDATE \"\(table)\" SET \(settings) WHERE rowid = ?",
             ] {
-                guard let opcodes = try? connection.opcodes(of: text) else {
+                guard let opcodes = try? connection.opcodes(of: SQL(trusted: text)) else {
                     // A table without rowid has no such statement.
                     #expect(text.hasPrefix("UPDATE"))
                     continue

@@ -18,7 +18,7 @@ import Testing
         let start = try #require(sql.range(of: "instr(name, char(0)) = 0"))
         let end = try #require(sql.range(of: "']*')", range: start.lowerBound..<sql.endIndex))
         let rule = sql[start.lowerBound..<end.upperBound].replacing("name", with: "?1")
-        let statement = Statement(text: "SELECT \(rule)", on: connection)
+        let statement = connection.prepare(SQL(trusted: "SELECT \(rule)"))
         let blocks: [ClosedRange<UInt32>] = [
             0...0x30FF, 0xFD00...0xFFFF, 0x110B0...0x110D0, 0x13420...0x13450, 0x1BC90...0x1BCB0, 0x1D160...0x1D190,
             0xDFFF0...0xE1010,
@@ -54,12 +54,12 @@ import Testing
         for bad in ["char(27)", "char(0)", "char(8238)", "char(10)", "char(127)", "char(917569)"] {
             let error = #expect(throws: SQLiteError.self) {
                 try connection.execute(
-                    text: "UPDATE \(table) SET \(column) = 'a' || \(bad) || 'b' WHERE \(column) IS NOT NULL")
+                    SQL(trusted: "UPDATE \(table) SET \(column) = 'a' || \(bad) || 'b' WHERE \(column) IS NOT NULL"))
             }
             #expect(error?.message.contains("\(table)_\(column)_shows") == true, "\(error?.message ?? "")")
         }
         try connection.execute(
-            text: "UPDATE \(table) SET \(column) = 'ü❤️' || \(column) WHERE \(column) IS NOT NULL")
+            SQL(trusted: "UPDATE \(table) SET \(column) = 'ü❤️' || \(column) WHERE \(column) IS NOT NULL"))
         #expect(connection.changes > 0)
     }
 
@@ -91,7 +91,7 @@ import Testing
         let fixture = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fixtures/schema-1.sql")
         do {
             let connection = try Connection(path: directory.database, access: .readWriteCreate)
-            try connection.execute(text: try String(contentsOf: fixture, encoding: .utf8))
+            try connection.execute(SQL(trusted: try String(contentsOf: fixture, encoding: .utf8)))
             try connection.execute(
                 """
                 UPDATE queue SET name = 'n' || char(27) || 't' WHERE name = 'net';

@@ -14,7 +14,7 @@ import Testing
     private static func database(ofSchema version: Int64, in directory: TemporaryDirectory) throws {
         let dump = try String(contentsOf: fixtures.appending(path: "schema-\(version).sql"), encoding: .utf8)
         let connection = try Connection(path: directory.database, access: .readWriteCreate)
-        try connection.execute(text: dump)
+        try connection.execute(SQL(trusted: dump))
     }
 
     @Test(arguments: versions)
@@ -274,9 +274,9 @@ private struct Contents: Equatable {
     }
 
     private static func rows(_ name: String, _ connection: Connection) throws -> Table {
-        let columns = Statement(text: "SELECT * FROM \"\(name)\"", on: connection).columnCount
+        let columns = connection.prepare(SQL(trusted: "SELECT * FROM \"\(name)\"")).columnCount
         let order = columns > 1 ? "1, 2" : "1"
-        let statement = Statement(text: "SELECT * FROM \"\(name)\" ORDER BY \(order)", on: connection)
+        let statement = connection.prepare(SQL(trusted: "SELECT * FROM \"\(name)\" ORDER BY \(order)"))
         var table = Table()
         while try statement.step() {
             table.count += 1

@@ -7,12 +7,12 @@ import Testing
 @Suite struct QueryPlanTests {
     struct Plan: Sendable, CustomTestStringConvertible {
         let name: String
-        let sql: StaticString
+        let sql: SQL
         /// The lines of EXPLAIN QUERY PLAN, in order.
         let steps: [String]
         var testDescription: String { name }
 
-        init(_ name: String, _ sql: StaticString, _ steps: [String]) {
+        init(_ name: String, _ sql: SQL, _ steps: [String]) {
             self.name = name
             self.sql = sql
             self.steps = steps
@@ -183,7 +183,7 @@ import Testing
             ["SEARCH job USING INDEX job_open (state=? AND rowid>? AND rowid<?)"]),
     ]
 
-    private func steps(_ sql: StaticString) throws -> [String] {
+    private func steps(_ sql: SQL) throws -> [String] {
         let connection = try Connection(path: ":memory:", access: .readWriteCreate)
         for migration in Migration.all { try migration.run(on: connection) }
         return try connection.queryPlan(of: sql)
@@ -204,8 +204,8 @@ import Testing
     }
 
     /// However many jobs are final.
-    @Test(arguments: ["SELECT * FROM waiting", "SELECT * FROM attempts WHERE outcome = 'running'"] as [StaticString])
-    func viewsOfOpenJobsPassOverNoFinalOnes(_ sql: StaticString) throws {
+    @Test(arguments: ["SELECT * FROM waiting", "SELECT * FROM attempts WHERE outcome = 'running'"] as [SQL])
+    func viewsOfOpenJobsPassOverNoFinalOnes(_ sql: SQL) throws {
         let found = try steps(sql)
         #expect(found.contains { $0.hasPrefix("SEARCH job USING INDEX job_open (state=?)") })
         #expect(!found.contains("SCAN job"))

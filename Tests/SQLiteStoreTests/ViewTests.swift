@@ -8,7 +8,7 @@ import Testing
 /// What a person sees in `sqlite3`.
 @Suite struct ViewTests {
     /// Each row as `column=value`, one line for each that is not NULL.
-    private func rows(_ sql: StaticString, _ path: String) throws -> String {
+    private func rows(_ sql: SQL, _ path: String) throws -> String {
         let connection = try Connection(path: path, access: .readOnly)
         let statement = connection.prepare(sql)
         try connection.checkPreparations()
@@ -140,7 +140,7 @@ import Testing
         let connection = try Connection(path: directory.database, access: .readWrite)
         for wrong in ["{}", "1", "[", ""] {
             #expect(throws: SQLiteError.self) {
-                try connection.execute(text: "UPDATE attempt SET connections = '\(wrong)'")
+                try connection.execute(SQL(trusted: "UPDATE attempt SET connections = '\(wrong)'"))
             }
         }
     }
@@ -150,7 +150,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let store = try directory.open(clock: Self.clock)
         try await Self.populate(store)
-        let sql: StaticString =
+        let sql: SQL =
             switch view {
             case "jobs": "SELECT * FROM jobs ORDER BY job"
             case "results": "SELECT * FROM results ORDER BY job"

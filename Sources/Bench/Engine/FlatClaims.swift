@@ -27,16 +27,15 @@ private func fill(_ path: String, rows: Int) async throws {
     let connection = try Connection(path: path, access: .readWrite)
     // One third each of succeeded, scheduled and blocked jobs. The scheduled ones are due in the far future.
     try connection.execute(
-        text:
-            """
-            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
-            INSERT INTO job (id, state, queue_id, priority, definition_id, attempt, tries, rescues, dependencies, pending,
-                             enqueued_ms, due_ms, started_ms, finished_ms)
-            SELECT i, CASE i % 3 WHEN 0 THEN 4 WHEN 1 THEN 1 ELSE 0 END, 1, 0, 1, i % 3 = 0, 0, 0, i % 3 = 2, i % 3 = 2,
-                   1, CASE WHEN i % 3 = 1 THEN 9999999999999 END, CASE WHEN i % 3 = 0 THEN 2 END, CASE WHEN i % 3 = 0 THEN 3 END
-            FROM   n
-            """)
-    try connection.execute(text: "UPDATE meta SET next_job_id = \(rows + 1)")
+        """
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(rows))
+        INSERT INTO job (id, state, queue_id, priority, definition_id, attempt, tries, rescues, dependencies, pending,
+                         enqueued_ms, due_ms, started_ms, finished_ms)
+        SELECT i, CASE i % 3 WHEN 0 THEN 4 WHEN 1 THEN 1 ELSE 0 END, 1, 0, 1, i % 3 = 0, 0, 0, i % 3 = 2, i % 3 = 2,
+               1, CASE WHEN i % 3 = 1 THEN 9999999999999 END, CASE WHEN i % 3 = 0 THEN 2 END, CASE WHEN i % 3 = 0 THEN 3 END
+        FROM   n
+        """)
+    try connection.execute("UPDATE meta SET next_job_id = \(rows + 1)")
 }
 
 private func microsecondsPerClaim(in path: String) async throws -> Double {

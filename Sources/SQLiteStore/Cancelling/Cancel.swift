@@ -87,8 +87,8 @@ extension Writer {
 }
 
 struct CancelStatements: ~Copyable {
-    static let graphSQL: StaticString = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
-    static let openBelowSQL: StaticString = """
+    static let graphSQL: SQL = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
+    static let openBelowSQL: SQL = """
         SELECT   id
         FROM     job INDEXED BY job_graph
         WHERE    graph_id = ?1
@@ -97,28 +97,28 @@ struct CancelStatements: ~Copyable {
         ORDER BY id DESC
         LIMIT    ?3
         """
-    static let insertSQL: StaticString = """
+    static let insertSQL: SQL = """
         INSERT INTO cancelling (graph_id, asked_ms, below_id)
         VALUES (:graph, :now, 0x7FFFFFFFFFFFFFFF)
         """
-    static let advanceSQL: StaticString = "UPDATE cancelling SET below_id = ?2 WHERE graph_id = ?1"
-    static let forgetSQL: StaticString = "DELETE FROM cancelling WHERE graph_id = :graph"
-    static let openJobsSQL: StaticString = """
+    static let advanceSQL: SQL = "UPDATE cancelling SET below_id = ?2 WHERE graph_id = ?1"
+    static let forgetSQL: SQL = "DELETE FROM cancelling WHERE graph_id = :graph"
+    static let openJobsSQL: SQL = """
         SELECT   id
         FROM     job INDEXED BY job_graph
         WHERE    graph_id = :graph
         AND      state < 4
         ORDER BY id
         """
-    static let jobSQL: StaticString = "SELECT state, attempt, queue_id, graph_id FROM job WHERE id = :job"
-    static let requestSQL: StaticString = """
+    static let jobSQL: SQL = "SELECT state, attempt, queue_id, graph_id FROM job WHERE id = :job"
+    static let requestSQL: SQL = """
         UPDATE job
         SET    cancel_ms = ?2
         WHERE  id = ?1
         AND    state = 3
         AND    cancel_ms IS NULL
         """
-    static let cancelSQL: StaticString = """
+    static let cancelSQL: SQL = """
         UPDATE job
         SET    state = 6, finished_ms = ?2, cancel_ms = ?2
         WHERE  id = ?1

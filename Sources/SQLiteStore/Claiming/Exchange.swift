@@ -76,7 +76,7 @@ extension Writer {
 }
 
 struct ClaimStatements: ~Copyable {
-    static let nextDueSQL: StaticString = """
+    static let nextDueSQL: SQL = """
         SELECT   due_ms
         FROM     job INDEXED BY job_due
         WHERE    state = 1
@@ -84,7 +84,7 @@ struct ClaimStatements: ~Copyable {
         ORDER BY due_ms
         LIMIT    1
         """
-    static let nextWaitSQL: StaticString = """
+    static let nextWaitSQL: SQL = """
         SELECT   steady_ms
         FROM     job INDEXED BY job_wait
         WHERE    state = 1
@@ -92,7 +92,7 @@ struct ClaimStatements: ~Copyable {
         ORDER BY steady_ms
         LIMIT    1
         """
-    static let dueSQL: StaticString = """
+    static let dueSQL: SQL = """
         SELECT   id, queue_id, graph_id, attempt
         FROM     job INDEXED BY job_due
         WHERE    state = 1
@@ -101,7 +101,7 @@ struct ClaimStatements: ~Copyable {
         ORDER BY due_ms
         LIMIT    1000
         """
-    static let waitedSQL: StaticString = """
+    static let waitedSQL: SQL = """
         SELECT   id, queue_id, graph_id, attempt
         FROM     job INDEXED BY job_wait
         WHERE    state = 1
@@ -110,13 +110,13 @@ struct ClaimStatements: ~Copyable {
         LIMIT    1000
         """
     /// A job with a calendar time counts as ready since that time, even if the daemon noticed later.
-    static let promoteSQL: StaticString = """
+    static let promoteSQL: SQL = """
         UPDATE job
         SET    state = 2, steady_ms = coalesce(steady_ms, ?2 - max(0, ?3 - due_ms))
         WHERE  id = ?1
         AND    state = 1
         """
-    static let readySQL: StaticString = """
+    static let readySQL: SQL = """
         SELECT   id, steady_ms, attempt, tries, definition_id, graph_id, dependencies
         FROM     job INDEXED BY job_ready
         WHERE    state = 2
@@ -124,19 +124,19 @@ struct ClaimStatements: ~Copyable {
         AND      priority = :priority
         ORDER BY steady_ms, id
         """
-    static let readyJobSQL: StaticString = """
+    static let readyJobSQL: SQL = """
         SELECT id, steady_ms, attempt, tries, definition_id, graph_id, dependencies, queue_id
         FROM   job
         WHERE  id = :job
         AND    state = 2
         """
-    static let startSQL: StaticString = """
+    static let startSQL: SQL = """
         UPDATE job
         SET    state = 3, attempt = attempt + 1, started_ms = ?2
         WHERE  id = ?1
         AND    state = 2
         """
-    static let inputSQL: StaticString = "SELECT input FROM job_input WHERE job_id = :job"
+    static let inputSQL: SQL = "SELECT input FROM job_input WHERE job_id = :job"
 
     let nextDue: Statement
     let nextWait: Statement

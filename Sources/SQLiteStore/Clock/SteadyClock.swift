@@ -90,12 +90,12 @@ struct SteadyClock {
 }
 
 struct ClockStatements: ~Copyable {
-    static let readSQL: StaticString = """
+    static let readSQL: SQL = """
         SELECT boot, origin_ms, skew_ms, (SELECT max(steady_ms) FROM tally)
         FROM   clock
         WHERE  id = 1
         """
-    static let writeSQL: StaticString = """
+    static let writeSQL: SQL = """
         UPDATE clock
         SET    boot = ?1, origin_ms = ?2, skew_ms = ?3
         WHERE  id = 1

@@ -203,25 +203,25 @@ extension Writer {
 }
 
 struct EnqueueStatements: ~Copyable {
-    static let stateOfSQL: StaticString = "SELECT state, graph_id FROM job WHERE id = :job"
-    static let insertGraphSQL: StaticString = """
+    static let stateOfSQL: SQL = "SELECT state, graph_id FROM job WHERE id = :job"
+    static let insertGraphSQL: SQL = """
         INSERT INTO graph (id, name, enqueued_ms, finished_ms,
                            blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped)
         VALUES (:id, :name, :now, :finished,
                 :blocked, :scheduled, :ready, :running, :succeeded, :failed, :cancelled, :skipped)
         """
-    static let insertJobSQL: StaticString = """
+    static let insertJobSQL: SQL = """
         INSERT INTO job (id, state, queue_id, priority, definition_id, graph_id, node, attempt, tries, rescues,
                          dependencies, pending, enqueued_ms, due_ms, finished_ms, repeats_id, steady_ms)
         VALUES (:id, :state, :queue, :priority, :definition, :graph, :node, 0, 0, 0,
                 :dependencies, :pending, :now, :due, :finished, :repeats, :steady)
         """
-    static let insertInputSQL: StaticString = "INSERT INTO job_input (job_id, input) VALUES (:job, :input)"
-    static let insertDependencySQL: StaticString = """
+    static let insertInputSQL: SQL = "INSERT INTO job_input (job_id, input) VALUES (:job, :input)"
+    static let insertDependencySQL: SQL = """
         INSERT INTO dependency (job_id, position, parent_id, condition)
         VALUES (:job, :position, :parent, :condition)
         """
-    static let insertKeySQL: StaticString = """
+    static let insertKeySQL: SQL = """
         INSERT INTO idempotency (key, fingerprint, graph_id, first_job_id, jobs)
         VALUES (:key, :fingerprint, :graph, :first, :jobs)
         """

@@ -3,7 +3,7 @@ import SQLite
 
 /// Looks up the request that first used an idempotency key.
 struct KeyLookup: ~Copyable {
-    static let sql: StaticString = """
+    static let sql: SQL = """
         SELECT fingerprint, graph_id, first_job_id, jobs
         FROM   idempotency
         WHERE  key = :key

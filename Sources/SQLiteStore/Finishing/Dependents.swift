@@ -157,43 +157,43 @@ extension JobFailure {
 }
 
 struct SettleStatements: ~Copyable {
-    static let dependentsSQL: StaticString = """
+    static let dependentsSQL: SQL = """
         SELECT   job_id, condition, position
         FROM     dependency INDEXED BY dependency_parent
         WHERE    parent_id = ?1
         AND      (condition, job_id, position) > (?2, ?3, ?4)
         ORDER BY condition, job_id, position
         """
-    static let keepSQL: StaticString = """
+    static let keepSQL: SQL = """
         INSERT OR REPLACE INTO settling (job_id, outcome, at_ms, last_condition, last_job_id, last_position)
         VALUES (:job, :outcome, :at, :condition, :dependent, :position)
         """
-    static let forgetSQL: StaticString = "DELETE FROM settling WHERE job_id = :job"
-    static let blockedSQL: StaticString = """
+    static let forgetSQL: SQL = "DELETE FROM settling WHERE job_id = :job"
+    static let blockedSQL: SQL = """
         SELECT pending, due_ms, queue_id, graph_id, steady_ms
         FROM   job
         WHERE  id = :job
         AND    state = 0
         """
-    static let takeDependencySQL: StaticString = """
+    static let takeDependencySQL: SQL = """
         UPDATE job
         SET    pending = pending - 1
         WHERE  id = :job
         AND    state = 0
         """
-    static let unblockSQL: StaticString = """
+    static let unblockSQL: SQL = """
         UPDATE job
         SET    state = ?2, pending = 0, due_ms = ?3, steady_ms = ?4
         WHERE  id = ?1
         AND    state = 0
         """
-    static let skipSQL: StaticString = """
+    static let skipSQL: SQL = """
         UPDATE job
         SET    state = 7, finished_ms = ?2
         WHERE  id = ?1
         AND    state = 0
         """
-    static let nameOfSQL: StaticString = """
+    static let nameOfSQL: SQL = """
         SELECT    coalesce(job.node, definition.name),
                   json_extract(result.detail, '$.job'), json_extract(result.detail, '$.name'),
                   json_extract(result.detail, '$.outcome')

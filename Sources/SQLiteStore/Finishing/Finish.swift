@@ -208,7 +208,7 @@ extension JobFailure {
 }
 
 struct FinishStatements: ~Copyable {
-    static let endJobSQL: StaticString = """
+    static let endJobSQL: SQL = """
         UPDATE job
         SET    state = ?3, tries = tries + 1, finished_ms = ?4
         WHERE  id = ?1
@@ -216,7 +216,7 @@ struct FinishStatements: ~Copyable {
         AND    attempt = ?2
         """
     /// A job whose attempt used up no try keeps its place among the ready jobs.
-    static let returnJobSQL: StaticString = """
+    static let returnJobSQL: SQL = """
         UPDATE job
         SET    state = ?3, due_ms = iif(?5, ?4, due_ms), steady_ms = iif(?5, ?7, steady_ms), tries = tries + ?5,
                rescues = rescues + ?6
@@ -224,15 +224,15 @@ struct FinishStatements: ~Copyable {
         AND    state = 3
         AND    attempt = ?2
         """
-    static let insertAttemptSQL: StaticString = """
+    static let insertAttemptSQL: SQL = """
         INSERT INTO attempt (job_id, number, outcome, started_ms, ended_ms, code, message, detail, retry_ms, connections)
         VALUES (:job, :number, :outcome, :started, :ended, :code, :message, :detail, :retry, :connections)
         """
-    static let insertValueSQL: StaticString = """
+    static let insertValueSQL: SQL = """
         INSERT INTO result (job_id, attempt, outcome, finished_ms, value)
         VALUES (:job, :attempt, 4, :now, :value)
         """
-    static let insertFailureSQL: StaticString = """
+    static let insertFailureSQL: SQL = """
         INSERT INTO result (job_id, attempt, outcome, finished_ms, code, message, detail)
         VALUES (:job, :attempt, :outcome, :now, :code, :message, :detail)
         """

@@ -63,7 +63,7 @@ extension Connection {
     /// Sets the application id and the schema version, in the caller's transaction.
     func stamp(_ version: Int64) throws(SQLiteError) {
         // A pragma accepts no bound parameters, so the numbers become part of the SQL.
-        try execute(text: "PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
+        try execute("PRAGMA application_id = \(Migration.applicationID); PRAGMA user_version = \(version)")
     }
 
     private func checkpointIfPossible() throws(SQLiteError) {

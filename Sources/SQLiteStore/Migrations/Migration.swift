@@ -4,7 +4,7 @@ import SQLite
 /// goes back to an older version.
 struct Migration: Sendable {
     enum Step: Sendable {
-        case sql(StaticString)
+        case sql(SQL)
         case rebuild(TableRebuild)
         /// A step that SQL alone cannot express.
         case swift(@Sendable (Connection) throws(SQLiteError) -> Void)
@@ -12,7 +12,7 @@ struct Migration: Sendable {
 
     let version: Int64
     /// Views that change, by name. All other views are recreated unchanged.
-    var views: [String: StaticString] = [:]
+    var views: [String: SQL] = [:]
     let steps: [Step]
 
     static let all: [Migration] = [.m001, .m002, .m003]
@@ -37,7 +37,7 @@ struct Migration: Sendable {
             if let changed = views[view.name] {
                 try connection.execute(changed)
             } else {
-                try connection.execute(text: view.sql)
+                try connection.execute(SQL(trusted: view.sql))
             }
         }
     }
@@ -49,7 +49,7 @@ struct Migration: Sendable {
         var views: [(name: String, sql: String)] = []
         while try statement.step() { views.append((statement.string(0), statement.string(1))) }
         for view in views {
-            try connection.execute(text: "DROP VIEW \"\(view.name.replacing("\"", with: "\"\""))\"")
+            try connection.execute(SQL(trusted: "DROP VIEW \"\(view.name.replacing("\"", with: "\"\""))\""))
         }
         return views
     }

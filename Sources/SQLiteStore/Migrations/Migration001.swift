@@ -1,10 +1,12 @@
+import SQLite
+
 extension Migration {
     /// The first schema. States, outcomes, conditions and priorities are the raw values of the types in `Jobs`; times
     /// are milliseconds since 1970 in UTC; JSON is text.
     static let m001 = Migration(
         version: 1, steps: [.sql(tables), .sql(indexes), .sql(views), .sql(seed)])
 
-    private static let tables: StaticString = """
+    private static let tables: SQL = """
         CREATE TABLE meta (
             id            INTEGER PRIMARY KEY,
             next_job_id   INTEGER NOT NULL,
@@ -226,7 +228,7 @@ extension Migration {
         ) STRICT, WITHOUT ROWID;
         """
 
-    private static let indexes: StaticString = """
+    private static let indexes: SQL = """
         CREATE UNIQUE INDEX definition_current ON definition (name) WHERE replaced_ms IS NULL;
         CREATE UNIQUE INDEX graph_definition_current ON graph_definition (name) WHERE replaced_ms IS NULL;
         CREATE INDEX schedule_next ON schedule (next_ms) WHERE next_ms IS NOT NULL;
@@ -239,7 +241,7 @@ extension Migration {
         CREATE INDEX dependency_parent ON dependency (parent_id, condition);
         """
 
-    private static let seed: StaticString = """
+    private static let seed: SQL = """
         INSERT INTO meta (id, next_job_id, next_graph_id) VALUES (1, 1, 1);
         INSERT INTO queue (id, name, concurrency, weight) VALUES (1, 'default', 16, 1);
         INSERT INTO tally (queue_id) VALUES (1);

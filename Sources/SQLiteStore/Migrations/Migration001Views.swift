@@ -1,6 +1,8 @@
+import SQLite
+
 extension Migration {
     /// The views for people: names instead of numbers, times as ISO 8601 in UTC, errors as JSON.
-    static let views: StaticString = """
+    static let views: SQL = """
         CREATE VIEW jobs AS
         SELECT      job.id                                     AS job,
                     job.graph_id                               AS "graph",

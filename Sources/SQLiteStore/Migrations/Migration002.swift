@@ -1,3 +1,5 @@
+import SQLite
+
 extension Migration {
     /// Measures waits on a steady clock, forbids hidden characters in names, and makes the CHECKs on `job` cheaper:
     /// `state IN (3, 4, 5)` built a temporary b-tree in every statement, which was a third of its cost.
@@ -11,7 +13,7 @@ extension Migration {
         ])
 
     /// Schema 1 stored the end of every wait as wall clock time, so the new scale starts equal to that clock.
-    private static let clock: StaticString = """
+    private static let clock: SQL = """
         ALTER TABLE tally ADD COLUMN steady_ms INTEGER NOT NULL DEFAULT 0;
 
         -- The scale of every steady_ms: milliseconds of real time, unaffected when the wall clock is set. Its value was

@@ -1,3 +1,5 @@
+import SQLite
+
 extension Migration {
     // Each CHECK forbids the characters that `HiddenCharacter` lists. It searches for them only in text that is not
     // plain printable ASCII.

@@ -1,6 +1,8 @@
+import SQLite
+
 extension Migration {
     /// Shows the end of a wait as a time on the current wall clock.
-    static let jobsView: StaticString = """
+    static let jobsView: SQL = """
         CREATE VIEW jobs AS
         SELECT      job.id                                     AS job,
                     job.graph_id                               AS "graph",
@@ -36,7 +38,7 @@ extension Migration {
         LEFT JOIN   result ON result.job_id = job.id;
         """
 
-    static let waitingView: StaticString = """
+    static let waitingView: SQL = """
         CREATE VIEW waiting AS
         SELECT      job.id                                     AS job,
                     job.graph_id                               AS "graph",
@@ -92,7 +94,7 @@ extension Migration {
         WHERE       job.state = 2;
         """
 
-    static let definitionsView: StaticString = """
+    static let definitionsView: SQL = """
         CREATE VIEW definitions AS
         SELECT      definition.name                            AS name,
                     'definition'                               AS sort,
@@ -119,7 +121,7 @@ extension Migration {
         WHERE       graph_definition.replaced_ms IS NULL;
         """
 
-    static let schedulesView: StaticString = """
+    static let schedulesView: SQL = """
         CREATE VIEW schedules AS
         SELECT      schedule.name                              AS schedule,
                     CASE

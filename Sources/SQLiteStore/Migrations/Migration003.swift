@@ -1,9 +1,11 @@
+import SQLite
+
 extension Migration {
     /// Tables for work that takes several transactions. They record what is unfinished, so that the next start can
     /// resume it.
     static let m003 = Migration(version: 3, steps: [.sql(longWork)])
 
-    private static let longWork: StaticString = """
+    private static let longWork: SQL = """
         -- The parts of a large graph, until its jobs are written. A graph without a row in table graph was never
         -- accepted.
         CREATE TABLE staged_part (

@@ -99,9 +99,9 @@ extension Migration {
 /// A column of unique names. A table may have very many rows, so at most 1,000 names are in memory at a time.
 private struct HiddenNames {
     /// Selects the names after a given one, in order.
-    let next: StaticString
-    let taken: StaticString
-    let changes: [StaticString]
+    let next: SQL
+    let taken: SQL
+    let changes: [SQL]
 
     func show(in connection: Connection) throws(SQLiteError) {
         let names = connection.prepare(next)
@@ -149,8 +149,8 @@ private struct HiddenNames {
 /// A text column of a table whose rows are numbered.
 private struct HiddenTexts {
     /// Selects the number and the text of the rows after a given number, in order.
-    let next: StaticString
-    let change: StaticString
+    let next: SQL
+    let change: SQL
 
     func show(in connection: Connection) throws(SQLiteError) {
         let rows = connection.prepare(next)

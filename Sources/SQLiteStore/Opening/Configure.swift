@@ -15,7 +15,7 @@ extension Connection {
                 _ = try text("PRAGMA journal_mode = WAL")
                 // With this limit, a log that grew during a long read shrinks when SQLite restarts it, and an orderly
                 // close leaves the log empty. So the log cannot be replayed into a backup that replaces the database.
-                try execute(text: "PRAGMA journal_size_limit = \(options.walBytes)")
+                try execute("PRAGMA journal_size_limit = \(options.walBytes)")
                 // Debian's SQLite overwrites deleted content by default. Nothing here depends on that, and it costs
                 // extra writes.
                 _ = try integer("PRAGMA secure_delete = OFF")
@@ -36,7 +36,7 @@ extension Connection {
         try assert("PRAGMA busy_timeout", is: "\(options.busyTimeout.milliseconds)", path)
     }
 
-    func assert(_ setting: StaticString, is expected: String, _ path: String) throws(StoreOpenError) {
+    func assert(_ setting: SQL, is expected: String, _ path: String) throws(StoreOpenError) {
         let found: String?
         do throws(SQLiteError) {
             found = try text(setting)

@@ -179,7 +179,7 @@ extension Connection {
         return version
     }
 
-    func checkWhole(path: String, _ check: StaticString) throws(StoreOpenError) {
+    func checkWhole(path: String, _ check: SQL) throws(StoreOpenError) {
         let answer: String?
         do throws(SQLiteError) {
             answer = try text(check)

@@ -77,14 +77,14 @@ extension Reader {
 }
 
 struct PrunableStatements: ~Copyable {
-    static let unitsSQL: StaticString = """
+    static let unitsSQL: SQL = """
         SELECT   id, graph_id, state >= 4 AND finished_ms < ?2 AND (?3 >> state) & 1
         FROM     job NOT INDEXED
         WHERE    id < ?1
         ORDER BY id DESC
         """
     /// The outcome of a graph is computed as in the view `graphs`.
-    static let graphSQL: StaticString = """
+    static let graphSQL: SQL = """
         SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = graph.id),
                finished_ms < ?2
                AND (?3 >> CASE WHEN failed > 0 THEN 5 WHEN cancelled > 0 THEN 6 WHEN skipped > 0 THEN 7 ELSE 4 END) & 1,

@@ -85,15 +85,15 @@ extension Writer {
 }
 
 struct PruneStatements: ~Copyable {
-    static let jobSQL: StaticString = """
+    static let jobSQL: SQL = """
         SELECT state, queue_id,
                EXISTS (SELECT 1 FROM dependency INDEXED BY dependency_parent WHERE parent_id = job.id)
         FROM   job
         WHERE  id = :job
         """
-    static let deleteSQL: StaticString = "DELETE FROM job WHERE id = :job"
+    static let deleteSQL: SQL = "DELETE FROM job WHERE id = :job"
     /// Returns a row if a job outside the graph depends on a job in it.
-    static let hasDependentsSQL: StaticString = """
+    static let hasDependentsSQL: SQL = """
         SELECT     1
         FROM       job INDEXED BY job_graph
         CROSS JOIN dependency INDEXED BY dependency_parent ON dependency.parent_id = job.id
@@ -102,20 +102,20 @@ struct PruneStatements: ~Copyable {
         AND        dependent.graph_id IS NOT ?1
         LIMIT      1
         """
-    static let jobsSQL: StaticString = """
+    static let jobsSQL: SQL = """
         SELECT   id, state, queue_id
         FROM     job INDEXED BY job_graph
         WHERE    graph_id = :graph
         ORDER BY id
         """
-    static let deleteJobsSQL: StaticString = "DELETE FROM job INDEXED BY job_graph WHERE graph_id = :graph"
-    static let insertSQL: StaticString = "INSERT INTO pruning (graph_id) VALUES (:graph)"
-    static let forgetSQL: StaticString = "DELETE FROM pruning WHERE graph_id = :graph"
-    static let numbersSQL: StaticString = """
+    static let deleteJobsSQL: SQL = "DELETE FROM job INDEXED BY job_graph WHERE graph_id = :graph"
+    static let insertSQL: SQL = "INSERT INTO pruning (graph_id) VALUES (:graph)"
+    static let forgetSQL: SQL = "DELETE FROM pruning WHERE graph_id = :graph"
+    static let numbersSQL: SQL = """
         SELECT (SELECT min(id) FROM job INDEXED BY job_graph WHERE graph_id = ?1),
                (SELECT max(id) FROM job INDEXED BY job_graph WHERE graph_id = ?1)
         """
-    static let someJobsSQL: StaticString = """
+    static let someJobsSQL: SQL = """
         SELECT   id, state, queue_id
         FROM     job INDEXED BY job_graph
         WHERE    graph_id = ?1
@@ -125,7 +125,7 @@ struct PruneStatements: ~Copyable {
         """
     /// A job depends only on older jobs and on jobs of its own graph. So a dependent outside the graph has a higher
     /// number than all jobs of the graph.
-    static let hasLaterDependentsSQL: StaticString = """
+    static let hasLaterDependentsSQL: SQL = """
         SELECT 1
         FROM   dependency INDEXED BY dependency_parent
         WHERE  parent_id = :job
@@ -133,16 +133,16 @@ struct PruneStatements: ~Copyable {
         AND    job_id > :last
         LIMIT  1
         """
-    static let someEdgesSQL: StaticString = """
+    static let someEdgesSQL: SQL = """
         SELECT job_id, position
         FROM   dependency
         WHERE  job_id BETWEEN :first AND :last
         LIMIT  :limit
         """
-    static let deleteEdgeSQL: StaticString = "DELETE FROM dependency WHERE job_id = :job AND position = :position"
-    static let deleteGraphSQL: StaticString = "DELETE FROM graph WHERE id = :graph"
+    static let deleteEdgeSQL: SQL = "DELETE FROM dependency WHERE job_id = :job AND position = :position"
+    static let deleteGraphSQL: SQL = "DELETE FROM graph WHERE id = :graph"
     /// Deletes the key under which the job was enqueued, if no job of the key is left.
-    static let deleteKeySQL: StaticString = """
+    static let deleteKeySQL: SQL = """
         DELETE FROM idempotency
         WHERE  first_job_id = (
                    SELECT   first_job_id
@@ -153,7 +153,7 @@ struct PruneStatements: ~Copyable {
         AND    :job < first_job_id + jobs
         AND    NOT EXISTS (SELECT 1 FROM job WHERE id >= first_job_id AND id < first_job_id + jobs)
         """
-    static let keepNumbersSQL: StaticString = "UPDATE meta SET next_job_id = ?1, next_graph_id = ?2"
+    static let keepNumbersSQL: SQL = "UPDATE meta SET next_job_id = ?1, next_graph_id = ?2"
 
     let job: Statement
     let delete: Statement

@@ -58,29 +58,29 @@ extension Reader {
 }
 
 struct DefinitionStatements: ~Copyable {
-    static let kindsSQL: StaticString = """
+    static let kindsSQL: SQL = """
         SELECT   name, summary, input_type, output_type, accepts, offers, fields
         FROM     kind
         ORDER BY name
         """
-    static let currentSQL: StaticString = """
+    static let currentSQL: SQL = """
         SELECT   id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem
         FROM     definition
         WHERE    replaced_ms IS NULL
         ORDER BY name
         """
-    static let oneSQL: StaticString = """
+    static let oneSQL: SQL = """
         SELECT id, name, revision, kind, summary, queue, priority, retry, timeout_ms, input, updated_ms, problem
         FROM   definition
         WHERE  id = :definition
         """
-    static let graphsSQL: StaticString = """
+    static let graphsSQL: SQL = """
         SELECT   name, revision, body, updated_ms, problem
         FROM     graph_definition
         WHERE    replaced_ms IS NULL
         ORDER BY name
         """
-    static let queuesSQL: StaticString = """
+    static let queuesSQL: SQL = """
         SELECT   name, concurrency, weight, paused_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
@@ -89,7 +89,7 @@ struct DefinitionStatements: ~Copyable {
         ORDER BY name
         """
     /// The earlier of the next calendar time and the end of the next wait.
-    static let nextDueSQL: StaticString = """
+    static let nextDueSQL: SQL = """
         SELECT min(due_ms)
         FROM   (SELECT *
                 FROM   (SELECT   due_ms
@@ -107,7 +107,7 @@ struct DefinitionStatements: ~Copyable {
                         ORDER BY steady_ms
                         LIMIT    1))
         """
-    static let countsSQL: StaticString = """
+    static let countsSQL: SQL = """
         SELECT sum(blocked), sum(scheduled), sum(ready), sum(running),
                sum(succeeded), sum(failed), sum(cancelled), sum(skipped)
         FROM   tally

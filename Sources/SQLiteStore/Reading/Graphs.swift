@@ -45,13 +45,13 @@ extension Statement {
 }
 
 struct GraphStatements: ~Copyable {
-    static let graphSQL: StaticString = """
+    static let graphSQL: SQL = """
         SELECT id, name, enqueued_ms, finished_ms,
                blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM   graph
         WHERE  id = :graph
         """
-    static let newestSQL: StaticString = """
+    static let newestSQL: SQL = """
         SELECT   id, name, enqueued_ms, finished_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     graph
@@ -59,7 +59,7 @@ struct GraphStatements: ~Copyable {
         ORDER BY id DESC
         LIMIT    :limit
         """
-    static let edgesSQL: StaticString = """
+    static let edgesSQL: SQL = """
         SELECT     dependency.job_id, dependency.parent_id, dependency.condition, dependency.position
         FROM       job INDEXED BY job_graph
         CROSS JOIN dependency ON dependency.job_id = job.id

@@ -6,7 +6,7 @@ import SQLite
 /// All statements take the same parameters: 1 queue, 2 definition, 3 kind, 4 and 5 the exclusive bounds of the job
 /// number, 6 the states as bits, 7 the graph or the state.
 struct ListingStatements: ~Copyable {
-    static let allNewestSQL: StaticString = """
+    static let allNewestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -17,7 +17,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id DESC
         """
-    static let allOldestSQL: StaticString = """
+    static let allOldestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -28,7 +28,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id
         """
-    static let graphNewestSQL: StaticString = """
+    static let graphNewestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -40,7 +40,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id DESC
         """
-    static let graphOldestSQL: StaticString = """
+    static let graphOldestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -52,7 +52,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id
         """
-    static let openNewestSQL: StaticString = """
+    static let openNewestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -64,7 +64,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id DESC
         """
-    static let openOldestSQL: StaticString = """
+    static let openOldestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -76,7 +76,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id
         """
-    static let unsuccessfulNewestSQL: StaticString = """
+    static let unsuccessfulNewestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))
@@ -88,7 +88,7 @@ struct ListingStatements: ~Copyable {
         AND      id > ?5
         ORDER BY id DESC
         """
-    static let unsuccessfulOldestSQL: StaticString = """
+    static let unsuccessfulOldestSQL: SQL = """
         SELECT   id,
                  (?1 IS NULL OR queue_id = (SELECT id FROM queue WHERE name = ?1))
                  AND (?2 IS NULL OR definition_id IN (SELECT id FROM definition WHERE name = ?2))

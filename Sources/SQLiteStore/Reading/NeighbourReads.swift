@@ -57,8 +57,8 @@ extension Statement {
 }
 
 struct NeighbourStatements: ~Copyable {
-    static let dependencyCountsSQL: StaticString = "SELECT dependencies, pending FROM job WHERE id = :job"
-    static let dependenciesSQL: StaticString = """
+    static let dependencyCountsSQL: SQL = "SELECT dependencies, pending FROM job WHERE id = :job"
+    static let dependenciesSQL: SQL = """
         SELECT     parent.id, definition.name, parent.node, parent.state, dependency.condition
         FROM       dependency
         CROSS JOIN job AS parent ON parent.id = dependency.parent_id
@@ -68,7 +68,7 @@ struct NeighbourStatements: ~Copyable {
         ORDER BY   dependency.position
         LIMIT      ?3
         """
-    static let dependentsSQL: StaticString = """
+    static let dependentsSQL: SQL = """
         SELECT     dependent.id, definition.name, dependent.node, dependent.state, dependency.condition
         FROM       dependency INDEXED BY dependency_parent
         CROSS JOIN job AS dependent ON dependent.id = dependency.job_id
@@ -76,7 +76,7 @@ struct NeighbourStatements: ~Copyable {
         WHERE      dependency.parent_id = ?1
         LIMIT      ?2
         """
-    static let outputsSQL: StaticString = """
+    static let outputsSQL: SQL = """
         SELECT     dependency.parent_id, definition.kind, result.value
         FROM       dependency
         CROSS JOIN job AS parent ON parent.id = dependency.parent_id

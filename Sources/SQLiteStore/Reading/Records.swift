@@ -62,7 +62,7 @@ extension Statement {
 }
 
 struct RecordStatements: ~Copyable {
-    static let jobSQL: StaticString = """
+    static let jobSQL: SQL = """
         SELECT    job.graph_id, job.node, definition.name, definition.revision, definition.kind, queue.name,
                   job.priority, job.state, job_input.input, job.attempt, job.tries, definition.max_attempts,
                   job.rescues, job.pending, job.enqueued_ms,
@@ -75,12 +75,12 @@ struct RecordStatements: ~Copyable {
         LEFT JOIN job_input ON job_input.job_id = job.id
         WHERE     job.id = :job
         """
-    static let resultSQL: StaticString = """
+    static let resultSQL: SQL = """
         SELECT attempt, outcome, finished_ms, value, code, message, detail
         FROM   result
         WHERE  job_id = :job
         """
-    static let attemptsSQL: StaticString = """
+    static let attemptsSQL: SQL = """
         SELECT   number, outcome, started_ms, ended_ms, code, message, detail, retry_ms,
                  iif(number > (SELECT max(number) FROM attempt WHERE job_id = ?1) - ?2, connections, NULL)
         FROM     attempt

@@ -25,7 +25,7 @@ extension Reader {
 
 struct UnwrittenStatements: ~Copyable {
     /// Parts of requests that were not accepted are skipped.
-    static let nextSQL: StaticString = """
+    static let nextSQL: SQL = """
         SELECT   graph_id, number, first_job_id, body
         FROM     staged_part AS part
         WHERE    (graph_id, number) > (?1, ?2)

@@ -147,7 +147,7 @@ extension JobFailure {
 struct RescueStatements: ~Copyable {
     /// Counts crashes (outcome 5). A stop of the daemon (outcome 4) does not break a run of crashes; any other outcome
     /// does.
-    static let crashesSQL: StaticString = """
+    static let crashesSQL: SQL = """
         SELECT count(*) FILTER (WHERE number > (
                    SELECT coalesce(max(number), 0)
                    FROM   attempt

@@ -76,13 +76,13 @@ extension Statement {
 }
 
 struct ScheduleStatements: ~Copyable {
-    static let oneSQL: StaticString = """
+    static let oneSQL: SQL = """
         SELECT name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
                skipped_ms, problem, steady_ms
         FROM   schedule
         WHERE  name = :name
         """
-    static let moveSQL: StaticString = """
+    static let moveSQL: SQL = """
         UPDATE schedule
         SET    after_ms = ?4, next_ms = ?5
         WHERE  name = ?1
@@ -91,8 +91,8 @@ struct ScheduleStatements: ~Copyable {
         AND    next_ms IS ?3
         AND    paused_ms IS NULL
         """
-    static let openJobSQL: StaticString = "SELECT state < 4 FROM job WHERE id = :job"
-    static let openGraphSQL: StaticString = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
+    static let openJobSQL: SQL = "SELECT state < 4 FROM job WHERE id = :job"
+    static let openGraphSQL: SQL = "SELECT blocked + scheduled + ready + running FROM graph WHERE id = :graph"
 
     let one: Statement
     let count: Statement

@@ -39,14 +39,14 @@ extension Reader {
 }
 
 struct ScheduleReads: ~Copyable {
-    static let nextSQL: StaticString = """
+    static let nextSQL: SQL = """
         SELECT   next_ms
         FROM     schedule INDEXED BY schedule_next
         WHERE    next_ms IS NOT NULL
         ORDER BY next_ms
         LIMIT    1
         """
-    static let dueSQL: StaticString = """
+    static let dueSQL: SQL = """
         SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
                  skipped_ms, problem, steady_ms
         FROM     schedule INDEXED BY schedule_next
@@ -54,7 +54,7 @@ struct ScheduleReads: ~Copyable {
         ORDER BY next_ms, name
         LIMIT    :limit
         """
-    static let allSQL: StaticString = """
+    static let allSQL: SQL = """
         SELECT   name, revision, body, updated_ms, after_ms, next_ms, paused_ms, last_ms, last_job_id, last_graph_id,
                  skipped_ms, problem, steady_ms
         FROM     schedule

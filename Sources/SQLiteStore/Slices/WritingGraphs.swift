@@ -315,11 +315,11 @@ extension NewGraph {
 }
 
 struct WritingStatements: ~Copyable {
-    static let insertPartSQL: StaticString = """
+    static let insertPartSQL: SQL = """
         INSERT INTO staged_part (graph_id, number, first_job_id, body)
         VALUES (:graph, :number, :first, :body)
         """
-    static let firstPartSQL: StaticString = """
+    static let firstPartSQL: SQL = """
         SELECT    number, first_job_id, body,
                   coalesce((SELECT enqueued_ms FROM graph WHERE id = ?1),
                            (SELECT number FROM staged_part WHERE graph_id = -?1))
@@ -328,10 +328,10 @@ struct WritingStatements: ~Copyable {
         ORDER BY  number
         LIMIT     1
         """
-    static let hasPartSQL: StaticString = "SELECT 1 FROM staged_part WHERE graph_id = :graph LIMIT 1"
-    static let deletePartSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph AND number = :number"
+    static let hasPartSQL: SQL = "SELECT 1 FROM staged_part WHERE graph_id = :graph LIMIT 1"
+    static let deletePartSQL: SQL = "DELETE FROM staged_part WHERE graph_id = :graph AND number = :number"
 
-    static let deleteAcceptanceSQL: StaticString = "DELETE FROM staged_part WHERE graph_id = :graph"
+    static let deleteAcceptanceSQL: SQL = "DELETE FROM staged_part WHERE graph_id = :graph"
 
     let insertPart: Statement
     let firstPart: Statement

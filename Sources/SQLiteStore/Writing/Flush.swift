@@ -37,13 +37,13 @@ extension Statement {
 }
 
 struct FlushStatements: ~Copyable {
-    static let setTallySQL: StaticString = """
+    static let setTallySQL: SQL = """
         UPDATE tally
         SET    blocked = ?2, scheduled = ?3, ready = ?4, running = ?5,
                succeeded = ?6, failed = ?7, cancelled = ?8, skipped = ?9, steady_ms = ?10
         WHERE  queue_id = ?1
         """
-    static let addToGraphSQL: StaticString = """
+    static let addToGraphSQL: SQL = """
         UPDATE graph
         SET    blocked = blocked + ?3, scheduled = scheduled + ?4, ready = ready + ?5, running = running + ?6,
                succeeded = succeeded + ?7, failed = failed + ?8, cancelled = cancelled + ?9, skipped = skipped + ?10,

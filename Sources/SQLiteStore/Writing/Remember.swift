@@ -103,15 +103,15 @@ extension Statement {
 }
 
 struct RememberStatements: ~Copyable {
-    static let queuesSQL: StaticString = """
+    static let queuesSQL: SQL = """
         SELECT   queue.id, name, concurrency, weight, paused_ms, removed_ms,
                  blocked, scheduled, ready, running, succeeded, failed, cancelled, skipped
         FROM     queue
         JOIN     tally ON tally.queue_id = queue.id
         ORDER BY queue.id
         """
-    static let definitionsSQL: StaticString = "SELECT id FROM definition"
-    static let runningSQL: StaticString = """
+    static let definitionsSQL: SQL = "SELECT id FROM definition"
+    static let runningSQL: SQL = """
         SELECT   id, attempt, queue_id, graph_id, started_ms, cancel_ms
         FROM     job INDEXED BY job_open
         WHERE  state < 4
@@ -119,14 +119,14 @@ struct RememberStatements: ~Copyable {
         """
     /// A prune or a staged graph stores the next numbers in `meta`, since the rows with the highest numbers may be
     /// missing. Otherwise the next numbers follow from the rows.
-    static let nextNumbersSQL: StaticString = """
+    static let nextNumbersSQL: SQL = """
         SELECT max(next_job_id, coalesce((SELECT max(id) FROM job), 0) + 1),
                max(next_graph_id, coalesce((SELECT max(id) FROM graph), 0) + 1)
         FROM   meta
         """
 
     /// The graphs with stored parts, and whether each was accepted.
-    static let stagedSQL: StaticString = """
+    static let stagedSQL: SQL = """
         SELECT   graph_id, EXISTS (SELECT 1 FROM graph WHERE id = part.graph_id),
                  EXISTS (SELECT 1 FROM staged_part AS acceptance WHERE acceptance.graph_id = -part.graph_id)
         FROM     staged_part AS part
@@ -134,14 +134,14 @@ struct RememberStatements: ~Copyable {
         GROUP BY graph_id
         ORDER BY graph_id
         """
-    static let partsSQL: StaticString = "SELECT body FROM staged_part WHERE graph_id = :graph"
-    static let settlingSQL: StaticString = """
+    static let partsSQL: SQL = "SELECT body FROM staged_part WHERE graph_id = :graph"
+    static let settlingSQL: SQL = """
         SELECT   job_id, outcome, at_ms, last_condition, last_job_id, last_position
         FROM     settling
         ORDER BY job_id
         """
-    static let cancellingSQL: StaticString = "SELECT graph_id, asked_ms, below_id FROM cancelling ORDER BY graph_id"
-    static let pruningSQL: StaticString = "SELECT graph_id FROM pruning ORDER BY graph_id"
+    static let cancellingSQL: SQL = "SELECT graph_id, asked_ms, below_id FROM cancelling ORDER BY graph_id"
+    static let pruningSQL: SQL = "SELECT graph_id FROM pruning ORDER BY graph_id"
 
     let queues: Statement
     let definitions: Statement

@@ -40,7 +40,7 @@ struct Image {
             }
             if !isThere { problems.append("\(number) was acknowledged and is lost") }
         }
-        let rules: [(String, StaticString)] = [
+        let rules: [(String, SQL)] = [
             (
                 "a graph is there in part",
                 "SELECT count(*) FROM graph WHERE (SELECT count(*) FROM job WHERE graph_id = graph.id) <> 3"

@@ -30,7 +30,7 @@ import Testing
         return value
     }
 
-    private func count(_ sql: StaticString) throws -> Int64 { try writer.connection.integer(sql) ?? 0 }
+    private func count(_ sql: SQL) throws -> Int64 { try writer.connection.integer(sql) ?? 0 }
 
     private func graph(_ jobs: Int) -> NewGraph {
         NewGraph(isGraph: true, jobs: Array(repeating: NewJob(definition: DefinitionID(1)), count: jobs))

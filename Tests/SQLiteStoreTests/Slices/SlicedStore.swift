@@ -124,7 +124,7 @@ final class SlicedStore: @unchecked Sendable {
 
     // MARK: Checking
 
-    func count(_ sql: StaticString) throws -> Int64 {
+    func count(_ sql: SQL) throws -> Int64 {
         let connection = try Connection(path: directory.database, access: .readOnly)
         return try connection.integer(sql) ?? 0
     }
